@@ -38,7 +38,7 @@ export {
 } from './stored-file.ts';
 export type { OpenUploads, SweptOrphans } from './sweep.ts';
 
-/** What is said of a file that is about to be kept. */
+/** What is known of a file before it is stored. */
 export interface NewFile {
   readonly name: string;
   readonly mediaType?: string;
@@ -54,7 +54,9 @@ export interface FilesOptions {
   readonly maxFileSize: number;
   readonly clock: Clock;
   readonly log: Log;
-  /** Rejects with `storage_full` where the database and so many more bytes would not leave enough of the disk free. */
+  /**
+   * Rejects with `storage_full` where the database and this many more bytes would not leave enough of the disk free.
+   */
   readonly demandSpace?: (bytes: number) => Promise<void>;
 }
 
@@ -62,10 +64,10 @@ const fileDayMs = 24 * 60 * 60 * 1000;
 
 export type Files = ReturnType<typeof createFiles>;
 
-/** Keeps files: bytes in storage, what is known of them in the database, in that order. */
+/** Stores files: first the bytes in storage, then the row in the database. */
 export function createFiles(options: FilesOptions) {
   const { database, storage, quotas, clock } = options;
-  /** Staged bytes that this process is working on; the sweep leaves them alone. */
+  /** Ids of staged bytes that this process is working on; the sweep skips them. */
   const stagingInUse = new Set<string>();
   const sweepSharedOrphans = createDailyOrphanSweep(options, stagingInUse);
 
@@ -90,7 +92,7 @@ export function createFiles(options: FilesOptions) {
       });
       return stored;
     } catch (error) {
-      // Here the row may be there after all. If it is not, the next start removes the bytes.
+      // Here the row may have been written after all. If not, the next start removes the bytes.
       if (!isWorkcrateError(error, 'database_failed')) await storage.remove(storageKey);
       throw error;
     }
@@ -101,12 +103,12 @@ export function createFiles(options: FilesOptions) {
     maxFileSize: options.maxFileSize,
 
     /**
-     * Makes a file of staged bytes, whole or not at all. `settle` runs in the same transaction and has to
-     * charge the quota; `accept` may refuse the digest. Bytes whose digest is not known are read again.
+     * Makes a file of staged bytes, completely or not at all. `settle` runs in the same transaction and has to charge
+     * the quota; `accept` may refuse the digest. Bytes whose digest is not known are read again.
      */
     keep,
 
-    /** Takes in bytes that the server itself makes or reads, and keeps them as a file. */
+    /** Stores bytes that the server itself makes or reads. */
     async add(caller: Caller, file: NewFile, bytes: AsyncIterable<Uint8Array>, signal?: AbortSignal) {
       await options.demandSpace?.(0);
       const stagingId = `add-${randomBytes(12).toString('hex')}`;
@@ -124,8 +126,8 @@ export function createFiles(options: FilesOptions) {
     },
 
     /**
-     * Stages bytes again that were put in their place but got no row, because a crash or the database came between:
-     * whether there were any. Whoever sent them may go on.
+     * Stages bytes again that were committed but got no row, because of a crash or a failure of the database. Returns
+     * whether there were any. Their sender can then resume.
      */
     takeBack: (stagingId: string) => restageCommitted(options, stagingId),
 
@@ -134,7 +136,7 @@ export function createFiles(options: FilesOptions) {
 
     demandQuota: (caller: Caller, size: number) => demandFileQuota(options, caller, size),
 
-    /** A file of the caller's that has not expired, or null. */
+    /** One of the caller's files that has not expired, or null. */
     async find(caller: Caller, id: string): Promise<StoredFile | null> {
       const [row] = await database.query(
         `SELECT * FROM files WHERE id = ? AND owner = ? AND expires_at > ?`,
@@ -151,14 +153,14 @@ export function createFiles(options: FilesOptions) {
     /** The caller's files, newest first. `after` is the id that the page before ended with. */
     list: (caller: Caller, page: FilePage) => listStoredFiles(options, caller, page),
 
-    /** The bytes, held open, or null where they are gone although the row is there. */
+    /** The open bytes, or null where they are gone although the row is there. */
     open: (file: Pick<StoredFile, 'storageKey'>): Promise<OpenObject | null> => storage.open(file.storageKey),
 
-    /** Whether the store has all its bytes, as far as that is known without reading them. */
+    /** Whether the store has all bytes, as far as that can be known without reading them. */
     isStored: async ({ storageKey, size }: Pick<StoredFile, 'storageKey' | 'size'>): Promise<boolean> =>
       (await storage.stat(storageKey))?.size === size,
 
-    /** Lets a file live at least until then. False where it is not there, not the caller's, or expired. */
+    /** Keeps a file at least until then. False where it does not exist, is not the caller's, or has expired. */
     async extend(tx: Queries, caller: Caller, id: string, until: number): Promise<boolean> {
       const rows = await tx.query(
         `UPDATE files SET expires_at = CASE WHEN expires_at > ? THEN expires_at ELSE ? END
@@ -182,7 +184,7 @@ export function createFiles(options: FilesOptions) {
     charge: (tx: Queries, owner: string, bytes: number, files: number) =>
       chargeQuota(tx, owner, { bytes, files }, quotas),
 
-    /** Deletes what has expired, and gives the number of files deleted. */
+    /** Deletes what has expired, and returns the number of deleted files. */
     async sweep(): Promise<number> {
       await sweepSharedOrphans();
       await sweepQuarantine(options);
@@ -190,8 +192,9 @@ export function createFiles(options: FilesOptions) {
     },
 
     /**
-     * Deletes bytes that no row knows, as a crash leaves them, or puts them aside where they are many. At a start, while nobody else writes; a storage that
-     * others use too, and that may be large and far away, is gone through by the sweep once a day.
+     * Deletes bytes without a row, as a crash leaves them, or moves them into quarantine where they are many. Called at
+     * start, while no other process writes; in a shared storage, which may be large and far away, the sweep does it
+     * once a day.
      */
     sweepOrphans: async (): Promise<SweptOrphans> =>
       storage.isShared ? { removed: 0, quarantined: 0 } : sweepOrphans(options, stagingInUse),
@@ -199,8 +202,8 @@ export function createFiles(options: FilesOptions) {
 }
 
 /**
- * Where a write to the database could not be answered, bytes may stand there without a row; then they give way to the
- * next try.
+ * Where an earlier write to the database failed without an answer, bytes may be there without a row; the next try
+ * replaces them.
  */
 async function commitStaged(
   { database, storage }: FilesOptions,
@@ -222,7 +225,7 @@ async function restageCommitted({ database, storage }: FilesOptions, stagingId: 
   return storage.staging.takeBack(key, stagingId);
 }
 
-/** In a storage that others use too there is no start at which nobody else writes. */
+/** In a shared storage there is no start at which no other process writes. */
 function createDailyOrphanSweep(
   options: FilesOptions,
   stagingInUse: ReadonlySet<string>,
@@ -326,7 +329,7 @@ async function demandFileQuota(options: FilesOptions, { user }: Caller, size: nu
   });
 }
 
-/** Passes bytes through until there are more than `most`, then breaks off. */
+/** Passes bytes through, and throws once there are more than `most`. */
 async function* boundBytes(bytes: AsyncIterable<Uint8Array>, most: number): AsyncGenerator<Uint8Array> {
   let size = 0;
   for await (const chunk of bytes) {
@@ -346,26 +349,26 @@ export function fileTooLargeError(most: number): WorkcrateError {
   );
 }
 
-/** The media type that a name's ending stands for, else plain bytes. */
+/** The media type of the extension of a name, or plain bytes. */
 export function guessMediaType(name: string): string {
   return lookup(name) || 'application/octet-stream';
 }
 
 const mediaTypeForm = /^[a-z0-9!#$&^_.+-]{1,100}\/[a-z0-9!#$&^_.+-]{1,100}(?:; ?charset=[a-z0-9-]{1,40})?$/i;
 
-/** Whether a media type given by a stranger may stand in a header. */
+/** Whether a media type from a client is safe in a header. */
 export function isMediaType(value: string): boolean {
   return mediaTypeForm.test(value);
 }
 
-/** What is known of bytes once they have all been seen. The CRC is for ZIPs made of the file later. */
+/** Size and hashes of bytes. The CRC is for ZIPs that are made of the file later. */
 export interface Digest {
   readonly size: number;
   readonly sha256: string;
   readonly crc32: number;
 }
 
-/** Passes bytes through and knows their digest at the end. */
+/** Passes bytes through, and has their digest at the end. */
 export function digestWhileReading(bytes: AsyncIterable<Uint8Array>): {
   bytes: AsyncIterable<Uint8Array>;
   digest(): Digest;
@@ -384,7 +387,7 @@ export function digestWhileReading(bytes: AsyncIterable<Uint8Array>): {
   return { bytes: passed(), digest: () => ({ size, sha256: hash.digest('hex'), crc32: crc }) };
 }
 
-/** The digest of bytes that are not needed otherwise. */
+/** The digest of bytes that are not needed for anything else. */
 export async function computeDigest(bytes: AsyncIterable<Uint8Array>): Promise<Digest> {
   const through = digestWhileReading(bytes);
   for await (const _ of through.bytes);

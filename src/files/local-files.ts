@@ -9,7 +9,6 @@ import type { Log } from '../observability/log.ts';
 import { openBelow, parsePath, readOpenFile, type OpenFile } from '../paths/paths.ts';
 import type { Files, StoredFile } from './files.ts';
 
-/** Copies files of this machine into storage, for clients that run on it: only from the allowed roots. */
 export function createLocalFiles({
   files,
   roots,
@@ -29,11 +28,11 @@ export function createLocalFiles({
     },
   };
 
-  /** A refused path is an attempt to get out of the roots more often than a mistake, so it is noted. */
+  /** Logs a refused path, since it is more often an attempt to leave the allowed folders than a mistake. */
   function openAudited(caller: Caller, path: string): OpenFile {
     try {
       const { root, below } = locateBelowRoots(path, roots);
-      // Hidden files hold keys and settings more often than results.
+      // Hidden files contain keys and settings more often than results.
       return openBelow(root, { links: 'within', hidden: 'refuse' }).open(parsePath(below));
     } catch (error) {
       if (isWorkcrateError(error, 'path_refused'))

@@ -14,12 +14,12 @@ interface Charge {
   readonly files: number;
 }
 
-/** The row of the usage table that counts everybody. No user can have this name. */
+/** The row of the usage table for all users together. No user can have this name. */
 const allOwners = '*';
 
 /**
- * Adds to what a user holds, or rejects with `quota_exceeded`. One UPDATE checks and adds, so that no two
- * writers can both take the last byte. A negative charge gives back and is never refused.
+ * Charges the quota of a user, or rejects with `quota_exceeded`. One UPDATE checks and adds, so that no two writers can
+ * both take the last byte. A negative charge gives back and is never refused.
  */
 export async function chargeQuota(tx: Queries, owner: string, amount: Charge, quotas: Quotas): Promise<void> {
   await chargeRow(tx, owner, amount, quotas.userBytes, quotas.userFiles);
@@ -47,10 +47,10 @@ async function chargeRow(
   if (rows.length === 0) throw await quotaExceededError(tx, owner, mostBytes, mostFiles);
 }
 
-/** A SELECT of everybody who has files, and of `*`, for one statement with other tables. */
+/** A SELECT of everybody with files, and of `*`, for one statement with other tables. */
 export const usageOwnersSql = 'SELECT owner FROM usage';
 
-/** What is kept or promised in all. */
+/** What is stored or reserved in total. */
 export async function readTotalUsage(database: Queries): Promise<Charge> {
   const [row] = await database.query<{ files: number; bytes: number }>(
     "SELECT files, bytes FROM usage WHERE owner = '*'",
@@ -58,14 +58,14 @@ export async function readTotalUsage(database: Queries): Promise<Charge> {
   return { files: row?.files ?? 0, bytes: row?.bytes ?? 0 };
 }
 
-/** What is kept or promised for each user who has any. */
+/** What is stored or reserved for each user with anything. */
 export async function listUsage(database: Queries) {
   return database.query<{ owner: string; files: number; bytes: number }>(
     "SELECT owner, files, bytes FROM usage WHERE owner <> '*' AND (files > 0 OR bytes > 0)",
   );
 }
 
-/** Rejects where the database can only be read, by a write that changes nothing. */
+/** Rejects where the database is read-only, by a write that changes nothing. */
 export async function demandWritable(database: Queries): Promise<void> {
   await database.query("UPDATE usage SET bytes = bytes WHERE owner = '*'");
 }
@@ -82,7 +82,7 @@ async function quotaExceededError(
   );
   const advice = 'Delete files that are no longer needed (delete_file), or wait until they expire.';
   const details = { mostBytes, mostFiles };
-  // How much others hold is nobody's business.
+  // A user must not learn how much others have stored.
   if (owner === allOwners)
     return new WorkcrateError('quota_exceeded', `Over quota. This server has no space left. ${advice}`, {
       details,

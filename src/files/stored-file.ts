@@ -85,7 +85,7 @@ export function fileFromRow(row: Row): StoredFile {
   };
 }
 
-/** For whoever reads a file and finds other bytes than were sent. Nothing made of them must be given out. */
+/** For readers that find other bytes than were sent. Nothing made of them may be handed out. */
 export function fileDamagedError({ id, name }: Pick<StoredFile, 'id' | 'name'>): WorkcrateError {
   return new WorkcrateError(
     'file_damaged',
@@ -98,10 +98,10 @@ export function fileDamagedError({ id, name }: Pick<StoredFile, 'id' | 'name'>):
 const storeIdKey = 'store-id';
 
 /**
- * Makes sure that this database and this storage belong together, and ties them where both are new. Bytes that no row
- * knows are deleted: with the wrong database, that would be all of them. And with the wrong storage, such as a folder
- * that is not mounted, all links would be dead, and new files would go where nobody looks for them. The database
- * decides, so that several servers that tie it at once agree, and two databases never share a storage.
+ * Makes sure that this database and this storage belong together, and ties them where both are new. Bytes without a row
+ * are deleted: with the wrong database, those would be all bytes. With the wrong storage, such as a folder that is not
+ * mounted, all links would be dead, and new files would be stored in the wrong place. The database decides, so that
+ * several servers that tie it at once agree, and two databases never share a storage.
  */
 export async function demandSameStore(database: Database, storage: Storage): Promise<void> {
   if (!storage.isLasting) return;
@@ -109,7 +109,7 @@ export async function demandSameStore(database: Database, storage: Storage): Pro
   const there = await readStoreId(storage);
   if (there === id) return recordTied(database, isTied);
   if (await hasStoredFiles(storage)) {
-    // Another server on the same database may have tied them, and taken in files, since the first look.
+    // Another server on the same database may have tied them, and stored files, since the first look.
     if ((await readStoreId(storage)) === id) return;
     throw otherDatabaseError();
   }
@@ -117,7 +117,7 @@ export async function demandSameStore(database: Database, storage: Storage): Pro
   await tieStore(database, storage, id, there);
 }
 
-/** Ties a database to an empty storage, although it belonged to another: its files are given up. */
+/** Ties a database to an empty storage, although it belonged to another, whose files are given up. */
 export async function adoptStore(database: Database, storage: Storage): Promise<void> {
   const { id } = await readOrCreateStoreId(database);
   const there = await readStoreId(storage);
@@ -158,7 +158,7 @@ async function readOrCreateStoreId(database: Database): Promise<{ id: string; is
   return { id: row!.id, isTied: row!.is_tied === 1 };
 }
 
-/** False where another has made one. */
+/** Returns false where another server has written one. */
 async function writeStoreId(storage: Storage, id: string): Promise<boolean> {
   const bytes = async function* (): AsyncGenerator<Uint8Array> {
     yield Buffer.from(id);
@@ -210,8 +210,8 @@ function wrongStorageError(): WorkcrateError {
 }
 
 /**
- * Where the bytes staged under this id will stand. An id ends in 24 hex digits, and they become the id of the file, so
- * that a store that cannot rename may write the bytes there from the start.
+ * The storage key for bytes that are staged under this id. An id ends in 24 hex digits, which become the id of the
+ * file, so that a store that cannot rename may write the bytes there from the start.
  */
 export function toStorageKey(stagingId: string): string {
   const id = stagingId.slice(-24);
@@ -220,7 +220,7 @@ export function toStorageKey(stagingId: string): string {
 
 export const toFileId = (key: string): string => `file_${key.slice(key.lastIndexOf('/') + 1)}`;
 
-/** Whether a row knows these bytes. */
+/** Whether a file has these bytes. */
 export async function isKnownStorageKey(database: Queries, key: string): Promise<boolean> {
   return (await database.query('SELECT id FROM files WHERE id = ?', toFileId(key))).length > 0;
 }

@@ -38,8 +38,8 @@ async function forgetExpired({ database, clock, quotas }: FilesOptions): Promise
 }
 
 /**
- * Where the disk is too full to write the deletion down, the bytes go first. That is safe of what has expired: nobody is
- * given it any more, and it cannot be prolonged.
+ * Where the disk is too full to record the deletion, the bytes go first. That is safe for expired files: nobody can
+ * read them any more, and they cannot be prolonged.
  */
 async function freeThenForget(options: FilesOptions): Promise<StoredFile[]> {
   const rows = await options.database.query(
@@ -50,7 +50,7 @@ async function freeThenForget(options: FilesOptions): Promise<StoredFile[]> {
   return forgetExpired(options);
 }
 
-/** One object that cannot be removed must not keep the others; the next start tries it again. */
+/** One object that cannot be removed must not stop the others; the next start tries it again. */
 async function removeBytes({ storage, log }: FilesOptions, key: string): Promise<boolean> {
   try {
     await storage.remove(key);
@@ -61,13 +61,13 @@ async function removeBytes({ storage, log }: FilesOptions, key: string): Promise
   }
 }
 
-/** What this room has to know of uploads under way, which it does not keep: their bytes are no orphans. */
+/** What this room has to know about uploads in progress, which `links/` owns: their bytes are not orphans. */
 export interface OpenUploads {
-  /** Those of the ids whose upload is not completed; `synced`: of which bytes were acknowledged. */
+  /** Which of these ids are uploads that are not complete; with `synced`, only those with acknowledged bytes. */
   find(database: Queries, ids: readonly string[], which: 'all' | 'synced'): Promise<string[]>;
-  /** Whether an upload may still be gone on with at this time. */
+  /** Whether an upload can still be resumed at this time. */
   isOpen(database: Queries, id: string, at: number): Promise<boolean>;
-  /** A SELECT of `owner` and `reserved`, the bytes that are promised, for one statement with other tables. */
+  /** A SELECT of `owner` and `reserved`, the reserved bytes, for one statement with other tables. */
   readonly reservedSql: string;
 }
 
@@ -85,15 +85,15 @@ const mostLeftByCrash = 8;
 const quarantineDays = 30;
 const quarantineDayMs = 24 * 60 * 60 * 1000;
 
-/** What became of bytes that no row knew. */
+/** What was done with bytes without a row. */
 export interface SweptOrphans {
   readonly removed: number;
   readonly quarantined: number;
 }
 
 /**
- * Deletes bytes that no row knows and nobody is going to give one. Where they are more than a crash leaves, rows may
- * have been lost, as with a damaged database: then objects are put aside rather than deleted, where the storage can.
+ * Deletes bytes that have no row and will not get one. If they are more than a crash leaves, rows may have been lost,
+ * as with a damaged database: then objects are moved into quarantine instead, if the storage has one.
  */
 export async function sweepOrphans(
   options: FilesOptions,
@@ -117,7 +117,7 @@ export async function sweepOrphans(
 export const isSuspicious = ({ quarantine }: Storage, objects: number): boolean =>
   quarantine !== undefined && objects > mostLeftByCrash;
 
-/** What cannot be moved, such as on a full disk, stays where it is; the next start tries again. */
+/** An object that cannot be moved, such as on a full disk, stays; the next start tries again. */
 async function quarantineObject({ storage, clock, log }: FilesOptions, key: string): Promise<boolean> {
   try {
     await storage.quarantine?.take(key, toQuarantineDay(clock()));
@@ -140,7 +140,7 @@ export async function sweepQuarantine({ storage, clock, log }: FilesOptions): Pr
 
 const toQuarantineDay = (time: number): string => new Date(time).toISOString().slice(0, 10);
 
-/** The keys of objects that no row knows. */
+/** Lists the keys of objects without a row. */
 export async function* listOrphans(stores: Stores): AsyncGenerator<string> {
   for (let after: string | null = ''; after !== null;) {
     const page = await stores.storage.list({ prefix: 'files/', after, limit: 500 });
@@ -151,8 +151,9 @@ export async function* listOrphans(stores: Stores): AsyncGenerator<string> {
 }
 
 /**
- * Nor what parts of an open upload became that were acknowledged: they are staged again when their sender goes on. Where
- * others write too, neither what an open upload may be about to become: S3 may date it from its beginning.
+ * Keys that belong to neither a file nor an upload. The acknowledged bytes of an open upload are kept: they are staged
+ * again when its sender resumes. In a shared storage all bytes of open uploads are kept, since S3 may date an object
+ * from the beginning of its upload.
  */
 async function filterUnknownKeys(
   { database, storage, openUploads }: Stores,
@@ -175,14 +176,14 @@ async function filterUnknownKeys(
 
 const getTrailingDigits = (name: string): string => name.slice(-24);
 
-/** Staged bytes go on living only for an upload that may still be gone on with at this time. */
+/** Lists staged bytes that no upload can resume from at this time. */
 export async function* findAbandonedUploads(stores: Stores, at: number): AsyncGenerator<Staged> {
   const { database, storage, openUploads } = stores;
   for (const staged of await storage.staging.list())
     if (isOldEnough(stores, staged) && !(await openUploads.isOpen(database, staged.id, at))) yield staged;
 }
 
-/** In a storage that other processes use too, bytes without a row may be about to get theirs. */
+/** In a shared storage, bytes without a row may be about to get theirs. */
 const sharedGraceMs = 24 * 60 * 60 * 1000;
 
 const isOldEnough = ({ storage, clock }: Stores, { modified }: { readonly modified: number }): boolean =>

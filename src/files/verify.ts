@@ -21,12 +21,12 @@ export interface VerifyOptions {
   readonly openUploads: OpenUploads;
   /** Compare every byte with its hash, not only the sizes. */
   readonly readData: boolean;
-  /** Whether bytes that no row knows are a problem: not while a server may be taking some in. */
+  /** Whether bytes without a row are a problem: not while a server may be storing some. */
   readonly findOrphans: boolean;
   readonly report: (checked: number) => void;
 }
 
-/** Compares what the database says of files with what storage holds. Changes nothing. */
+/** Compares the rows of files with what is stored. Changes nothing. */
 export async function verifyFiles(options: VerifyOptions): Promise<Verification> {
   const result: Verification = { files: 0, bytes: 0, problems: [] };
   for await (const file of listEveryFile(options.database)) {
@@ -70,14 +70,14 @@ async function hasFileRow(database: Database, file: StoredFile): Promise<boolean
   return (await database.query('SELECT id FROM files WHERE id = ?', file.id)).length > 0;
 }
 
-/** Bytes that are kept for nobody. */
+/** Lists bytes that belong to no file and no upload. */
 async function findLeftovers(options: VerifyOptions): Promise<string[]> {
   const stores = { ...options, clock: Date.now };
   const remover = options.storage.isShared ? 'a sweep' : 'the next start';
   const keys = await Array.fromAsync(listOrphans(stores));
   const fate = isSuspicious(options.storage, keys.length) ? 'puts it into quarantine' : 'removes it';
   const found = keys.map((key) => `${key}: this object belongs to no file; ${remover} ${fate}`);
-  // Those of an upload that has expired go with its row.
+  // Bytes of an expired upload are deleted with its row.
   for await (const { id } of findAbandonedUploads(stores, 0))
     found.push(`${id}: these bytes belong to no upload; ${remover} removes them`);
   return found;
@@ -92,8 +92,8 @@ interface QuotaAccount {
 }
 
 /**
- * What users are counted to hold must be what they hold, with what is promised to uploads; `*` is all of
- * them. One statement, since a server may be writing meanwhile.
+ * The counted usage of each user must be the sum of their files and of what their uploads have reserved; `*` is
+ * everybody. One statement, since a server may be writing at the same time.
  */
 async function findMiscounts({ database, openUploads }: VerifyOptions): Promise<string[]> {
   const rows = await database.query<QuotaAccount & Row>(

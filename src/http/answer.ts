@@ -75,14 +75,14 @@ export const errorStatus: Readonly<Record<ErrorCode, number>> = {
   internal: 500,
 };
 
-/** Headers of every answer that is not a file: nothing here may be cached, sniffed or referred from. */
+/** Headers of every answer that is not a file: it may not be cached, sniffed or sent as a referrer. */
 const plainHeaders = {
   'Cache-Control': 'no-store',
   'Referrer-Policy': 'no-referrer',
   'X-Content-Type-Options': 'nosniff',
 };
 
-/** The same as a `Response`, for the rooms' routes. */
+/** A JSON answer as a `Response`, for the routes of rooms. */
 export function jsonResponse(value: unknown, status = 200): Response {
   const headers = { ...plainHeaders, 'Content-Type': 'application/json; charset=utf-8' };
   return new Response(`${JSON.stringify(value)}\n`, { status, headers });

@@ -16,18 +16,18 @@ export interface AppOptions {
   readonly mcp: McpEndpoint;
   readonly metrics: Metrics;
   readonly auth: Pick<Auth, 'getCaller' | 'requireScope'>;
-  /** How to get a token (RFC 9728), or null where none are taken. */
+  /** Metadata on how to get a token (RFC 9728), or null where none are accepted. */
   readonly resourceMetadata: () => Promise<object | null>;
-  /** Rejects while the server cannot do its work. */
+  /** The readiness check: rejects while the server cannot do its work. */
   readonly ready: () => Promise<void>;
-  /** Whether strangers may read why it cannot: they are told of the code alone otherwise, and the log of the rest. */
+  /** Whether anybody may read why the server is not ready; otherwise they get the code, and the log gets the reason. */
   readonly showsReason: boolean;
   readonly log: Log;
   /** Routes of rooms, in the order in which they are tried. */
   readonly rooms: readonly Hono[];
 }
 
-/** What a caller's key or token must be good for, where that is more than having one. Tools ask for theirs themselves. */
+/** The scope that a caller's key or token needs for a route. Tools check theirs themselves. */
 const routeScopes = [
   ['/metrics', operatorScope],
   ['/status', operatorScope],
@@ -77,7 +77,7 @@ export interface StatusRouteOptions {
   readonly log: Log;
 }
 
-/** `GET /status`: how the server is. That it is for operators alone is seen to before any route. */
+/** `GET /status`: the state of the server. `auth.ts` restricts it to operators before any route. */
 export function statusRoute({ status, log }: StatusRouteOptions): Hono {
   const routes = new Hono();
   routes.get('/status', async () => {

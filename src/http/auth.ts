@@ -14,19 +14,19 @@ import type { GuessRateLimit } from './rate-limit.ts';
 import { methodName, routeName } from './routes.ts';
 
 export interface AuthOptions {
-  /** Null where nobody has to sign in. */
+  /** Null where authentication is off. */
   readonly users: Pick<Users, 'signIn'> | null;
   readonly guesses: GuessRateLimit;
   readonly getAddress: ClientAddress;
   readonly terms: () => ChallengeTerms;
-  /** Told of everybody who has signed in and asks for what the key or token is not good for. */
+  /** Called for every caller who is signed in and lacks the scope. */
   readonly denied: (caller: SignedIn, asked: string, error: WorkcrateError) => void;
   readonly log: Log;
 }
 
 export type Auth = ReturnType<typeof createAuth>;
 
-/** Routes that need no caller. Spelled in any other way, they need one. */
+/** Routes without authentication. Any other spelling of them needs it. */
 const openRoutes = new Set([
   '/livez',
   '/readyz',
@@ -36,8 +36,8 @@ const openRoutes = new Set([
 ]);
 
 /**
- * Lets nobody in who has not signed in, where people have to. It stands before the routes, which ask it again who
- * it was that it let in: a request that came past it has nobody behind it, and is refused there.
+ * Authenticates every request before the routes, if authentication is on. The routes ask here who the caller is: a
+ * request that bypassed the check has no caller, and is refused there.
  */
 export function createAuth({ users, guesses, getAddress, terms, denied, log }: AuthOptions) {
   const admitted = new WeakMap<object, SignedIn>();
@@ -52,12 +52,12 @@ export function createAuth({ users, guesses, getAddress, terms, denied, log }: A
     }
   }
 
-  /** Only failures are slowed down: other callers may come from the same address. */
+  /** Only failures are limited: other callers may have the same address. */
   function countMiss(req: IncomingMessage, { cause }: WorkcrateError): void {
     const address = getAddress(req);
     const { code: reason = 'unknown' } = (cause ?? {}) as { code?: unknown };
     log.info('auth.refused', { address, reason });
-    // The issuer did give it, once.
+    // An expired token was valid once, so it is not a guess.
     if (reason === 'ERR_JWT_EXPIRED') return;
     guesses.check(address);
     guesses.miss(address);
@@ -72,7 +72,7 @@ export function createAuth({ users, guesses, getAddress, terms, denied, log }: A
   }
 
   return {
-    /** False where the request has been answered already. */
+    /** Returns false where the request has been answered already. */
     async authenticate(req: IncomingMessage, res: ServerResponse): Promise<boolean> {
       const [path, ...query] = (req.url ?? '').split('?');
       if (users === null || openRoutes.has(path!)) return true;
@@ -81,13 +81,13 @@ export function createAuth({ users, guesses, getAddress, terms, denied, log }: A
       const token = readBearerToken(req);
       if (token === null) throw notSignedInError();
       try {
-        // Before it is looked at: a removal meanwhile is one after that.
+        // The time before the check: a user who is removed meanwhile is removed after it.
         const since = Date.now();
         admitted.set(req, { since, ...(await signIn(req, token)) });
         return true;
       } catch (error) {
         if (!(error instanceof IssuerDown)) throw error;
-        // The same failure meets many callers.
+        // Many callers get the same failure, but it is logged once.
         if (error !== told) log.error('auth.issuer_down', { error });
         told = error;
         answerJson(res, 503, issuerDownAnswer, { 'Retry-After': 5 });
@@ -95,10 +95,10 @@ export function createAuth({ users, guesses, getAddress, terms, denied, log }: A
       }
     },
 
-    /** Who made a request, by what the framework knows of it. Null where nobody has to sign in. */
+    /** The caller of a request, by its environment in the framework. Null where authentication is off. */
     getCaller,
 
-    /** Keeps a route for those whose key or token has the scope. */
+    /** Restricts a route to callers whose key or token has the scope. */
     requireScope(scope: string): MiddlewareHandler {
       return async ({ env, req }, next) => {
         const caller = getCaller(env);
@@ -114,7 +114,7 @@ export function createAuth({ users, guesses, getAddress, terms, denied, log }: A
       };
     },
 
-    /** Headers that go with an error, where they tell how to sign in. */
+    /** Headers for an error that say how to sign in. */
     headersFor(req: IncomingMessage, error: WorkcrateError): Record<string, string> {
       const shown = readBearerToken(req) === null ? 'nothing' : 'something';
       const challenge = users === null ? null : buildChallenge(error, shown, terms());
@@ -135,18 +135,18 @@ const issuerDownAnswer = {
   code: 'issuer_unavailable',
 };
 
-/** The key or token of a request, whatever it is worth; null where it brings none. */
+/** The key or token of a request, unchecked; null where there is none. */
 function readBearerToken({ headers: { authorization = '' } }: IncomingMessage): string | null {
   return /^Bearer(?: +(.*))?$/i.exec(authorization) ? authorization.slice(6).trim() : null;
 }
 
-/** A proxy may have judged by the other one. */
+/** A proxy may have checked the other one. */
 function refuseTwoCredentials({ headersDistinct }: IncomingMessage): void {
   if ((headersDistinct['authorization']?.length ?? 0) < 2) return;
   throw new WorkcrateError('invalid_input', 'Send one Authorization header, not several.');
 }
 
-/** A URL is written to logs and histories, and so may hold no key. */
+/** URLs are written to logs and histories, so they may contain no key. */
 function refuseTokenInQuery(query: string): void {
   if (!/(?:^|&)access_token=|wck_[\w-]{43}/i.test(query)) return;
   throw new WorkcrateError(
@@ -158,14 +158,14 @@ function refuseTokenInQuery(query: string): void {
 export interface ChallengeTerms {
   /** Where clients read how to get a token (RFC 9728), or null without OAuth. */
   readonly metadataUrl: string | null;
-  /** What a client should ask a token for. */
+  /** The scopes that a client should request. */
   readonly scopes: readonly string[];
 }
 
-/** Whether the request brought a key or token at all: then it is told what is wrong with it (RFC 6750). */
+/** Whether the request has a key or token: then the answer says what is wrong with it (RFC 6750). */
 export type CredentialsShown = 'nothing' | 'something';
 
-/** The header that tells a client how to sign in, for errors that are about that; else null. */
+/** The header that says how to sign in, for errors that are about that; else null. */
 function buildChallenge(
   error: WorkcrateError,
   shown: CredentialsShown,
@@ -185,7 +185,7 @@ function listChallengeParts(
   { metadataUrl, scopes }: ChallengeTerms,
 ): Record<string, string> | null {
   if (code === 'unauthorized') {
-    // Without OAuth there is nobody whom a client could ask for scopes.
+    // Without OAuth there is no server from which a client could request scopes.
     const scope: Record<string, string> = metadataUrl === null ? {} : { scope: scopes.join(' ') };
     return shown === 'nothing' ? scope : { error: 'invalid_token', error_description: message, ...scope };
   }
@@ -196,7 +196,7 @@ function listChallengeParts(
 const toMetadataPart = ({ metadataUrl }: ChallengeTerms): Record<string, string> =>
   metadataUrl === null ? {} : { resource_metadata: metadataUrl };
 
-/** What may stand between quotes in a header. */
+/** Replaces what may not be between quotes in a header. */
 const toQuotable = (text: string): string => text.replaceAll(/[^\x20-\x7e]|["\\]/g, ' ');
 
 function missingScopeError(scope: string): WorkcrateError {
@@ -205,13 +205,13 @@ function missingScopeError(scope: string): WorkcrateError {
   });
 }
 
-/** What clients are told about signing in (RFC 9728). Nothing but the header where there is no OAuth. */
+/** What clients can read about signing in (RFC 9728). Without OAuth that is only the header. */
 export function createResourceMetadata(
   users: Pick<Users, 'issuer' | 'takesTokens'> | null,
   baseUrl: () => string,
 ) {
   const takesTokens = users?.takesTokens ?? false;
-  // Below the base of the public URL, whatever its path, so that a proxy passes it on like all else.
+  // Below the public URL, whatever its path, so that a proxy passes it on like all else.
   const metadataUrl = (): string | null =>
     takesTokens ? `${baseUrl()}/.well-known/oauth-protected-resource/mcp` : null;
   return {

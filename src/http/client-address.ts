@@ -4,14 +4,14 @@
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP, isIPv4 } from 'node:net';
 
-/** More proxies in a row than anybody has; what stands further left is not looked at. */
+/** More proxies in a row than exist in practice; entries further left are ignored. */
 const mostHops = 16;
 
 /**
- * Tells from which address a request comes. Where its peer is one of the trusted proxies, that is the right-most address
- * of `X-Forwarded-For` that is not a trusted proxy itself: each proxy adds the address that it saw at the right, and what
- * is left of the first stranger was written by that stranger. `Forwarded` is not read, since a proxy that sets only one
- * of the two headers passes on the other as the client sent it.
+ * Finds the address from which a request comes. If its peer is a trusted proxy, that is the right-most address of
+ * `X-Forwarded-For` that is not a trusted proxy itself: each proxy appends the address that it saw, and what is left of
+ * the first untrusted address was written by the client. `Forwarded` is not read, since a proxy that sets only one of
+ * the two headers passes on the other as the client sent it.
  */
 export function createClientAddress(trustedProxies: readonly string[]) {
   const trusted = toBlockList(trustedProxies);
@@ -21,7 +21,7 @@ export function createClientAddress(trustedProxies: readonly string[]) {
     if (trustedProxies.length === 0 || address === '' || !isTrusted(address)) return address;
     for (const entry of listHops(headers['x-forwarded-for'])) {
       const hop = parseAddress(entry);
-      // A proxy that wrote garbage is the last one of which anything is known.
+      // After garbage in the header, the proxy that wrote it is the last known address.
       if (hop === null) return address;
       address = hop;
       if (!isTrusted(address)) return address;
@@ -36,7 +36,7 @@ interface Peer {
 
 export type ClientAddress = ReturnType<typeof createClientAddress>;
 
-/** Parsed by the kind of the setting already. */
+/** The networks were validated with the settings. */
 function toBlockList(networks: readonly string[]): BlockList {
   const all = new BlockList();
   for (const network of networks) {

@@ -9,8 +9,8 @@ import { WorkcrateError } from '../errors.ts';
 const loopbackNames = ['localhost', '127.0.0.1', '[::1]'];
 
 /**
- * Refuses requests that a web page made behind the user's back: a foreign Host is how DNS rebinding shows,
- * a foreign Origin how a cross-site request does. Both are checked on every route.
+ * Refuses requests that a web page made without the user's knowledge: a foreign Host is a sign of DNS rebinding, a
+ * foreign Origin of a cross-site request. Both are checked on every route.
  */
 export function createHostOriginCheck(
   publicUrl: string | null,
@@ -22,7 +22,7 @@ export function createHostOriginCheck(
   if (linkHost !== null) names.add(linkHost);
   let trustedHost: string | null = null;
   return (headers: IncomingHttpHeaders): void => {
-    // Nearly every request names the same host, and taking a URL apart is most of the work here.
+    // Nearly every request has the same host, and parsing a URL is most of the work here.
     if (headers.host !== trustedHost || trustedHost === null) trustedHost = checkHost(headers.host);
     // An image or script that a foreign page asks for carries no Origin, only this.
     if (headers['sec-fetch-site'] === 'cross-site' && headers['sec-fetch-mode'] !== 'navigate')
@@ -43,7 +43,7 @@ export function createHostOriginCheck(
   }
 }
 
-/** A proxy may have judged by the other one (RFC 9112, 3.2). By hand, since Node keeps the first alone. */
+/** A proxy may have checked the other one (RFC 9112, 3.2). By hand, since Node keeps only the first. */
 export function refuseSeveralHosts({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): void {
   let count = 0;
   for (let at = 0; at < rawHeaders.length; at += 2)
@@ -51,7 +51,7 @@ export function refuseSeveralHosts({ rawHeaders }: Pick<IncomingMessage, 'rawHea
   if (count > 1) throw new WorkcrateError('invalid_input', 'Send one Host header, not several.');
 }
 
-/** The addresses at which a server listens: those of this machine where it listens on all of them. */
+/** The addresses at which a server listens: all of this machine for a wildcard. */
 function listBoundAddresses(host: string): string[] {
   if (!isWildcard(host)) return [host];
   const all = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses);
@@ -61,7 +61,7 @@ function listBoundAddresses(host: string): string[] {
   ];
 }
 
-/** Whether an address stands for all addresses of the machine. */
+/** Whether an address means all addresses of the machine. */
 export const isWildcard = (host: string): boolean => ['0.0.0.0', '::', '[::]'].includes(host);
 
 function foreignOriginError(): WorkcrateError {

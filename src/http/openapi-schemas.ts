@@ -40,7 +40,7 @@ const requestId = {
   'X-Request-Id': describeHeader('As it was sent, or a new one; it is in the log', 'string', false),
 };
 
-/** Before any route: Host and Origin, and whatever fails in the server itself. */
+/** Errors of every route: Host and Origin are checked before, and the server itself can fail. */
 const codesEverywhere: ErrorCode[] = ['host_refused', 'origin_refused', 'internal', 'database_failed'];
 
 /** The answers for error codes, by the status that each has. */
@@ -54,7 +54,7 @@ export function failureAnswers(codes: readonly ErrorCode[], shape = 'Error'): Js
 export const signedInSecurity = { security: [{}, { bearer: [] }] };
 export const signInFailures = ['unauthorized', 'forbidden', 'too_many_requests'] as const;
 
-/** A right by itself, or nothing that needs one. */
+/** No authentication: the token in the path is the permission, or none is needed. */
 export const openSecurity = { security: [] };
 
 export const parameter = (place: 'path' | 'query' | 'header', name: string, more: Json): Json => ({
@@ -65,10 +65,10 @@ export const parameter = (place: 'path' | 'query' | 'header', name: string, more
   ...more,
 });
 
-/** Codes that routes answer without an error of that name behind it. */
+/** Codes in answers that are not error codes of the program. */
 const otherCodes = ['issuer_unavailable'];
 
-/** What every error is, but those of artifacts, whose shape the specification gives. */
+/** Every error, except those of artifacts, whose shape the specification defines. */
 const errorSchema = z
   .looseObject({
     error: z.string().describe('What went wrong and what to do, for people'),
@@ -108,7 +108,7 @@ const resourceSchema = z.looseObject({
   bearer_methods_supported: z.array(z.string()),
 });
 
-/** Answers whose shape no room has as a schema. A test holds real ones against them. */
+/** Answers for which no room has a schema. A test compares real answers with them. */
 export const ownShapes = {
   Error: errorSchema,
   ArtifactError: artifactError,
@@ -131,7 +131,7 @@ const fileHeaders = {
   'Accept-Ranges': describeHeader('bytes'),
 };
 
-/** Any type: a file keeps the one that it was given. */
+/** Any type: a file keeps its own. */
 const anyContent = { '*/*': { schema: { type: 'string', format: 'binary' } } };
 
 const rangeParameter = parameter('header', 'Range', {

@@ -6,7 +6,7 @@ import { getErrno, WorkcrateError } from '../errors.ts';
 import { fetchBounded, FetchError, type FetchPolicy } from '../net/bounded-fetch.ts';
 import { bracketIpv6 } from './host-origin.ts';
 
-/** What keeps a server from listening there, or null. */
+/** The error that keeps a server from listening there, or null. */
 export async function tryToListen(host: string, port: number): Promise<Error | null> {
   const { promise, resolve } = Promise.withResolvers<Error | null>();
   const probe = createServer();
@@ -15,7 +15,7 @@ export async function tryToListen(host: string, port: number): Promise<Error | n
   return promise;
 }
 
-/** Refuses a port that is taken, before anything is opened or made for a server that could not listen. */
+/** Rejects where a port is in use, before anything is opened or created for a server that could not listen. */
 export async function demandFreePort(host: string, port: number): Promise<void> {
   const failure = port === 0 ? null : await tryToListen(host, port);
   if (failure !== null) throw await toListenError(failure, host, port);
@@ -42,7 +42,7 @@ function portInUseError(host: string, port: number, byWorkcrate: boolean, cause:
 
 const probePolicy: FetchPolicy = { timeoutMs: 2000, maxBytes: 64 * 1024, privateAddresses: 'allowed' };
 
-/** Whether what answers there says that it is a Workcrate. */
+/** Whether the server that answers there is a Workcrate. */
 export async function isWorkcrate(host: string, port: number): Promise<boolean> {
   const url = `http://${bracketIpv6(host)}:${port}/`;
   try {

@@ -6,10 +6,10 @@ import type { Clock } from '../clock.ts';
 import { WorkcrateError } from '../errors.ts';
 
 const windowMs = 60_000;
-/** More addresses than this are not told apart for the rest of a minute; memory stays bounded. */
+/** After this many addresses the counts start over, so that memory stays bounded. */
 const mostAddresses = 10_000;
 
-/** Slows down whoever tries tokens or keys: after so many unknown ones in a minute, an address has to wait. */
+/** Limits guesses of tokens and keys: after this many unknown ones in a minute, an address has to wait. */
 export function createGuessRateLimit(perMinute: number, clock: Clock) {
   let misses = new Map<string, number>();
   let windowStart = clock();
@@ -21,7 +21,7 @@ export function createGuessRateLimit(perMinute: number, clock: Clock) {
   }
 
   return {
-    /** Rejects with `too_many_requests` before anything is looked up. */
+    /** Throws `too_many_requests` for an address that has to wait. */
     check(address: string): void {
       roll();
       if ((misses.get(address) ?? 0) < perMinute) return;

@@ -9,7 +9,7 @@ interface RequestObservers {
   readonly log: Log;
 }
 
-/** Answers a request, or refuses it, under its id and, where that is on, as a span. */
+/** Answers a request, or refuses it, with its request id and, if tracing is on, in a span. */
 export function traceRequest(
   { tracing, log }: RequestObservers,
   req: IncomingMessage,
@@ -25,8 +25,8 @@ export function traceRequest(
 }
 
 /**
- * Nothing is logged of a download that goes well, and nobody has asked for its id: to carry one along took 5 % of the
- * time of a small file, and one more header 10 %.
+ * A download that succeeds is not logged, and its client has not sent an id: an id took 5 % of the time of a small
+ * file, and one more header 10 %.
  */
 const needsNoRequestId = ({ url, headers }: IncomingMessage): boolean =>
   headers['x-request-id'] === undefined && url?.startsWith('/files/') === true;

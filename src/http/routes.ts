@@ -1,4 +1,4 @@
-/** Rooms whose paths end in a token, which is all that it takes to be let in. No log may hold such a path. */
+/** Routes whose path ends in a token, which is the whole permission. Such a path may not be logged. */
 export const tokenRooms = ['files', 'uploads', 'ask'] as const;
 
 export type TokenRoom = (typeof tokenRooms)[number];
@@ -6,7 +6,7 @@ export type TokenRoom = (typeof tokenRooms)[number];
 export const isTokenRoom = (room: string | undefined): room is TokenRoom =>
   (tokenRooms as readonly (string | undefined)[]).includes(room);
 
-/** Names of routes for logs, spans and counters: the shape of a path and never the path, which may be a right. */
+/** Names of routes for logs, spans and counters: the pattern of a path, never the path, which may contain a token. */
 const fixedPaths = new Set([
   '/',
   '/mcp',

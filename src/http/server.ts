@@ -26,19 +26,19 @@ type TokenRouteHandler = (req: IncomingMessage, res: ServerResponse, token: stri
 export interface HttpServerOptions {
   readonly app: Hono;
   readonly byToken: Readonly<Record<TokenRoom, TokenRouteHandler>>;
-  /** Whether there is nothing but links and `/livez`, as beside stdio. */
+  /** Serve only links and `/livez`, as beside stdio. */
   readonly linksOnly: boolean;
   readonly checkHostAndOrigin: (headers: IncomingMessage['headers']) => void;
   readonly auth: Pick<Auth, 'authenticate' | 'headersFor'>;
   readonly guesses: GuessRateLimit;
-  /** From where a request comes, see client-address.ts. */
+  /** The address of the client, see client-address.ts. */
   readonly getAddress: ClientAddress;
   readonly metrics: Metrics;
   readonly tracing: Tracing;
   readonly log: Log;
 }
 
-/** Long uploads must not be cut off by a limit on the whole request; slow headers must. */
+/** A limit for the whole request would cut off long uploads; slow headers are limited. */
 const listenerLimits = {
   requestTimeout: 0,
   headersTimeout: 10_000,
@@ -46,7 +46,7 @@ const listenerLimits = {
   keepAliveTimeout: 30_000,
 };
 
-/** The HTTP side: files and uploads on node:http itself, all other routes through the app. */
+/** Files and uploads are answered on node:http itself, all other routes through the app. */
 export function createHttpServer(options: HttpServerOptions): Server {
   const viaApp = getRequestListener(options.app.fetch);
   const server = new HttpServer(listenerLimits);
@@ -69,7 +69,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
   return server;
 }
 
-/** Requests that one connection may have unanswered; nobody who reads the answers comes near it. */
+/** Unanswered requests that one connection may have; clients that read their answers stay far below. */
 const mostPipelined = 100;
 
 function admitPipelined(waiting: WeakMap<Socket, number>, socket: Socket, res: ServerResponse): boolean {
@@ -81,7 +81,7 @@ function admitPipelined(waiting: WeakMap<Socket, number>, socket: Socket, res: S
 
 const closeSettleMs = 5000;
 
-/** Has closed only when the work behind its connections has ended too: it still needs the database. */
+/** Its `close` also waits for the work behind its connections, which still needs the database. */
 class HttpServer extends Server {
   readonly #underWay = new Set<Promise<void>>();
 
@@ -125,7 +125,7 @@ async function respond(
   await viaApp(req, res);
 }
 
-/** A port on loopback is open to every user of the machine, and no key would be asked for. */
+/** A port on loopback is open to every user of the machine, without a key. */
 function refuseUnlessLivez({ url }: IncomingMessage): void {
   if (url === '/livez') return;
   throw new WorkcrateError(
@@ -135,13 +135,13 @@ function refuseUnlessLivez({ url }: IncomingMessage): void {
   );
 }
 
-/** Only guesses are slowed down: those with good links may come from the same address. */
+/** Only guesses are limited: clients with valid links may have the same address. */
 function countMiss(guesses: GuessRateLimit, address: string): void {
   guesses.check(address);
   guesses.miss(address);
 }
 
-/** Bodies of other routes are small: one that has not come by then is not going to. */
+/** Bodies of other routes are small: one that is incomplete by then will not come. */
 const bodyMs = 60_000;
 
 function closeUnlessComplete(req: IncomingMessage, res: ServerResponse): void {
@@ -179,8 +179,8 @@ const listAllowedMethods = (route: string): string =>
 const lingerMs = 2000;
 
 /**
- * A client that is still sending after its answer would get a reset instead of it if the connection were cut
- * at once; so what it sends is thrown away for a moment.
+ * A client that is still sending after its answer would get a reset instead of the answer if the connection were cut at
+ * once; so its bytes are discarded for a moment.
  */
 function lingerThenClose(req: IncomingMessage): void {
   if (req.complete || req.destroyed) return;
@@ -190,7 +190,7 @@ function lingerThenClose(req: IncomingMessage): void {
   req.once('close', () => clearTimeout(timer));
 }
 
-/** Listens, and gives the base URL with the port that was taken. */
+/** Listens, and returns the base URL with the actual port. */
 export async function listenOn(server: Server, host: string, port: number, log: Log): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once('error', reject);
@@ -202,7 +202,7 @@ export async function listenOn(server: Server, host: string, port: number, log: 
   } finally {
     server.off('error', reject);
   }
-  // Such as a connection for which no descriptor is left. Without a listener it would end the process.
+  // Such as a connection for which no descriptor is left. Without this listener it would end the process.
   server.on('error', (error) => log.error('http.server_error', { error }));
   return `http://${bracketIpv6(host)}:${(server.address() as AddressInfo).port}`;
 }

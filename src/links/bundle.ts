@@ -20,7 +20,7 @@ interface Progress {
   report(done: number, total: number): void;
 }
 
-/** Fixes which files a bundle holds, under which names, and what its sha256 will be. */
+/** Records which files a bundle contains, under which names, and its sha256. */
 export async function createBundle(
   options: LinksOptions,
   caller: Caller,
@@ -86,8 +86,8 @@ async function hashBundle(bytes: AsyncIterable<Uint8Array>): Promise<string> {
 }
 
 /**
- * The whole archive once, for its hash; a reader that checks the download can then tell if it is whole. Each file must
- * be what was sent: its CRC is in the archive, and so other bytes would make an archive that cannot be unpacked.
+ * Reads the whole archive once, to hash it; a client can then check that its download is whole. Each file must be what
+ * was sent: its CRC is in the archive, so other bytes would make an archive that cannot be unpacked.
  */
 async function* readBundle(
   download: Download,

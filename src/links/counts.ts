@@ -10,7 +10,7 @@ const activeLinkCondition = 'expires_at > ? AND revoked_at IS NULL AND consumed_
 export const countActiveLinks = (database: Queries, now: number, most: number): Promise<number> =>
   countUpTo(most, database, `SELECT id FROM links WHERE ${activeLinkCondition}`, now);
 
-/** How many links work now, for each user who has any. */
+/** How many links work now, for each user with at least one. */
 export async function countActiveLinksByOwner(database: Queries, now: number) {
   return database.query<{ owner: string; count: number }>(
     `SELECT owner, CAST(COUNT(*) AS BIGINT) AS count FROM links WHERE ${activeLinkCondition} GROUP BY owner`,

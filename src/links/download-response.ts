@@ -119,7 +119,7 @@ export function getEtag(download: Download): string {
   return `"${sha256 ?? `v-${hashDownloadVersion(version ?? '')}`}"`;
 }
 
-/** A version may hold anything, such as quotes, or what is nobody's business. */
+/** Hashed, since a version may contain quotes, or something that clients should not see. */
 function hashDownloadVersion(version: string): string {
   return createHash('sha256').update(version).digest('hex').slice(0, 32);
 }
@@ -134,8 +134,8 @@ export function downloadHeaders(download: Download): Record<string, string> {
 }
 
 /**
- * The name under which a file is saved. `curl -OJ` and the like write it into the folder that they are in: nobody who
- * fetches a link should get a `.bashrc` or `.envrc` that runs at the next shell, or a name that reads as an option.
+ * The name under which a file is saved. `curl -OJ` and the like write it into the current folder: a link must not be
+ * able to place a `.bashrc` or `.envrc` that runs at the next shell, or a name that reads as an option.
  */
 const toVisibleName = (filename: string): string => (/^[.-]/.test(filename) ? `_${filename}` : filename);
 
@@ -159,7 +159,7 @@ export interface ByteRange {
   readonly end: number;
 }
 
-/** More ranges than this are a way to make a server work for nothing; such a header is ignored. */
+/** More ranges than this would only make the server work; such a header is ignored. */
 const mostRanges = 32;
 
 const rangeHeaderForm = /^bytes=(.*)$/is;
@@ -211,7 +211,7 @@ function combineRanges(ranges: readonly ByteRange[]): ByteRange[] {
   return kept.sort((a, b) => rank(a) - rank(b));
 }
 
-/** All of them in order, those that touch or overlap as one. */
+/** The ranges in order; those that touch or overlap are joined. */
 export function joinRanges(ranges: readonly ByteRange[]): ByteRange[] {
   const all: { start: number; end: number }[] = [];
   for (const { start, end } of ranges.toSorted((a, b) => a.start - b.start)) {
@@ -222,7 +222,7 @@ export function joinRanges(ranges: readonly ByteRange[]): ByteRange[] {
   return all;
 }
 
-/** Whether they are all of something of that size. */
+/** Whether the ranges together cover content of this size. */
 export function isWhole(ranges: readonly ByteRange[], size: number): boolean {
   // Nearly every download is one range, and needs no sorting.
   const [first, ...more] = ranges.length === 1 ? ranges : joinRanges(ranges);
@@ -252,7 +252,7 @@ function judgeConditions(headers: IncomingHttpHeaders, { etag, modified }: Valid
   return modifiedSince !== null && toWholeSeconds(modified) <= modifiedSince ? 'not_modified' : 'send';
 }
 
-/** Whether the content is still the one that an If-Range means. Without If-Range it is. */
+/** Whether the content is still what If-Range refers to. Without If-Range it is. */
 function rangeStillApplies(headers: IncomingHttpHeaders, { etag, modified }: Validators): boolean {
   const condition = headers['if-range'];
   if (condition === undefined) return true;

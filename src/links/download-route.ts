@@ -16,14 +16,14 @@ import type { Links } from './links.ts';
 import type { Offload } from './offload.ts';
 import { holdBackLastByte, countSegmentBytes, type RowLease } from './single-use.ts';
 
-/** What one GET gave of a download. */
+/** What one GET sent of a download. */
 export interface ServedDownload {
-  /** As far as it is known what went out. */
+  /** What was sent, as far as that is known. */
   readonly stretches: readonly ByteRange[];
-  /** Sent from here: none of what others send. */
+  /** Bytes that this process sent, without those that another server sends. */
   readonly bytes: number;
   readonly isOffloaded: boolean;
-  /** Why it broke off, where that was not for the client. */
+  /** Why it failed; null where it did not, or where the client went away. */
   readonly failure: ErrorCode | null;
 }
 
@@ -33,11 +33,11 @@ export interface DownloadRouteOptions {
   readonly log: Log;
   readonly sendfile: boolean;
   readonly idleMs: number;
-  /** Told of every download that reached its end. */
+  /** Called for every download that reached its end. */
   readonly completed: (link: Link, download: Download) => Promise<void>;
-  /** Told of every GET that gave bytes, or had others give them. */
+  /** Called for every GET that sent bytes, or had another server send them. */
   readonly served: (link: Link, download: Download, served: ServedDownload) => void;
-  /** Has others send what need not go through this process. */
+  /** Has another server send the bytes where possible. */
   readonly offload: Offload | null;
 }
 
@@ -46,7 +46,7 @@ export function createDownloadRoute(options: DownloadRouteOptions) {
   return async (req: IncomingMessage, res: ServerResponse, token: string): Promise<void> => {
     if (req.method !== 'GET' && req.method !== 'HEAD')
       throw new WorkcrateError('method_not_allowed', 'Use GET or HEAD to fetch a file.');
-    // A pipelined request waits for those before it, and the link has to be good when its turn has come.
+    // A pipelined request waits for those before it, and the link must still be valid when it is next.
     const turn = socketInTurn(res);
     if ((turn instanceof Promise ? await turn : turn) === null) return;
     const { link, download } = await options.links.resolve(token);
@@ -72,7 +72,7 @@ async function sendReusable(
   if (finished) await options.completed(link, download);
 }
 
-/** Whether every byte has been given by now. */
+/** Whether every byte has been sent by now, in this answer and those before it. */
 const completesDownload = (
   { links }: DownloadRouteOptions,
   link: Link,
@@ -81,8 +81,8 @@ const completesDownload = (
 ): boolean => links.coverage.completes(link.tokenHash, given, size);
 
 /**
- * Whether others send it. That is all that is known of it here: it counts as a download when it is given away, and its
- * bytes do not count. Bytes that are gone are a 410 all the same.
+ * Has another server send it, if that is possible. It counts as a download as soon as it is offloaded, and its bytes
+ * are not counted. Missing bytes are a 410 here too.
  */
 async function tryOffload(
   options: DownloadRouteOptions,
@@ -99,7 +99,7 @@ async function tryOffload(
   const status = handed.status === 302 ? 302 : plan.status;
   const finished = completesDownload(options, link, download, plan.stretches);
   countDownload(options, link, status, { sent: 0, complete: true }, finished);
-  // Whoever is sent elsewhere may have all of it there, whatever was asked for here.
+  // After a redirect the client can fetch all of it from the store, whatever range it asked for here.
   const stretches = status === 302 ? [{ start: 0, end: download.size }] : plan.stretches;
   options.served(link, download, { stretches, bytes: 0, isOffloaded: true, failure: null });
   return true;
@@ -111,8 +111,8 @@ function omitRange({ headers: { range: _range, ...headers } }: IncomingMessage) 
 }
 
 /**
- * One complete download under any concurrency. The lease lets one transfer run at a time; what is sent from
- * the start on is noted, so that a broken transfer may go on; reaching the end uses the link up.
+ * Allows one complete download under any concurrency. The lease lets one transfer run at a time; what was sent from the
+ * start is recorded, so that a broken transfer can be resumed; reaching the end uses the link up.
  */
 async function sendSingleUse(
   options: DownloadRouteOptions,
@@ -138,7 +138,7 @@ async function sendSingleUse(
     if (plan.range !== null && !used)
       await links.deliver(link, lease, Math.max(delivered, plan.range.start + sent.sent));
   }
-  // Its ranges begin within what was delivered before, so that whoever has the end has all of it.
+  // A range begins within what was delivered before, so a client that has the end has all of it.
   const finished = sent.complete && plan.range?.end === download.size;
   countDownload(options, link, plan.status, sent, finished);
   if (!finished) return;
@@ -147,8 +147,8 @@ async function sendSingleUse(
 }
 
 /**
- * The link is used up before its last byte goes out: whoever has the whole file finds the link dead, and a
- * crash between the two cannot give it out twice.
+ * Uses the link up before its last byte is sent: a client with the whole file finds the link dead, and a crash in
+ * between cannot allow a second download.
  */
 function useBeforeLastByte(download: Download, use: () => Promise<void>): Download {
   const { size } = download;
@@ -172,7 +172,7 @@ function useBeforeLastByte(download: Download, use: () => Promise<void>): Downlo
   };
 }
 
-/** A client that fetches piece by piece asks for the next while the last is still being written down. */
+/** A client that fetches piece by piece asks for the next one while the last is still being recorded. */
 async function waitForLease(links: Links, link: Link): Promise<RowLease | null> {
   for (let attempt = 0; ; attempt++) {
     const lease = await links.lease(link);
@@ -211,7 +211,7 @@ async function isResetAfterEnd(socket: Socket): Promise<boolean> {
   }
 }
 
-/** The bytes are held before the headers go out, so that missing ones can still be a 410. */
+/** Opens the bytes before the headers are sent, so that missing ones can still be a 410. */
 async function sendDownload(
   options: DownloadRouteOptions,
   res: ServerResponse,
@@ -240,12 +240,12 @@ async function sendDownload(
 
 const servedNothing: ServedDownload = { stretches: [], bytes: 0, isOffloaded: false, failure: null };
 
-/** Of several ranges, it is known what went out only where all did. */
+/** For several ranges it is known what was sent only if all of them were. */
 function toServed({ stretches, range }: DownloadPlan, { sent, complete }: Sent): ServedDownload {
   if (range !== null)
     return { ...servedNothing, stretches: [{ start: range.start, end: range.start + sent }], bytes: sent };
   if (!complete) return { ...servedNothing, bytes: sent };
-  // Without what stands between the parts.
+  // Without the boundaries and headers between the parts.
   return {
     ...servedNothing,
     stretches,
@@ -253,7 +253,7 @@ function toServed({ stretches, range }: DownloadPlan, { sent, complete }: Sent):
   };
 }
 
-/** Of a GET that gave nothing there is nothing to tell, unless there was nothing more to give. */
+/** A GET that sent nothing is not reported, unless the file is empty. */
 function reportServed(
   { served }: DownloadRouteOptions,
   { req }: ServerResponse,
@@ -266,7 +266,7 @@ function reportServed(
     served(link, download, given);
 }
 
-/** Counts what was sent. */
+/** Counts what was sent, in metrics, log and the statistics of the link. */
 function countDownload(
   { links, metrics, log }: DownloadRouteOptions,
   link: Link,

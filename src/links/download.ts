@@ -16,26 +16,32 @@ import type { BodySegment } from '../transfer/transfer.ts';
 import { createZipLayout, type ZipEntry } from '../zip/zip.ts';
 import { bytesGoneError, linkFromRow, type Link, type LinksOptions } from './link.ts';
 
-/** What a link gives: its description, and the way to its bytes. */
+/** What a link points at: its description, and how to open its bytes. */
 export interface Download {
   readonly filename: string;
   readonly mediaType: string;
   readonly size: number;
-  /** Null where it would have to be read to be known. */
+  /** Null where all bytes would have to be read to know it. */
   readonly sha256: string | null;
-  /** Stands in for the sha256: any text that changes whenever the bytes do. */
+  /** Used instead of the sha256: any text that changes whenever the bytes do. */
   readonly version?: string;
   readonly modified: number;
-  /** The one object that holds all of it; null where there is none, as for a ZIP. */
+  /** The one object that contains all of it; null where there is none, as for a ZIP. */
   readonly storageKey: string | null;
-  /** A URL for all of it at a store that is not ours, for a GET without this server between; null where there is none. */
+  /**
+   * A presigned URL for all of it at a store of somebody else, for a GET that bypasses this server; null where there is
+   * none.
+   */
   presign?(
     expiresAt: number,
     response: { contentType: string; contentDisposition: string },
   ): Promise<PresignedUrl | null>;
-  /** Rejects with `bytes_gone` where the store no longer has them: a look, which reads none. Absent where finding it was one. */
+  /**
+   * Rejects with `bytes_gone` where the store no longer has the bytes, without reading them. Absent where finding the
+   * download was such a check.
+   */
   demandStored?(): Promise<void>;
-  /** Holds the bytes until it is closed; `bytes_gone` where they are no longer there. */
+  /** Opens the bytes until `close` is called; `bytes_gone` where they are no longer there. */
   open(): Promise<OpenDownload>;
 }
 
@@ -67,7 +73,7 @@ function toFileDownload(files: Files, file: LinkedFile): Download {
 const maxLooksAtOnce = 16;
 const maxFilesLookedAt = 200;
 
-/** Of many files the first are looked at: each look is a request where the store is not a disk. */
+/** Of many files only the first are checked: each check is a request where the store is not a disk. */
 async function demandAllStored(
   files: Files,
   all: readonly Pick<StoredFile, 'storageKey' | 'size'>[],
@@ -78,7 +84,7 @@ async function demandAllStored(
   }
 }
 
-/** One that has lost bytes on disk must not be sent as if it were whole. */
+/** A file that has lost bytes on disk must not be sent as if it were whole. */
 async function openWhole(files: Files, file: Pick<StoredFile, 'storageKey' | 'size'>) {
   const object = await files.open(file);
   if (object?.size === file.size) return object;
@@ -86,12 +92,12 @@ async function openWhole(files: Files, file: Pick<StoredFile, 'storageKey' | 'si
   throw bytesGoneError();
 }
 
-/** A stretch of an object that others keep, and what is known of it. */
+/** A range of an object in a store of somebody else, and its description. */
 export interface ObjectStretch extends Pick<
   Download,
   'filename' | 'mediaType' | 'sha256' | 'version' | 'modified' | 'presign'
 > {
-  /** Where it begins in the object, and before where it ends. */
+  /** From `start` to before `end` in the object. */
   readonly start: number;
   readonly end: number;
   /** Of the whole stretch; null where it is not known. */
@@ -101,8 +107,8 @@ export interface ObjectStretch extends Pick<
 }
 
 /**
- * Whoever takes all of it gets its last chunk only once the CRC agrees; else the connection breaks, and the bytes are
- * taken for whole by nobody. Parts are given as they are.
+ * A client that downloads all of it gets the last chunk only once the CRC agrees; otherwise the connection breaks, so
+ * that damaged bytes never look complete. Ranges are sent unchecked.
  */
 export function toObjectDownload({ start, end, crc32, object: open, ...described }: ObjectStretch): Download {
   const size = end - start;
@@ -132,7 +138,7 @@ async function openUpTo(open: () => Promise<OpenObject>, end: number): Promise<O
   throw bytesGoneError();
 }
 
-/** Every stretch that is read of it has to have the CRC. Bytes must be seen for that, so the kernel cannot send them. */
+/** Checks the CRC of every range that is read. The bytes must be seen for that, so sendfile cannot send them. */
 function checkCrcWhileReading(object: OpenObject, expected: number): OpenObject {
   return {
     size: object.size,
@@ -161,7 +167,7 @@ interface BundledFile extends ZipEntry {
   readonly storageKey: string;
 }
 
-/** The files of a bundle as a ZIP that is never written down: its layout follows from what is known. */
+/** The files of a bundle as a ZIP that is never stored: its layout follows from names, sizes and CRCs. */
 export function toZipDownload(
   files: Files,
   bundle: { name: string; sha256: string; createdAt: number },
@@ -190,7 +196,7 @@ export function toZipDownload(
   };
 }
 
-/** A bundle as it was fixed when its link was made; a file that is gone since is `bytes_gone`. */
+/** A bundle as it was recorded with its link; a file that is gone since then is `bytes_gone`. */
 async function findBundleDownload(database: Database, files: Files, id: string): Promise<Download> {
   const [bundle] = await database.query<{ name: string; sha256: string; created_at: number }>(
     'SELECT name, sha256, created_at FROM bundles WHERE id = ?',
@@ -218,7 +224,7 @@ export function toBundledFile(name: string, file: StoredFile): BundledFile {
   return { name, size, crc32, modified, storageKey };
 }
 
-/** A link, and the way to what it points at. */
+/** A link, and how to find what it points at. */
 export interface FoundLink {
   readonly link: Link;
   /** Rejects with `bytes_gone` where the link has outlived what it points at. */
@@ -233,7 +239,7 @@ interface LookupOptions {
 
 const joinFile = joinFileSql('links.file_id');
 
-/** One query for link and file together: it is made for nearly every download. */
+/** One query for link and file together, since nearly every download makes it. */
 export async function findLink(
   { database, files, externalTargets }: LookupOptions,
   where: string,
@@ -266,8 +272,8 @@ export async function findLink(
 const maxRememberedLinks = 1000;
 
 /**
- * Finds links by the hash of their token, and remembers them for as long as nothing is written to the
- * database: many requests for one link, as for the ranges of a film, then ask it once.
+ * Finds links by the hash of their token, and caches them until the database is next written to: many requests for one
+ * link, such as the ranges of a film, then cost one query.
  */
 export function createLinkLookup(
   rooms: LookupOptions & Pick<LinksOptions, 'lookups'>,

@@ -5,7 +5,6 @@
 import type { Queries } from '../database/database.ts';
 import type { EndedRights } from '../users/users.ts';
 
-/** Ends every link and every right to send of a user who is being removed. */
 export async function endRights(tx: Queries, owner: string, now: number): Promise<EndedRights> {
   return { links: await revokeLinks(tx, owner, now), uploads: await endUploads(tx, owner, now) };
 }
@@ -22,8 +21,8 @@ async function revokeLinks(tx: Queries, owner: string, now: number): Promise<num
 }
 
 /**
- * The row stays for the sweep, which gives its quota back and drops what was sent. Its hash is gone: whoever is
- * sending finds nothing to settle with, so that no file comes of it, and cannot prolong it either.
+ * The row stays for the sweep, which gives its quota back and drops its bytes. The token hash is replaced: a sender
+ * that is still at work finds no row to complete, so no file comes of it, and cannot prolong it either.
  */
 async function endUploads(tx: Queries, owner: string, now: number): Promise<number> {
   const rows = await tx.query<{ file_id: string | null }>(

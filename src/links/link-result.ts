@@ -8,7 +8,7 @@ import type { ToolAnswer } from '../mcp/tool.ts';
 import type { SharedLink } from './links.ts';
 import { formatBytes } from '../text.ts';
 
-/** The one shape of every result that hands out a file (SPEC C1). It never holds the file's bytes. */
+/** The one shape of every result that hands out a file (SPEC C1). It never contains the bytes of the file. */
 export const linkShape = z.object({
   filename: z.string(),
   size: z.number().int(),
@@ -21,7 +21,7 @@ export const linkShape = z.object({
   expiresAt: z.string(),
 });
 
-/** The same for what stands elsewhere, whose sha256 nobody may know without reading all of it. */
+/** The same for an external target, whose sha256 may be unknown without reading all of it. */
 export const externalLinkShape = linkShape.extend({
   sha256: z.string().nullable().describe('Null if unknown'),
 });
@@ -64,7 +64,9 @@ export function formatExpiry({ createdAt, expiresAt }: { createdAt: number; expi
   return `${new Date(expiresAt).toISOString().slice(0, digits)}Z`;
 }
 
-/** A plain short name is told to curl; any other is left to the server's header, out of the shell's reach. */
+/**
+ * A plain short name is passed to curl; any other is left to the header of the server, so that no shell interprets it.
+ */
 function toCurlOutputOption(filename: string): string {
   return /^[A-Za-z0-9_][A-Za-z0-9._-]{0,39}$/.test(filename) ? `-o ${filename}` : '-OJ';
 }

@@ -13,17 +13,16 @@ import type { Storage } from '../storage/storage.ts';
 import { demandNotRemoved } from '../users/users.ts';
 import type { Download } from './download.ts';
 
-/** Finds what stands neither in files nor in bundles, by references that mean nothing to this room. */
+/** Finds what is neither a file nor a bundle, by references that mean nothing to this room. */
 export interface ExternalTargets {
   /**
-   * Asked for every download. Rejects with `bytes_gone` where it is gone or no longer what the reference means, and
-   * with `source_unreachable` where that cannot be told. Where it is known by another reference from now on, `renew`
-   * is told of that.
+   * Called for every download. Rejects with `bytes_gone` where the target is gone or is no longer what the reference
+   * means, and with `source_unreachable` where that is unknown. It calls `renew` where the target has another reference
+   * from now on.
    */
   download(reference: string, renew: (reference: string) => Promise<unknown>): Promise<Download>;
 }
 
-/** What the room stands on. */
 export interface LinksOptions {
   readonly database: Database;
   readonly storage: Storage;
@@ -35,7 +34,7 @@ export interface LinksOptions {
   readonly endsWithClient?: boolean;
   readonly clock: Clock;
   readonly log: Log;
-  /** How often what was remembered of a link still held, for the metrics. */
+  /** How often the cache of links had an answer, for the metrics. */
   readonly lookups?: { hits: number; misses: number };
 }
 
@@ -44,14 +43,14 @@ export interface LinkTerms {
   readonly singleUse: boolean;
 }
 
-/** An expiring right to fetch one file, one bundle, or one external target. */
+/** An expiring right to download one file, one bundle, or one external target. */
 export interface Link {
   readonly tokenHash: string;
   readonly id: string;
   readonly owner: string;
   readonly fileId: string | null;
   readonly bundleId: string | null;
-  /** Names an external target; it means something only to whoever finds it. */
+  /** The reference of an external target; only `externalTargets` understands it. */
   readonly target: string | null;
   readonly createdAt: number;
   readonly expiresAt: number;
@@ -111,7 +110,7 @@ export async function insertLink(tx: Queries, caller: Caller, link: Link): Promi
   );
 }
 
-/** Why a link that is known opens nothing. For the operator alone: who asks is not told that there is one. */
+/** Why a known link does not work. For the operator only: the client must not learn that it exists. */
 export class DeadLink extends Error {
   readonly owner: string;
   readonly state: LinkState;
@@ -168,14 +167,16 @@ export function mintLink(
   return { token, link };
 }
 
-/** A right to fetch or send, as 32 random bytes. Only its hash is ever stored, and it is in no log. */
+/**
+ * A secret that allows a download or an upload: 32 random bytes. Only its hash is ever stored, and it is never logged.
+ */
 export function createToken(): string {
   return randomBytes(32).toString('base64url');
 }
 
 const tokenForm = /^[A-Za-z0-9_-]{43}$/;
 
-/** Whether a string can be a token at all, so that nothing else is looked up. */
+/** Whether a string has the form of a token, so that nothing else is looked up. */
 export function isToken(value: string): boolean {
   return tokenForm.test(value);
 }
@@ -184,7 +185,7 @@ export function hashToken(token: string): string {
   return hash('sha256', token, 'hex');
 }
 
-/** The name of a link or upload that people and logs may see: it opens nothing. */
+/** The name of a link or upload for people and logs: it opens nothing. */
 export function toPublicId(tokenHash: string): string {
   return tokenHash.slice(0, 16);
 }

@@ -41,25 +41,25 @@ export type { Upload } from './upload.ts';
 export { createUploads, type Uploads } from './uploads.ts';
 export { createWebhook, type Webhook } from './webhook.ts';
 
-/** A link as it is handed out: the only time that its token is known. */
+/** A new link: the only time that its token is known. */
 export interface SharedLink<Sha256 extends string | null = string> {
   readonly token: string;
   readonly link: Link;
-  /** Whether it ends with the client, should that come before it expires. */
+  /** Whether it ends with the client, if that is before it expires. */
   readonly endsWithClient: boolean;
   readonly download: Pick<Download, 'filename' | 'mediaType' | 'size'> & { readonly sha256: Sha256 };
 }
 
 export type Links = ReturnType<typeof createLinks>;
 
-/** The way out: rights to fetch a file, a bundle or an external target, past the model's context. */
+/** Links to stored files, bundles and external targets. */
 export function createLinks(options: LinksOptions) {
   const { database, files, clock, endsWithClient = false } = options;
   const statistics = createStatistics(options);
   const damage = createKnownCorruptions();
   const lookup = createLinkLookup(options);
 
-  /** A caller's link by its token or its public id. */
+  /** One of the caller's links, by its token or its public id. */
   async function mine(caller: Caller, reference: string): Promise<FoundLink> {
     const [column, value] = isToken(reference)
       ? ['token_hash', hashToken(reference)]
@@ -82,7 +82,7 @@ export function createLinks(options: LinksOptions) {
   }
 
   return {
-    /** Makes a link to a file of the caller's, which then lives at least as long as the link. */
+    /** Makes a link to one of the caller's files, which is then kept at least as long as the link. */
     async share(caller: Caller, fileId: string, terms: LinkTerms): Promise<SharedLink> {
       const { token, link } = mintLink(caller, { fileId }, terms, clock());
       await database.transaction(async (tx) => {
@@ -94,7 +94,7 @@ export function createLinks(options: LinksOptions) {
       return { token, link, endsWithClient, download: { ...file, filename: file.name } };
     },
 
-    /** Makes one link to many files, as a ZIP that is put together while it is sent. */
+    /** Makes one link to many files, as a ZIP that is built while it is sent. */
     async bundle(
       caller: Caller,
       fileIds: readonly string[],
@@ -109,8 +109,9 @@ export function createLinks(options: LinksOptions) {
     },
 
     /**
-     * Makes a link to what `externalTargets` finds by the reference, each time that it is asked for. Whether the caller may
-     * have it has to be judged before. It lives no longer for the link: once it is gone or changed, that is a 410.
+     * Makes a link to what `externalTargets` finds by the reference at each download. The caller of this function
+     * decides whether the user may have it. The target is not kept for the link: once it is gone or changed, the link
+     * answers 410.
      */
     async shareExternalTarget(
       caller: Caller,
@@ -123,7 +124,7 @@ export function createLinks(options: LinksOptions) {
       return { token, link, endsWithClient, download };
     },
 
-    /** The link that a token opens, and what it gives; `link_not_found` unless it may be used now. */
+    /** The link of a token, and what it points at; `link_not_found` unless it may be used now. */
     async resolve(token: string): Promise<{ link: Link; download: Download }> {
       const found = isToken(token) ? await lookup(hashToken(token)) : null;
       if (!found) throw linkNotFoundError();
@@ -134,10 +135,10 @@ export function createLinks(options: LinksOptions) {
 
     ...createSingleUse(options),
 
-    /** Bytes of the download turned out to be wrong: no more of it is given out. */
+    /** Some bytes of the download were wrong: it is not sent any more. */
     noteCorruption: damage.note,
 
-    /** When every byte of a link has been given out. */
+    /** Knows when every byte of a link has been sent. */
     coverage: createCoverage(),
 
     note: (link: Link, bytes: number, complete: boolean): void =>
@@ -163,7 +164,7 @@ export function createLinks(options: LinksOptions) {
 
     flush: statistics.flush,
 
-    /** Forgets expired links and bundles, and gives the number of links. */
+    /** Deletes expired links and bundles, and returns the number of links. */
     async sweep(): Promise<number> {
       const now = clock();
       const gone = await database.query('DELETE FROM links WHERE expires_at <= ? RETURNING id', now);
@@ -180,12 +181,12 @@ export function createLinks(options: LinksOptions) {
 }
 
 async function findExternalTarget({ externalTargets }: LinksOptions, reference: string): Promise<Download> {
-  // It was made just now, and so is known by no other.
+  // The link is new, so that no other reference to its target can be stored yet.
   if (externalTargets !== undefined) return externalTargets.download(reference, async () => {});
   throw new WorkcrateError('unsupported', 'This server makes links only to its own files.');
 }
 
-/** What a link points at, as far as that can be told: a source that is down must not hide how a link was used. */
+/** What a link points at, if that can be found out: `link_status` must work while a source is down. */
 async function findIfPresent(
   finding: Promise<Download>,
 ): Promise<{ download: Download | null; isGone: boolean }> {
@@ -208,8 +209,8 @@ interface LinkUse {
 const flushMs = 1000;
 
 /**
- * Counts the use of links. Counts are gathered for a second and written together, since a durable write
- * for each download would cost more than the download. A crash can lose that second, never a single use.
+ * Counts the use of links. Counts are collected for a second and written together, since a durable write for each
+ * download would cost more than the download. A crash can lose that second, but never the end of a single-use link.
  */
 function createStatistics({ database, log }: { database: Database; log: Log }) {
   let gathered = new Map<string, LinkUse>();
@@ -240,7 +241,7 @@ function createStatistics({ database, log }: { database: Database; log: Log }) {
   }
 
   return {
-    /** Writes what was gathered, so that a reader sees it. */
+    /** Writes what was collected, so that a reader sees it. */
     flush,
     note(tokenHash: string, bytes: number, complete: boolean, at: number): void {
       const use = gathered.get(tokenHash) ?? { downloads: 0, bytes: 0, at };
@@ -256,8 +257,8 @@ function createStatistics({ database, log }: { database: Database; log: Log }) {
 const maxKnownCorruptions = 1000;
 
 /**
- * Remembers which downloads were broken off because their bytes were wrong. A client that is cut off asks for the
- * rest, which cannot be checked by itself: it would take what it then has for the whole.
+ * Remembers downloads that were broken off because their bytes were wrong. A client that is cut off asks for the rest,
+ * which cannot be checked by itself: it would then take the file for whole.
  */
 function createKnownCorruptions() {
   const known = new BoundedMap<string, true>({ mostEntries: maxKnownCorruptions });
@@ -266,7 +267,7 @@ function createKnownCorruptions() {
     note(link: Link, download: Download): void {
       known.set(keyOf(link, download), true);
     },
-    /** Rejects with `zip_damaged` until there are other bytes. */
+    /** Throws `zip_damaged` until the bytes have changed. */
     demandNone(link: Link, download: Download): void {
       if (link.target !== null && known.has(keyOf(link, download))) throw archiveDamagedError();
     },

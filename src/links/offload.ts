@@ -11,7 +11,7 @@ import { downloadHeaders, type DownloadPlan } from './download-response.ts';
 import type { Download } from './download.ts';
 import type { Link } from './link.ts';
 
-/** An answer without a body, which has others send the bytes. */
+/** An answer without a body, which makes another server send the bytes. */
 export interface OffloadedAnswer {
   readonly status: 200 | 302;
   readonly headers: Record<string, string | number>;
@@ -24,22 +24,22 @@ export interface OffloadRequest {
   readonly plan: DownloadPlan;
 }
 
-/** Null where the bytes have to be sent from here. */
+/** Resolves to null where this process has to send the bytes. */
 export type Offload = (asked: OffloadRequest) => Promise<OffloadedAnswer | null>;
 
 export interface OffloadOptions {
   readonly downloads: 'stream' | 'redirect' | 'accel';
-  /** The smallest file that is handed over. */
+  /** The smallest file that is offloaded. */
   readonly from: number;
   readonly accelPrefix: string;
-  /** Whether somebody is told of complete downloads: only who sends the last byte knows of them. */
+  /** Whether a webhook reports complete downloads: only the server that sends the last byte knows of them. */
   readonly reportsEnds: boolean;
   readonly storage: Storage;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** How downloads leave this process before their first byte; null where all are streamed. */
+/** How downloads are offloaded; null where all are streamed by this process. */
 export async function createOffload(options: OffloadOptions): Promise<Offload | null> {
   const { downloads, from } = options;
   if (downloads === 'stream') return null;
@@ -56,7 +56,7 @@ export async function createOffload(options: OffloadOptions): Promise<Offload | 
   return async (asked) => (asked.download.size < from || !canOffload(asked) ? null : way(asked));
 }
 
-/** The other side has an ETag and a date of its own, and would judge conditions by those. */
+/** The other server has its own ETag and date, and would evaluate conditions by those. */
 const conditions = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since'];
 
 function canOffload({ headers, link, plan }: OffloadRequest): boolean {
@@ -64,10 +64,10 @@ function canOffload({ headers, link, plan }: OffloadRequest): boolean {
   return conditions.every((name) => headers[name] === undefined);
 }
 
-/** A presigned URL cannot be revoked, so it is good for little longer than it takes to follow it. */
+/** A presigned URL cannot be revoked, so it is valid for little longer than it takes to follow it. */
 const presignedMs = 60_000;
 
-/** Sends clients on to a URL of the object store. Refuses to start on a storage that gives none. */
+/** Redirects clients to a URL of the object store. Throws at start where the storage signs none. */
 async function createRedirect(storage: Storage, clock: Clock) {
   if ((await storage.presign('GET', 'files/none', clock() + presignedMs)) === null)
     throw cannotPresignError();
@@ -75,13 +75,13 @@ async function createRedirect(storage: Storage, clock: Clock) {
     if (!canRedirect(headers, plan.status)) return null;
     const expiresAt = Math.min(link.expiresAt, clock() + presignedMs);
     const presigned = await presignDownload(storage, download, expiresAt);
-    // Who follows a redirect adds no headers to it.
+    // A client adds no headers when it follows a redirect.
     if (presigned === null || Object.keys(presigned.headers).length > 0) return null;
     return { status: 302, headers: redirectHeaders(presigned.url) };
   };
 }
 
-/** By the store that has all of it: ours, or that of a source. */
+/** By the store that has all of it: our own, or that of a source. */
 async function presignDownload(
   storage: Storage,
   download: Download,
@@ -98,8 +98,8 @@ async function presignDownload(
 }
 
 /**
- * Ranges are answered here, where several at once are known too. But a download that the store began is resumed with
- * the store's own ETag in If-Range, which makes it a whole one here, and a range again over there.
+ * Ranges are answered here, where several at once are supported too. But a download that the store began is resumed
+ * with the ETag of the store in If-Range: to this server that means the whole file, and to the store the range.
  */
 function canRedirect(headers: OffloadRequest['headers'], status: number): boolean {
   return status === 200 && (headers.range === undefined || headers['if-range'] !== undefined);
@@ -122,21 +122,21 @@ function cannotPresignError(): WorkcrateError {
   );
 }
 
-/** What a proxy adds to the requests that it passes on, to say that it knows X-Accel-Redirect. */
+/** The header by which a proxy says that it supports X-Accel-Redirect. */
 const accelHeader = 'x-sendfile-type';
 
-/** Has nginx send the file: it finds it in an internal location, and serves ranges of it itself. */
+/** Has nginx send the file from an internal location; nginx also serves its ranges. */
 function createAccel(storage: Storage, prefix: string) {
   if (storage.localPath === undefined) throw needsDiskError();
   const place = `/${prefix.replaceAll(/^\/+|\/+$/g, '')}/`.replace('//', '/');
   return async ({ headers, download, plan }: OffloadRequest): Promise<OffloadedAnswer | null> => {
     const { storageKey: key } = download;
     if (key === null) return null;
-    // Whoever came past the proxy would be left with an empty answer.
+    // A client that bypassed the proxy would get an empty answer.
     if (headers[accelHeader] !== 'X-Accel-Redirect') return null;
-    // Of a Range that is to be ignored, nginx has other ideas.
+    // nginx would not ignore the Range header as this server does.
     if (headers.range !== undefined && plan.status === 200) return null;
-    // nginx says itself that it takes ranges; said by both, it would stand there twice.
+    // nginx adds Accept-Ranges itself; from both, it would be there twice.
     const { 'Accept-Ranges': _ranges, ...own } = downloadHeaders(download);
     const to = { 'Content-Length': 0, 'X-Accel-Redirect': `${place}${storage.localPath!(key)}` };
     return { status: 200, headers: { ...own, ...to } };

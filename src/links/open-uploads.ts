@@ -4,7 +4,6 @@
  */
 import type { OpenUploads } from '../files/files.ts';
 
-/** What the room of files has to know of uploads, so that it neither removes nor miscounts what they hold. */
 export const openUploads: OpenUploads = {
   async find(database, ids, which) {
     const synced = which === 'synced' ? 'AND synced_bytes > 0' : '';

@@ -19,15 +19,15 @@ import {
   type Upload,
 } from './upload.ts';
 
-/** What one HTTP request brings of a file. */
+/** What one HTTP request sends of a file. */
 export interface Delivery {
-  /** Where in the file its bytes begin; null for a whole file, which takes the place of what came before. */
+  /** Where its bytes begin in the file; null for a whole file, which replaces what came before. */
   readonly offset: number | null;
-  /** How long the whole file is, where the request tells. */
+  /** The length of the whole file, if the request says so. */
   readonly fileLength: number | null;
-  /** How many bytes the request brings, where it tells. */
+  /** How many bytes the request sends, if it says so. */
   readonly bodyLength: number | null;
-  /** Called once the upload is found fit to take them. */
+  /** Called once the upload is ready to take them. */
   readonly bytes: () => AsyncIterable<Uint8Array>;
 }
 
@@ -39,7 +39,7 @@ export interface ReceivedBytes {
 
 type ReceiveOptions = Pick<LinksOptions, 'database' | 'storage' | 'files' | 'clock'>;
 
-/** Takes the bytes of one request in, and makes the file once they are all here. */
+/** Receives the bytes of one request, and makes the file once all bytes are here. */
 export async function receiveBytes(
   options: ReceiveOptions,
   upload: LeasedUpload,
@@ -65,7 +65,7 @@ export async function receiveBytes(
   return { size, file: null };
 }
 
-/** Adds bytes to what is staged, and keeps count of what is durable. */
+/** Appends bytes to what is staged, and tracks how many are durable. */
 async function appendToStaged(
   options: ReceiveOptions,
   upload: LeasedUpload,
@@ -80,13 +80,16 @@ async function appendToStaged(
     progress.synced = await staging.append(id, start, bytes, { key: toStorageKey(id), onSync });
     return progress.synced;
   } catch (error) {
-    // What came before a sender broke off was synced; what a failing disk took is dropped.
+    // What came before a sender broke off was synced; what was written to a failing disk is dropped.
     if (staging.cutBack && !isUnusableAfter(options, error)) progress.synced = await staging.size(id);
     throw error;
   }
 }
 
-/** What is recorded must never be beyond where new bytes begin: a power loss could make them look as if they were synced. */
+/**
+ * The recorded length must never be beyond where new bytes begin: after a power loss they could look as if they had
+ * been synced.
+ */
 async function recordStart({ database }: ReceiveOptions, upload: LeasedUpload, start: number): Promise<void> {
   const { tokenHash, progress } = upload;
   if (progress.synced === start) return;
@@ -94,7 +97,7 @@ async function recordStart({ database }: ReceiveOptions, upload: LeasedUpload, s
   progress.synced = start;
 }
 
-/** Begins anew with a file of this length, null where it is not known yet. An empty file is whole at once. */
+/** Starts over with a file of this length, null where it is not known yet. An empty file is complete at once. */
 export async function beginUpload(
   options: ReceiveOptions,
   upload: LeasedUpload,
@@ -141,14 +144,14 @@ export async function completeUpload(
   return kept;
 }
 
-/** Drops what was sent: the upload can be tried again from the start. Bytes first: the disk may be full. */
+/** Drops what was sent, so that the upload can be tried again from the start. Bytes first: the disk may be full. */
 export async function resetUpload(options: ReceiveOptions, upload: LeasedUpload): Promise<void> {
   await options.storage.staging.discard(upload.id);
   upload.progress.synced = 0;
   await adjustReservedQuota(options, upload, () => 0);
 }
 
-/** Failures after which what was sent is of no use. After all others, the sender may go on with it. */
+/** Failures after which the sent bytes are useless. After all others, the sender can resume. */
 const discardingCodes = [
   'too_large',
   'size_mismatch',
@@ -157,12 +160,12 @@ const discardingCodes = [
   'storage_full',
 ] as const;
 
-/** A disk that fails is no place for more; a store that others use too is out of reach for a while. */
+/** Bytes on a failing disk are not used any more; a shared store may only be unreachable for a while. */
 const isUnusableAfter = ({ storage }: ReceiveOptions, error: unknown): boolean =>
   discardingCodes.some((code) => isWorkcrateError(error, code)) ||
   (!storage.isShared && isWorkcrateError(error, 'storage_failed'));
 
-/** Leaves of a transfer that fails what can be gone on with, or nothing. */
+/** After a failure, keeps what the sender can resume from, or drops everything. */
 export async function salvageOnFailure<T>(
   options: ReceiveOptions,
   upload: LeasedUpload,
@@ -185,7 +188,7 @@ async function reserveForStaged(options: ReceiveOptions, upload: LeasedUpload): 
 const reserveQuota = (options: ReceiveOptions, upload: LeasedUpload, upTo: number): Promise<void> =>
   adjustReservedQuota(options, upload, (held) => Math.max(held, upTo));
 
-/** Remembers how long the file will be, where that was left open. */
+/** Records the length of the file where it was not announced before. */
 async function recordLength(
   { database }: ReceiveOptions,
   upload: Upload,
@@ -211,13 +214,16 @@ function checkLength(
   return length;
 }
 
-/** Unannounced bytes are promised room ahead, as much again as has come within these bounds: the quota is asked seldom. */
+/**
+ * For bytes that were not announced, quota is reserved ahead: as much again as has come, within these bounds, so that
+ * the quota is checked seldom.
+ */
 const leastAhead = 64 * 1024;
 const mostAhead = 64 * 1024 * 1024;
 
 /**
- * Bounds bytes on their way in: at most `most` in all, and never more than there is room for. `reserveQuota`
- * makes sure of room for that many bytes of the file, or rejects.
+ * Limits bytes on their way in: to `most` in total, and to what the quota allows. `reserve` reserves quota for that
+ * many bytes of the file, or rejects.
  */
 async function* reserveWhileReading(
   bytes: AsyncIterable<Uint8Array>,
@@ -235,7 +241,7 @@ async function* reserveWhileReading(
   }
 }
 
-/** Where there is no room to spare, there may still be enough. */
+/** Where the quota is too small to reserve ahead, it may still be enough for what has come. */
 async function reserveAhead(
   size: number,
   most: number,
@@ -252,13 +258,16 @@ async function reserveAhead(
   return size;
 }
 
-/** Fewer bytes than this in `idleMs` are no progress, or a sender could go on forever by a byte at a time. */
+/**
+ * Fewer bytes than this in `idleMs` do not count as progress; otherwise a sender could continue forever, a byte at a
+ * time.
+ */
 const leastProgress = 1024;
 
 /**
- * The bytes of a request. A sender that goes away is `upload_incomplete`, one that sends next to nothing for
- * `idleMs` is `senderStalledError`; time in which nobody asks for bytes does not count. The connection stays open for
- * the answer. A client that waits for leave to send gets it here, once the upload is found fit.
+ * Reads the bytes of a request, with backpressure. A sender that goes away is `upload_incomplete`, one that sends next
+ * to nothing for `idleMs` is `stalled`; time in which this server does not read does not count. The connection stays
+ * open for the answer. A client that waits for `100 Continue` gets it here, once the upload is ready.
  */
 export async function* readBodyWithTimeout(
   req: IncomingMessage,
@@ -278,7 +287,7 @@ export async function* readBodyWithTimeout(
       yield value;
     }
   } finally {
-    // Not awaited: behind a read that is under way, it ends only with the connection.
+    // Not awaited: while a read is pending, it ends only with the connection.
     void chunks.return(undefined);
   }
   if (!req.complete) throw uploadIncompleteError();
@@ -317,26 +326,26 @@ function senderStalledError(): WorkcrateError {
 type OffsetOptions = Pick<LinksOptions, 'storage' | 'files'>;
 
 /**
- * How many bytes of an upload are surely here: never more than were recorded as synced, where the size of what is staged
+ * How many bytes of an upload are durable: never more than were recorded as synced, since the size of what is staged
  * may be wrong after a power loss.
  */
 export async function countDurableBytes({ storage, files }: OffsetOptions, upload: Upload): Promise<number> {
   const { staging } = storage;
   const { id, syncedBytes } = upload;
   if (staging.cutBack === undefined || syncedBytes === null) return staging.size(id);
-  // Whoever is writing has recorded where it began.
+  // The writer recorded where it began.
   if (files.stagingInUse.has(id)) return syncedBytes;
   return Math.min(syncedBytes, await readStagedSize({ storage, files }, id, syncedBytes));
 }
 
-/** Refuses bytes that do not begin where the upload is to be gone on with. */
+/** Refuses bytes that do not begin where the upload has to be resumed. */
 async function demandOffset(options: OffsetOptions, upload: LeasedUpload, offset: number): Promise<number> {
   const start = await truncateToRecorded(options, upload);
   if (offset !== start) throw offsetConflictError(start);
   return start;
 }
 
-/** Where to go on with an upload. What is staged beyond that is cut off. */
+/** Where to resume an upload. What is staged beyond that is cut off. */
 export async function truncateToRecorded(options: OffsetOptions, upload: LeasedUpload): Promise<number> {
   const { staging } = options.storage;
   const { id, syncedBytes } = upload;
@@ -346,7 +355,10 @@ export async function truncateToRecorded(options: OffsetOptions, upload: LeasedU
   return start;
 }
 
-/** Bytes that a crash left in place without a row, after they had been recorded, are staged again. */
+/**
+ * The size of what is staged. Bytes that were recorded, but that a crash left in the store without a row, are staged
+ * again.
+ */
 async function readStagedSize(
   { storage, files }: OffsetOptions,
   id: string,

@@ -16,15 +16,15 @@ import type { ObjectRange, BodySegment } from '../transfer/transfer.ts';
 import { isWhole, joinRanges, type ByteRange } from './download-response.ts';
 import { linkFromRow, linkNotFoundError, getLinkState, type Link, type LinksOptions } from './link.ts';
 
-/** What a link needs that may be downloaded once: one transfer at a time, and how far it has come. */
+/** What a single-use link needs: one transfer at a time, and how much was delivered. */
 export function createSingleUse(options: LinksOptions) {
   const { database, clock } = options;
   return {
-    /** The right to be the one transfer, or null while another has it. */
+    /** The lease for the only transfer, or null while another has it. */
     lease: (link: Link): Promise<RowLease | null> =>
       takeRowLease(options, 'links', link.tokenHash, randomBytes(8).toString('hex')),
 
-    /** How far the link has been delivered, read under its lease; `link_not_found` if it is used up. */
+    /** How much of the link was delivered, read under its lease; `link_not_found` if it is used up. */
     async delivered(link: Link): Promise<number> {
       const [row] = await database.query('SELECT * FROM links WHERE token_hash = ?', link.tokenHash);
       const now = row ? linkFromRow(row) : null;
@@ -32,7 +32,7 @@ export function createSingleUse(options: LinksOptions) {
       return now.delivered;
     },
 
-    /** Uses the link up; `link_not_found` if the lease has been lost meanwhile. */
+    /** Uses the link up; `link_not_found` if the lease was lost. */
     async use(link: Link, lease: RowLease): Promise<void> {
       const used = await database.query(
         'UPDATE links SET consumed_at = ? WHERE token_hash = ? AND lease_holder = ? AND consumed_at IS NULL RETURNING id',
@@ -43,7 +43,7 @@ export function createSingleUse(options: LinksOptions) {
       if (used.length === 0) throw linkNotFoundError();
     },
 
-    /** Notes how far the link was delivered, short of its end. */
+    /** Records how much of the link was delivered, short of its end. */
     async deliver(link: Link, lease: RowLease, upTo: number): Promise<void> {
       await database.query(
         'UPDATE links SET delivered = ?, consumed_at = NULL WHERE token_hash = ? AND lease_holder = ?',
@@ -53,7 +53,10 @@ export function createSingleUse(options: LinksOptions) {
       );
     },
 
-    /** Opens a used link again, once: a client that resets the connection each time would have no end of copies. */
+    /**
+     * Opens a used link again, but only once: otherwise a client that resets the connection each time could get any
+     * number of copies.
+     */
     async reopen(link: Link, lease: RowLease): Promise<void> {
       await database.query(
         'UPDATE links SET consumed_at = NULL, reopened = 1 WHERE token_hash = ? AND lease_holder = ? AND reopened = 0',
@@ -67,12 +70,12 @@ export function createSingleUse(options: LinksOptions) {
 const transferLeaseMs = 30_000;
 const retryMs = 500;
 
-/** The right of one transfer to be the only one on its upload or single-use link. Dispose to give it back. */
+/** The lease of the only transfer on an upload or a single-use link. Dispose to release it. */
 export interface RowLease extends AsyncDisposable {
   readonly holder: string;
   /**
-   * Writes these columns and gives the lease back, in one statement: whether the lease was still this one. Where that
-   * fails it rejects, and goes on trying to give the lease back.
+   * Writes these columns and releases the lease, in one statement. Returns whether the lease was still ours. If that
+   * fails it rejects, and continues to try to release the lease.
    */
   finish(columns: LeaseColumns): Promise<boolean>;
 }
@@ -99,8 +102,8 @@ const toLeaseTime = ({ database, clock }: Omit<RowLeaseOptions, 'log'>) => ({
 });
 
 /**
- * Takes the lease, or gives null where another transfer has it. It is renewed while it is held, together with what
- * `progress` gives.
+ * Acquires the lease, or returns null where another transfer has it. It is renewed until it is released, together with
+ * the columns of `progress`.
  */
 export async function takeRowLease(
   options: RowLeaseOptions,
@@ -138,13 +141,13 @@ export async function takeRowLease(
     holder,
     finish,
     async [Symbol.asyncDispose]() {
-      // What was done under the lease is valid, whether or not it can be given back now.
+      // What was done under the lease is valid, whether or not it can be released now.
       if (!isFinished) await finish({}).catch(() => {});
     },
   };
 }
 
-/** Until the lease has run out by itself. */
+/** Retries until the lease has expired by itself. */
 async function retryRelease(giveBack: () => Promise<unknown>): Promise<void> {
   for (let waited = 0; waited < transferLeaseMs; waited += retryMs) {
     await pause(retryMs, undefined, { ref: false });
@@ -157,11 +160,11 @@ async function retryRelease(giveBack: () => Promise<unknown>): Promise<void> {
   }
 }
 
-/** The condition that nobody has the lease of a row. */
+/** The SQL condition that no transfer has the lease of a row. */
 export const toIdleLeaseCondition = (options: Omit<RowLeaseOptions, 'log'>): Fragment =>
   toIdleCondition('lease_until', toLeaseTime(options));
 
-/** Ends the leases that a crash left, where this process alone uses the database. */
+/** Ends the leases that a crash left, where only this process uses the database. */
 export async function dropLeases(database: Database): Promise<void> {
   for (const table of ['uploads', 'links'] satisfies LeasedTable[])
     await database.query(
@@ -173,7 +176,7 @@ export function countSegmentBytes(segment: BodySegment): number {
   return 'bytes' in segment ? segment.bytes.length : segment.end - segment.start;
 }
 
-/** The same bytes, the last of which is given only once `act` has been done. */
+/** The same bytes, but the last one only once `act` is done. */
 export async function* holdBackLastByte(
   act: () => Promise<void>,
   segment: BodySegment,
@@ -192,7 +195,7 @@ export async function* holdBackLastByte(
   }
 }
 
-/** In one read: a second one, for a byte, may cost as much as the first. */
+/** In one read: a second one, for one byte, may cost as much as the first. */
 function readWithLastByteHook(act: () => Promise<void>, { object }: ObjectRange): OpenObject {
   return {
     size: object.size,
@@ -217,10 +220,9 @@ const maxCoveredLinks = 1000;
 const mostPieces = 100;
 
 /**
- * Tells when a link has given out every byte: in one answer, or in several that together cover all of it, as when a
- * broken transfer is resumed or a program fetches several parts at once. Who fetched which is not told apart. Of pieces
- * little is kept, and only by this process: whatever is forgotten counts as one complete download too few, never as one
- * too many.
+ * Knows when every byte of a link has been sent: in one answer, or in several that together cover all of it, as when a
+ * broken transfer is resumed or a client fetches several parts at once. Clients are not distinguished. Few ranges are
+ * kept, and only in this process: what is forgotten makes the count of complete downloads too low, never too high.
  */
 export function createCoverage() {
   const gathered = new BoundedMap<string, ByteRange[]>({ mostEntries: maxCoveredLinks });
@@ -231,9 +233,9 @@ export function createCoverage() {
   }
 
   return {
-    /** Takes in what one answer gave; true where that makes up the whole. */
+    /** Adds the ranges of one answer; true where everything has been sent now. */
     completes(link: string, given: readonly ByteRange[], size: number): boolean {
-      // An empty answer, such as 304, gives nothing, also of an empty file.
+      // An empty answer, such as 304, sends nothing, even of an empty file.
       if (given.length === 0) return false;
       if (isWhole(given, size)) return true;
       const pieces = joinRanges([...(gathered.get(link) ?? []), ...given]);

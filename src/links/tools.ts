@@ -141,7 +141,7 @@ function bundleFiles(options: LinkToolsOptions): Tool {
   });
 }
 
-/** A message for each chunk of 10 GB would cost more than the work it tells of. */
+/** A message for each chunk of 10 GB would cost more than the work that it reports. */
 function throttleProgress(
   report: (done: number, total: number) => void,
 ): (done: number, total: number) => void {

@@ -24,7 +24,7 @@ export interface UploadRouteOptions {
 
 export type TakeBytes = (delivery: Pick<Delivery, 'offset' | 'fileLength'>) => Promise<ReceivedBytes>;
 
-/** Answers `/uploads/{token}`: PUT for a file in one go, GET for how it stands, the rest is tus. */
+/** Answers `/uploads/{token}`: PUT sends a whole file, GET shows the state, the rest is tus. */
 export function createUploadRoute(options: UploadRouteOptions) {
   const { uploads, idleMs } = options;
   return async (req: IncomingMessage, res: ServerResponse, token: string): Promise<void> => {
@@ -32,7 +32,7 @@ export function createUploadRoute(options: UploadRouteOptions) {
     const bytes = () => readBodyWithTimeout(req, res, idleMs);
     const take: TakeBytes = (delivery) =>
       countTransfer(options, uploads.write(token, { ...delivery, bodyLength, bytes }));
-    // Set here, it stands on errors too.
+    // Set here, so that errors have it too.
     res.setHeader('Tus-Resumable', supportedTusVersion);
     if (!checkTusVersion(req, res)) return;
     switch (getTusMethod(req)) {
@@ -57,7 +57,7 @@ async function answerPut(req: IncomingMessage, res: ServerResponse, take: TakeBy
   answerJson(res, 201, toReceipt(file));
 }
 
-/** What a sender needs to know of the file that its bytes became. */
+/** What a sender needs to know about the stored file. */
 function toReceipt(file: StoredFile) {
   return { file_id: file.id, filename: file.name, size: file.size, sha256: file.sha256 };
 }
@@ -101,9 +101,9 @@ async function countTransfer(
 }
 
 /**
- * The tus protocol (1.0.0) on an upload link. The link itself is the tus resource: the right to make one was
- * given out by request_upload, so creation by POST only answers where it is. By hand, since the library
- * keeps its own ids, store and locks, where here the token, the storage port and the lease are these.
+ * The tus protocol (1.0.0) on an upload link. The link itself is the tus resource: request_upload has created it, so
+ * POST only answers where it is. By hand, since the library has its own ids, store and locks, while ours are the token,
+ * the storage port and the lease.
  */
 const supportedTusVersion = '1.0.0';
 
@@ -137,7 +137,7 @@ async function answerTus(exchange: TusExchange): Promise<void> {
   }
 }
 
-/** Answers a client that speaks another version. One that names none may be curl and knows what it does. */
+/** Answers a client of another version. One that names no version may be curl. */
 function checkTusVersion(req: IncomingMessage, res: ServerResponse): boolean {
   const asked = req.headers['tus-resumable'];
   if (asked === undefined || asked === supportedTusVersion || req.method === 'OPTIONS') return true;
@@ -146,7 +146,7 @@ function checkTusVersion(req: IncomingMessage, res: ServerResponse): boolean {
   return false;
 }
 
-/** Clients behind proxies that know no PATCH say it in a header. */
+/** Clients behind proxies that refuse PATCH send the method in a header. */
 function getTusMethod(req: IncomingMessage): string {
   const override = req.method === 'POST' ? req.headers['x-http-method-override'] : undefined;
   return typeof override === 'string' ? override.toUpperCase() : (req.method ?? '');

@@ -3,11 +3,11 @@ import type { Database, Queries, Row } from '../database/database.ts';
 import { WorkcrateError } from '../errors.ts';
 import type { Digest, Files } from '../files/files.ts';
 
-/** What the server asked for by an upload, so that it finds again what came. */
+/** What the server requested with an upload, so that it finds the received file again. */
 export interface UploadPurpose {
-  /** The same for all uploads of a user that are to bring the same thing. No longer than a hash. */
+  /** The same for all uploads of a user that are requested for the same thing. No longer than a hash. */
   readonly key: string;
-  /** What whoever asked has to know of it later, at any server. */
+  /** What the requester has to know later, on any server. */
   readonly note: string;
 }
 
@@ -23,27 +23,27 @@ export interface Upload {
   readonly keepSeconds: number;
   readonly createdAt: number;
   readonly expiresAt: number;
-  /** When it was whole; null before. */
+  /** When it was complete; null before. */
   readonly completedAt: number | null;
-  /** The file that it became, once it is whole. */
+  /** The file that it became, once it is complete. */
   readonly fileId: string | null;
-  /** Null where a user wanted to send, and where what came was claimed. */
+  /** Null where a user wanted to send, and where the received file was claimed. */
   readonly purpose: UploadPurpose | null;
-  /** How many bytes were durable when this was last recorded; null where that was begun by an older release. */
+  /** How many bytes were durable when this was last recorded; null for uploads that an older release began. */
   readonly syncedBytes: number | null;
 }
 
-/** An upload in the hands of its only writer. */
+/** An upload, and the lease of its only writer. */
 export interface LeasedUpload extends Upload {
   readonly holder: string;
-  /** Recorded whenever the lease is renewed, and when it is given back. */
+  /** Recorded whenever the lease is renewed, and when it is released. */
   readonly progress: UploadProgress;
 }
 
 export interface UploadProgress {
   /** How many bytes are durable. */
   synced: number | null;
-  /** Whether the file was made, or the right to send it given up, so that there is nothing more to record. */
+  /** Whether the file was made or the upload withdrawn, so that there is nothing more to record. */
   isComplete: boolean;
 }
 
@@ -70,7 +70,7 @@ function readPurpose({ purpose, purpose_note: note }: Row): UploadPurpose | null
   return purpose === null ? null : { key: purpose as string, note: note as string };
 }
 
-/** Refuses a file that is not the one announced. */
+/** Refuses a file that is not the announced one. */
 export function checkAnnouncedDigest(upload: Upload, found: Digest): void {
   if (upload.declaredSize !== null && upload.declaredSize !== found.size)
     throw sizeMismatchError(upload.declaredSize, found.size);
@@ -114,7 +114,7 @@ interface QuotaOptions {
   readonly files: Files;
 }
 
-/** Makes that much of the quota this upload's own, or rejects; what it holds above that is given back. */
+/** Sets how much quota this upload has reserved, or rejects; what it had above that is given back. */
 export async function adjustReservedQuota(
   { database, files }: QuotaOptions,
   upload: LeasedUpload,
@@ -129,7 +129,7 @@ export async function adjustReservedQuota(
   });
 }
 
-/** What an upload holds of the quota. Locks its row, and rejects unless its writer still has the lease. */
+/** How much quota an upload has reserved. Locks its row, and rejects unless its writer still has the lease. */
 export async function readReservedQuota(tx: Queries, upload: LeasedUpload): Promise<number> {
   const [row] = await tx.query<{ reserved: number }>(
     'UPDATE uploads SET lease_holder = lease_holder WHERE token_hash = ? AND lease_holder = ? RETURNING reserved',
@@ -140,20 +140,23 @@ export async function readReservedQuota(tx: Queries, upload: LeasedUpload): Prom
   return row.reserved;
 }
 
-/** Finds uploads by what the server asked for by them, at whichever server that was, and decides who has what came. */
+/**
+ * Finds uploads by what a server requested them for, on whichever server that was, and decides who gets the received
+ * file.
+ */
 export function createPurposes({ database, clock }: { database: Database; clock: Clock }) {
   const knownEmpty = rememberEmptyLookups(database);
   const meant = 'SELECT * FROM uploads WHERE owner = ? AND purpose = ? AND expires_at > ?';
 
   return {
-    /** What came for any purpose and nobody has claimed. */
+    /** Received files for any purpose that are not claimed. */
     async allArrived(owner: string): Promise<Upload[]> {
       const came =
         'SELECT * FROM uploads WHERE owner = ? AND purpose IS NOT NULL AND expires_at > ? AND file_id IS NOT NULL';
       return (await database.query(came, owner, clock())).map(uploadFromRow);
     },
 
-    /** What came and nobody has claimed, the newest first. Its files may be gone. */
+    /** Received files that are not claimed, the newest first. The files may be gone. */
     async arrivedFor(owner: string, purpose: string): Promise<Upload[]> {
       const known = knownEmpty();
       const key = JSON.stringify([owner, purpose]);
@@ -164,14 +167,14 @@ export function createPurposes({ database, clock }: { database: Database; clock:
       return rows.map(uploadFromRow);
     },
 
-    /** What has not come yet. */
+    /** Uploads that are not complete yet. */
     async openFor(owner: string, purpose: string): Promise<Upload[]> {
       return (await database.query(`${meant} AND file_id IS NULL`, owner, purpose, clock())).map(
         uploadFromRow,
       );
     },
 
-    /** Takes the purpose off, so that nobody else finds it: whether this call was the one that did. */
+    /** Removes the purpose, so that nobody else finds the upload. Returns whether this call removed it. */
     async claim({ tokenHash }: Upload): Promise<boolean> {
       const claimed = await database.query(
         'UPDATE uploads SET purpose = NULL WHERE token_hash = ? AND purpose IS NOT NULL RETURNING id',
@@ -180,7 +183,7 @@ export function createPurposes({ database, clock }: { database: Database; clock:
       return claimed.length > 0;
     },
 
-    /** Changes what the asker has to know. */
+    /** Changes what the requester has to know. */
     async note({ tokenHash }: Upload, note: string): Promise<void> {
       await database.query('UPDATE uploads SET purpose_note = ? WHERE token_hash = ?', note, tokenHash);
     },
@@ -190,14 +193,14 @@ export function createPurposes({ database, clock }: { database: Database; clock:
 const maxKnownPurposes = 1000;
 
 /**
- * What was looked for in vain since anything was last written: each call for a file that is remembered looks here first.
- * Null where others write all the time.
+ * Remembers lookups that found nothing since the database was last written to: each call for a cached client file looks
+ * here first. Null where others write all the time.
  */
 function rememberEmptyLookups({ version }: Database): () => Set<string> | null {
   let [known, knownAt] = [new Set<string>(), version()];
   return () => {
     const now = version();
-    // Anew, not cleared: a look that is under way must not add to what is known of a later version.
+    // A new set, not a cleared one: a lookup that is in progress must not add to the set of a later version.
     if (now !== knownAt || known.size >= maxKnownPurposes) [known, knownAt] = [new Set(), now];
     return now === null ? null : known;
   };

@@ -32,7 +32,7 @@ import {
 
 export type Uploads = ReturnType<typeof createUploads>;
 
-/** The way in for bytes that must not pass through the model's context. */
+/** Upload links: the way in for bytes that must not pass through the context of the model. */
 export function createUploads(options: LinksOptions) {
   const { database, files, clock } = options;
   const purposes = createPurposes(options);
@@ -60,7 +60,7 @@ export function createUploads(options: LinksOptions) {
     { id, tokenHash }: Upload,
     work: (upload: LeasedUpload) => Promise<T>,
   ): Promise<T> {
-    // A process that slept through its lease may still be at work.
+    // A process that was suspended for longer than its lease may still be writing.
     if (files.stagingInUse.has(id)) throw uploadBusyError();
     const progress: UploadProgress = { synced: null, isComplete: false };
     const synced = () => (progress.synced === null ? {} : { synced_bytes: progress.synced });
@@ -82,8 +82,8 @@ export function createUploads(options: LinksOptions) {
   }
 
   /**
-   * Records how far the upload has come before that is acknowledged. Whoever is still sending may go on for as long
-   * again, however long it takes in all.
+   * Records how many bytes have come before that is acknowledged. Each transfer prolongs the upload, however long it
+   * takes in all.
    */
   async function recordProgress(lease: RowLease, upload: Upload, progress: UploadProgress): Promise<void> {
     if (progress.isComplete) return;
@@ -92,7 +92,7 @@ export function createUploads(options: LinksOptions) {
     if (!(await lease.finish({ expires_at, synced_bytes }))) throw uploadBusyError();
   }
 
-  /** Makes the file of an upload whose bytes are all here, as a crash may leave one. */
+  /** Makes the file of an upload whose bytes are all here, as a crash can leave one. */
   async function finish(token: string): Promise<void> {
     try {
       await writeTo(token, async (upload) => {
@@ -114,7 +114,7 @@ export function createUploads(options: LinksOptions) {
     find,
     ...purposes,
 
-    /** Promises to take one file. Refuses at once what is known to be too large or over quota. */
+    /** Creates an upload link for one file. Refuses at once what is known to be too large or over quota. */
     async request(caller: Caller, request: UploadRequest): Promise<{ token: string; upload: Upload }> {
       await files.demandQuota(caller, request.size ?? 0);
       const { token, upload } = mintUpload(caller, request, clock(), options.uploadTtl);
@@ -123,8 +123,8 @@ export function createUploads(options: LinksOptions) {
     },
 
     /**
-     * How an upload stands, and how many bytes of it are here. Where they all are, it is made a file first:
-     * a sender that reads this takes the upload for done.
+     * The state of an upload, and how many bytes of it are here. If all are, the file is made first: a sender that
+     * reads this takes the upload for done.
      */
     async readState(token: string): Promise<{ upload: Upload; offset: number }> {
       let upload = await find(token);
@@ -141,33 +141,34 @@ export function createUploads(options: LinksOptions) {
     file: async (upload: Upload): Promise<StoredFile | null> =>
       upload.fileId === null ? null : files.find({ user: upload.owner }, upload.fileId),
 
-    /** Takes bytes in. A sender that goes away leaves what it sent, to be gone on with. */
+    /** Receives bytes. If the sender goes away, what it sent is kept, so that it can resume. */
     async write(token: string, delivery: Delivery): Promise<ReceivedBytes> {
       const upload = await find(token);
-      // Before the lease: who tries again and again must not use up what is kept free for deleting.
+      // Before the lease: a client that retries again and again must not use up the space that is kept free for
+      // deleting.
       await files.demandSpace(delivery.bodyLength ?? 0);
       return writeToUpload(upload, (leased) =>
         salvageOnFailure(options, leased, () => receiveBytes(options, leased, delivery)),
       );
     },
 
-    /** Begins anew with a file of this length, null where it is not known yet. An empty file is whole at once. */
+    /** Starts over with a file of this length, null where it is not known yet. An empty file is complete at once. */
     begin: (token: string, fileLength: number | null): Promise<ReceivedBytes> =>
       writeTo(token, (upload) => beginUpload(options, upload, fileLength)),
 
-    /** Gives the right up: what was sent is dropped, the link is dead. */
+    /** Withdraws the upload: what was sent is dropped, and the link is dead. */
     withdraw: (token: string): Promise<void> => writeTo(token, end),
 
     /**
-     * The same for what the server itself has asked for: whatever comes by it all the same, as from who is sending in
-     * this moment, is not what was asked for any more.
+     * Withdraws an upload that the server itself requested: if a sender completes it in this moment, its file is not
+     * taken for the requested one any more.
      */
     async giveUp(upload: Upload): Promise<void> {
       await purposes.claim(upload);
       await writeToUpload(upload, end).catch(ignoreIfOver);
     },
 
-    /** Forgets expired uploads that nobody is writing, and drops what they hold. */
+    /** Deletes expired uploads that have no writer, and drops their bytes. */
     sweep: (): Promise<number> => dropExpiredUploads(options),
   };
 }
@@ -188,7 +189,7 @@ async function dropExpiredUploads(options: LinksOptions): Promise<number> {
   return gone.length;
 }
 
-/** Does something else where the work fails; it is the work's failure that counts. */
+/** Calls `otherwise` where the work fails, and then rejects with the failure of the work. */
 async function runOrElse<T>(work: () => Promise<T>, otherwise: () => Promise<void>): Promise<T> {
   try {
     return await work();
@@ -198,7 +199,7 @@ async function runOrElse<T>(work: () => Promise<T>, otherwise: () => Promise<voi
   }
 }
 
-/** It has expired, or is being used or was in this very moment, and goes by itself. */
+/** The upload has expired, or is in use, or was used in this moment: it ends by itself. */
 function ignoreIfOver(error: unknown): void {
   const codes = ['upload_not_found', 'upload_used', 'upload_busy'] as const;
   if (!codes.some((code) => isWorkcrateError(error, code))) throw error;
@@ -210,11 +211,11 @@ export interface UploadRequest {
   readonly sha256: string | null;
   readonly mediaType: string | null;
   readonly keepSeconds: number;
-  /** Where the server asks for it by itself, rather than a user who wants to send. */
+  /** Set where the server requests the file, rather than a user who wants to send one. */
   readonly purpose?: UploadPurpose;
 }
 
-/** Rights to send that one user may have open: they cost nothing, and so no quota bounds them. */
+/** Open uploads that one user may have: they cost no quota, so this bounds them. */
 const maxOpenUploads = 1000;
 
 function mintUpload(caller: Caller, request: UploadRequest, now: number, ttlSeconds: number) {
@@ -241,7 +242,7 @@ function mintUpload(caller: Caller, request: UploadRequest, now: number, ttlSeco
 
 type UploadsContext = Pick<LinksOptions, 'database' | 'storage' | 'files' | 'clock'>;
 
-/** Writes down that a file may be sent. Where a user has too many open, those that the server asked for give way. */
+/** Inserts the upload. Where a user has too many open ones, the oldest that the server requested are dropped. */
 async function registerUpload(options: UploadsContext, caller: Caller, upload: Upload): Promise<void> {
   const { database, storage } = options;
   if (isLocal(caller) && (await insertUpload(database, upload))) return;
@@ -258,7 +259,7 @@ async function registerUpload(options: UploadsContext, caller: Caller, upload: U
   for (const id of gone) await storage.staging.discard(id);
 }
 
-/** Whether there was room for it. */
+/** Returns whether the user had room for one more. */
 async function insertUpload(database: Queries, upload: Upload): Promise<boolean> {
   const made = await database.query(
     `INSERT INTO uploads (token_hash, id, owner, name, media_type, declared_size, declared_sha256, keep_seconds, created_at, expires_at, purpose, purpose_note, synced_bytes)
@@ -284,8 +285,8 @@ async function insertUpload(database: Queries, upload: Upload): Promise<boolean>
 }
 
 /**
- * Ends the oldest right of the same user that the server asked for and nobody is sending by: it can be asked for anew.
- * Null where there is none.
+ * Deletes the oldest upload of the same user that the server requested and that has no writer: it can be requested
+ * again. Null where there is none.
  */
 async function dropOldestRequested(
   options: UploadsContext,
@@ -293,7 +294,7 @@ async function dropOldestRequested(
   { owner, createdAt }: Upload,
 ): Promise<string | null> {
   const idle = toIdleLeaseCondition(options);
-  // Twice, since another may begin to send between the two.
+  // The condition is there twice, since another transfer may begin between the two.
   const [row] = await tx.query(
     `DELETE FROM uploads WHERE token_hash = (
        SELECT token_hash FROM uploads

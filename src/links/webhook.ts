@@ -17,13 +17,13 @@ export interface WebhookOptions {
 
 const maxWebhookAttempts = 8;
 const maxWaitingEvents = 10_000;
-/** The URL is the operator's; what is answered is not read. */
+/** The operator chose the URL; the body of the answer is not read. */
 const policy: FetchPolicy = { timeoutMs: 10_000, maxBytes: 0, privateAddresses: 'allowed' };
 const webhookPollMs = 1000;
 
 /**
- * Tells a URL of every completed export and every completed download. Events wait in the database, so that none is lost by a restart;
- * a receiver may see one twice and can tell by its id.
+ * Reports every completed export and download to a URL. Events wait in the database, so that a restart loses none; a
+ * receiver may get one twice and recognizes it by its id.
  */
 export type Webhook = ReturnType<typeof createWebhook>;
 
@@ -54,7 +54,7 @@ export function createWebhook(options: WebhookOptions) {
     }
   }
 
-  /** A receiver that is away for long must not fill the database. */
+  /** A receiver that is down for long must not fill the database. */
   async function isFull(): Promise<boolean> {
     const [row] = await database.query<{ count: number }>('SELECT COUNT(*) AS count FROM outbox');
     const full = (row?.count ?? 0) >= maxWaitingEvents;
@@ -78,7 +78,7 @@ export function createWebhook(options: WebhookOptions) {
     );
   }
 
-  /** Null when it was taken, else what went wrong. Redirects are not followed: the URL is the operator's. */
+  /** Null when it was accepted, else what went wrong. Redirects are not followed: the operator chose the URL. */
   async function post(id: string, body: string): Promise<string | null> {
     const headers: Record<string, string> = { 'Content-Type': 'application/json', 'Workcrate-Event-Id': id };
     if (secret !== null)
@@ -93,7 +93,7 @@ export function createWebhook(options: WebhookOptions) {
     }
   }
 
-  /** Writes an event down, to be sent soon. */
+  /** Stores an event, to be sent soon. */
   async function tell(event: string, details: Record<string, unknown>): Promise<void> {
     if (url === null || (await isFull())) return;
     const body = JSON.stringify({ event, ...details, at: new Date(clock()).toISOString() });
@@ -108,11 +108,11 @@ export function createWebhook(options: WebhookOptions) {
   }
 
   return {
-    /** Every byte of a link has been given out. */
+    /** Every byte of a link has been sent. */
     completed: ({ id, owner }: Link, { filename, size, sha256 }: Download): Promise<void> =>
       tell('download.completed', { link_id: id, user: owner, filename, size, sha256 }),
 
-    /** A document was built, and can be had by this link. */
+    /** A document was built and has this link. */
     exported: (format: string, { link, download }: SharedLink): Promise<void> => {
       const { id, owner, fileId } = link;
       const { filename, size, sha256 } = download;

@@ -25,13 +25,13 @@ export type Answers = Record<string, unknown>;
 export interface AskTerms {
   /** How long the client has to answer. */
   readonly timeoutMs: number;
-  /** Fires when no answer can come any more, since the server is stopping. */
+  /** Fires when the server is stopping, so that no answer can come any more. */
   readonly stopping: AbortSignal;
 }
 
 /**
- * Asks a client of a version before 2026-07-28, which is sent each question as a request, and gives its answers. The SDK
- * can do this by itself, but then a client that never answers gets no error with a code.
+ * Asks a client of a version before 2026-07-28, which gets each question as a request, and returns its answers. The SDK
+ * can do this by itself, but then a client that never answers causes no error with a code.
  */
 export async function askNow(
   { mcpReq }: ServerContext,
@@ -40,7 +40,7 @@ export async function askNow(
 ): Promise<Answers> {
   const answers: Answers = {};
   const signal = AbortSignal.any([mcpReq.signal, terms.stopping]);
-  // On the stream of the call: any other is one that a client need not have.
+  // On the stream of the call: a client need not have any other.
   const options = { timeout: terms.timeoutMs, signal, relatedRequestId: mcpReq.id };
   for (const [key, request] of Object.entries(ask)) {
     try {
@@ -54,7 +54,7 @@ export async function askNow(
 
 type ElicitOptions = NonNullable<Parameters<ServerContext['mcpReq']['elicitInput']>[1]>;
 
-/** No person is asked for roots, so nobody has to wait long for them. */
+/** A program answers roots, not a person, so this is short. */
 const maxRootsMs = 10_000;
 
 const withRootsTimeout = (options: ElicitOptions): ElicitOptions => ({
@@ -62,7 +62,7 @@ const withRootsTimeout = (options: ElicitOptions): ElicitOptions => ({
   timeout: Math.min(options.timeout ?? maxRootsMs, maxRootsMs),
 });
 
-/** Which of them can be a project is judged later: one that is of no use does not make the others so. */
+/** Roots are validated one by one later: an unusable one does not spoil the others. */
 const rootsSchema = z.looseObject({ roots: z.array(z.unknown()) });
 
 function askOne(
@@ -74,7 +74,7 @@ function askOne(
     return mcpReq.send({ method: 'roots/list' }, rootsSchema, withRootsTimeout(options));
   if (request.method === 'sampling/createMessage') return mcpReq.requestSampling(request.params, options);
   const { params } = request;
-  // Of the older versions only: later ones tell a page by the state of the call.
+  // Only in older versions: later ones identify a page by the state of the call.
   const elicitation =
     params.mode === 'url' ? ({ ...params, elicitationId: randomUUID() } as ElicitRequestURLParams) : params;
   return mcpReq.elicitInput(elicitation, options);
@@ -103,18 +103,18 @@ function toAskFailure(error: unknown, { timeoutMs, stopping }: AskTerms): unknow
 }
 
 export interface StateTerms {
-  /** Of all servers that may get the state back; where nobody gives one, it ends with this process. */
+  /** The key of all servers that may get the state back; without one, states end with this process. */
   readonly stateKey?: Uint8Array | undefined;
   /** How long a client has to answer. */
   readonly askMs: number;
 }
 
-/** Whoever answers too late is told so by the tool, which knows what was asked. */
+/** A late answer gets its error from the tool, which knows what was asked. */
 const graceSeconds = 600;
 
 /**
- * A call that asks the client something gives it the state of the call to bring back. It is signed and bound
- * to the user, the method and the transport, so that it comes back as it was given or is refused.
+ * A call that asks the client something hands it the state of the call, to send it back with the answer. It is signed
+ * and bound to the user, the method and the transport, so that a changed state is refused.
  */
 export function createStateCodec(otherwise: Caller, { stateKey, askMs }: StateTerms): RequestStateCodec {
   return createRequestStateCodec({
@@ -127,7 +127,7 @@ export function createStateCodec(otherwise: Caller, { stateKey, askMs }: StateTe
   });
 }
 
-/** The key that all servers on one database share. The row that is there first is everybody's. */
+/** The key that all servers on one database share. The first server to insert the row decides. */
 export async function sharedStateKey(database: Queries): Promise<Uint8Array> {
   await database.query(
     "INSERT INTO shared_keys (name, value) VALUES ('request-state', ?) ON CONFLICT DO NOTHING",
@@ -139,7 +139,7 @@ export async function sharedStateKey(database: Queries): Promise<Uint8Array> {
   return row!.value;
 }
 
-/** What the SDK carries along with a request. The key or token itself stays outside. */
+/** What the SDK passes on with a request. The key or token itself is not in it. */
 export function toAuthInfo(who: SignedIn, metadataUrl: string | null): AuthInfo {
   return {
     token: who.credential,
@@ -151,7 +151,7 @@ export function toAuthInfo(who: SignedIn, metadataUrl: string | null): AuthInfo 
   };
 }
 
-/** Who has made a request: the one who signed in, or, where nobody has to, the one given. */
+/** The caller of a request: who signed in, or `otherwise` where authentication is off. */
 export function getCaller({ http }: Pick<ServerContext, 'http'>, otherwise: Caller): Caller {
   const authInfo = http?.authInfo;
   return authInfo === undefined ? otherwise : (authInfo.extra!['caller'] as Caller);

@@ -14,12 +14,12 @@ import type { Log } from '../observability/log.ts';
 import { toAuthInfo } from './asking.ts';
 import { createSessionLane } from './sessions.ts';
 
-/** What is shorter is parsed as it is: it cannot hold enough to keep the server busy. */
+/** Shorter messages are parsed directly: they are too small to keep the server busy. */
 export const smallMessage = 32 * 1024;
 
 /**
- * Each key, list and object costs some microseconds wherever a message is checked, so that 400,000 of them in one request
- * stopped the server for two seconds. A list of ids is cheap, and as long as a bundle may be.
+ * Each key, list and object costs some microseconds in every check of a message: 400,000 of them in one request stopped
+ * the server for two seconds. A list of ids is cheap, and may be as long as the largest bundle.
  */
 const maxMessageNodes = 5000;
 const maxMessageValues = 110_000;
@@ -29,7 +29,7 @@ const [quote, comma, colon] = [0x22, 0x2c, 0x3a];
 const isOpeningCode = (code: number): boolean => code === 0x5b || code === 0x7b;
 const isClosingCode = (code: number): boolean => code === 0x5d || code === 0x7d;
 
-/** Says which bound a message of JSON breaks, before it is parsed; null where none. What is no JSON is not judged. */
+/** Says which bound a JSON message exceeds, before it is parsed; null for none. Invalid JSON is not detected here. */
 export function findBrokenBound(text: string): string | null {
   let [nodes, values, depth] = [0, 0, 0];
   for (let at = 0; at < text.length; at++) {
@@ -52,7 +52,7 @@ export function findBrokenBound(text: string): string | null {
 export const toComplexityMessage = (bound: string): string =>
   `This message is refused: ${bound}. Send large data as a file (request_upload) and use its file_id.`;
 
-/** Where the string that begins there ends; at the end of the text where it does not. */
+/** Where the string that begins at `start` ends; the end of the text if it does not. */
 function findStringEnd(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1))
     if (!isEscaped(text, end)) return end;
@@ -66,12 +66,12 @@ function isEscaped(text: string, at: number): boolean {
   return (at - before) % 2 === 0;
 }
 
-/** What a POST brings, or the answer to one whose body is not taken. Undefined where there is nothing to read. */
+/** The body of a POST, or the answer to one whose body is refused. Undefined where there is no body. */
 export type ReadBody = { readonly parsedBody: unknown } | { readonly refusal: Response } | undefined;
 
 /**
- * The body of a request, read once for all who need it: the SDK would copy it, and read each copy, to tell the version
- * of the protocol before it reads it to answer. Every body is read here, so that none is parsed before it is counted.
+ * Reads the body of a request once for all who need it: the SDK would copy it, and read each copy, to find the protocol
+ * version before it reads it to answer. Every body is read here, so that none is parsed before it is bounded.
  */
 async function readBody(request: Request): Promise<ReadBody> {
   if (request.method !== 'POST') return undefined;
@@ -80,7 +80,7 @@ async function readBody(request: Request): Promise<ReadBody> {
   try {
     return length <= smallMessage ? { parsedBody: await request.json() } : await readLarge(request);
   } catch {
-    // It is no JSON, or broke off.
+    // It is not JSON, or it is incomplete.
     return { refusal: toRefusal(400, -32_700, 'Parse error: the request body is not valid JSON.') };
   }
 }
@@ -103,13 +103,13 @@ function toRefusal(status: number, code: number, message: string): Response {
 
 export interface McpEndpointOptions {
   readonly factory: McpServerFactory;
-  /** Where clients read how to get a token, or null where there is nothing to read. */
+  /** Where clients can read how to get a token, or null. */
   readonly metadataUrl: () => string | null;
   readonly log: Log;
 }
 
 export interface McpEndpoint {
-  /** Answers a request of somebody who has signed in, or of anybody (null) where nobody has to. */
+  /** Answers a request of a caller who is signed in, or of anybody (null) where authentication is off. */
   fetch(request: Request, who: SignedIn | null): Promise<Response>;
   /** How many sessions of older clients are open. */
   sessions(): number;

@@ -18,11 +18,11 @@ import type { Caller } from '../identity.ts';
 import { getCaller } from './asking.ts';
 import type { ToolGroup } from './tool.ts';
 
-/** A call that did not come as far as a tool. */
+/** A call that did not reach a tool. */
 export interface RefusedCall {
-  /** As it was given: there need not be a tool of that name. */
+  /** As the client sent it: there may be no tool of that name. */
   readonly tool: string;
-  /** Arguments as they were given, whatever they are. */
+  /** The arguments as the client sent them, unchecked. */
   readonly given: Readonly<Record<string, unknown>>;
   readonly user: string;
   readonly client: string | null;
@@ -34,27 +34,27 @@ export interface RefusedCall {
 }
 
 export interface RefusalOptions {
-  /** Who calls where nobody has to sign in. */
+  /** The caller where authentication is off. */
   readonly caller: Caller;
   readonly refused: (call: RefusedCall) => void;
 }
 
-/** From this version on every request says who the client is and what it can do; before, the handshake did. */
+/** From this version on every request describes its client; before, the handshake did. */
 const envelopeSince = '2026-07-28';
 
-/** What a request says of its client; undefined where it says nothing, or the version of it has nothing to say it with. */
+/** What a request says about its client; undefined where it says nothing, or its version cannot. */
 export function readEnvelope({ server }: McpServer, given: unknown): Record<string, unknown> | undefined {
   const isOld = (server.getNegotiatedProtocolVersion() ?? envelopeSince) < envelopeSince;
   return isOld || given === undefined ? undefined : toRecord(given);
 }
 
-/** Name and version of the client. Never throws, since no call goes unnoted for what it says of its client. */
+/** Name and version of the client. Never throws: no invalid client info may hide a call from the audit. */
 export function readClientName({ server }: McpServer, envelope: Record<string, unknown> = {}): string | null {
   const { name, version } = toRecord(envelope[CLIENT_INFO_META_KEY] ?? server.getClientVersion());
   return typeof name === 'string' && typeof version === 'string' ? `${name} ${version}`.slice(0, 200) : null;
 }
 
-/** What the SDK asks before each call of a tool over HTTP. Asks nothing of those who need not sign in. */
+/** The scope check that the SDK runs before each call of a tool over HTTP. Without authentication it passes. */
 export function createScopeDemand(
   server: McpServer,
   group: ToolGroup,
@@ -76,15 +76,15 @@ const forbiddenError = (group: ToolGroup): WorkcrateError =>
     details: { scope: group },
   });
 
-/** Calls that have come as far as their tool, by the signal that each has of its own. */
+/** Calls that reached their tool, by the signal that each call has of its own. */
 const reachedCalls = new WeakSet<AbortSignal>();
 
 export const markReached = ({ mcpReq }: ServerContext): void => void reachedCalls.add(mcpReq.signal);
 
-/** Calls that brought a state back which was not given to this caller for this, by the signal of each. */
+/** Calls with a state that was not made for this caller and this method, by the signal of each. */
 const forgedCalls = new WeakSet<AbortSignal>();
 
-/** Notes where a state is refused for anything but its age. */
+/** Records states that are refused for anything but their age. */
 export function watchState(verify: RequestStateCodec['verify']): RequestStateCodec['verify'] {
   return async (state, context) => {
     try {
@@ -99,8 +99,8 @@ export function watchState(verify: RequestStateCodec['verify']): RequestStateCod
 type Handler = (request: JSONRPCRequest, context: ServerContext) => Promise<Result>;
 
 /**
- * Puts another handler around the one that the SDK has for a method. The SDK has no hook for this, so it is done in its
- * private map: decision 034 says why nothing else sees all refused calls. Throws when there is no such handler.
+ * Wraps the handler that the SDK has for a method. The SDK has no hook for this, so it is done in its private map:
+ * decision 034 says why nothing else sees all refused calls. Throws when there is no such handler.
  */
 function wrapHandler({ server }: McpServer, method: string, wrap: (handle: Handler) => Handler): void {
   const handlers = server['_requestHandlers'] as Map<string, Handler> | undefined;
@@ -110,7 +110,7 @@ function wrapHandler({ server }: McpServer, method: string, wrap: (handle: Handl
   handlers!.set(method, wrap(handle));
 }
 
-/** Tells of the calls that the SDK refuses by itself: there is no such tool, or its arguments do not fit. */
+/** Reports the calls that the SDK refuses by itself: there is no such tool, or its arguments do not fit. */
 export function watchCalls(server: McpServer, options: RefusalOptions): void {
   wrapHandler(server, 'tools/call', (handle) => async (request, context) => {
     let failed = true;

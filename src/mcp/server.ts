@@ -48,29 +48,29 @@ export interface McpOptions {
   readonly metrics: Metrics;
   readonly log: Log;
   readonly sharesMachine: boolean;
-  /** Who calls where nobody has to sign in. */
+  /** The caller where authentication is off. */
   readonly caller: Caller;
-  /** How many calls have not been answered yet: a server that stops waits for them. */
+  /** How many calls have not been answered yet: a graceful shutdown waits for them. */
   readonly underWay?: { calls: number };
   /** How long a client of a version before 2026-07-28 has to answer a question. */
   readonly askMs?: number;
-  /** Fires when the server takes no more connections, and so no answers of such a client. */
+  /** Fires when the server takes no more connections, and so no more answers of such a client. */
   readonly stopping?: AbortSignal;
-  /** Fires when the time that a stop leaves to calls is up. */
+  /** Fires when the time that a graceful shutdown leaves to calls is over. */
   readonly cutting?: AbortSignal;
-  /** Told of calls that do not come as far as a tool. */
+  /** Called for calls that do not reach a tool. */
   readonly refused?: (call: RefusedCall) => void;
-  /** Signs what a call leaves with its client; one of its own where nobody gives one. */
+  /** Signs the state that a call hands to its client; a random key by default. */
   readonly stateKey?: Uint8Array;
   readonly extend?: ExtendServer | undefined;
 }
 
-/** Adds what is not a tool of ours to a server: tests add the fixtures of the conformance suite. */
+/** Adds to a server what is not one of our tools: tests add the fixtures of the conformance suite. */
 export type ExtendServer = (server: McpServer, parts: ServerParts) => void;
 
-/** What an extension may use of the server that it extends. */
+/** What an extension may use of its server. */
 export interface ServerParts {
-  /** Adds a tool by the same way as our own. */
+  /** Adds a tool in the same way as our own. */
   readonly addTool: (tool: Tool) => void;
   readonly state: RequestStateCodec;
 }
@@ -83,7 +83,7 @@ const instructions =
   'To hand a stored file to a person, call share_file and pass the downloadUrl on. ' +
   'To write a report as PDF, DOCX or a web page, call build_exports_content with Markdown and pass the downloadUrls on.';
 
-/** The tools stay the same for as long as the process runs, so no client needs to listen for changes. */
+/** The tools do not change while the process runs, so no client needs to listen for changes. */
 const capabilities = { tools: { listChanged: false } };
 
 /** The one factory behind every transport and every protocol version. */
@@ -113,7 +113,7 @@ export function createServerFactory(given: McpOptions): McpServerFactory {
 
 /**
  * The one tool that a server will be asked for, where it is known: from 2026-07-28 on each request over HTTP has a
- * server of its own, which need not know all tools. The SDK has made sure that the headers say what the body does.
+ * server of its own, which need not know all tools. The SDK has checked that the headers agree with the body.
  */
 function readCalledTool({ era, requestInfo }: McpRequestContext): string | null {
   if (era !== 'modern' || requestInfo?.headers.get('mcp-method') !== 'tools/call') return null;
@@ -128,7 +128,7 @@ const createRefusalLogger =
     refused?.(call);
   };
 
-/** A window that opens another project is as good as another window. */
+/** A client that opens another project counts as another connection. */
 const connections = new WeakMap<object, object>();
 const getConnection = (server: McpServer['server']): object => connections.get(server) ?? server;
 
@@ -162,7 +162,7 @@ function registerTool(
     async (given, context) => {
       const asking = createAsking(server, context, options, state);
       const told = toToolContext(server, context, options);
-      // Last: what goes wrong before is a call that does not reach its tool.
+      // Last: a call that fails before has not reached its tool.
       markReached(context);
       return callTool(tool, given, told, { ...options, asking });
     },
@@ -171,7 +171,7 @@ function registerTool(
 
 const neverStops = new AbortController().signal;
 
-/** Pages can be asked for from this version on, whatever a client of an older one says. */
+/** URL elicitation exists from this version on, whatever an older client says. */
 const urlsSince = '2025-11-25';
 
 function readHandshake(server: McpServer['server']): ClientCapabilities {
@@ -226,9 +226,9 @@ function toToolContext(
 }
 
 interface ClientAsking {
-  /** Makes of what a call has to remember what it gives its client to keep. */
+  /** Signs the state of a call, for its client to keep. */
   mint(left: Record<string, unknown>): Promise<string>;
-  /** Asks at once and gives the answers; null where the question is what the call is answered with. */
+  /** Asks at once and returns the answers; null where the question is the result of the call. */
   readonly now: ((question: Question) => Promise<Answers>) | null;
 }
 
@@ -248,7 +248,7 @@ function createAsking(
   };
 }
 
-/** More than a call may name files of the client's. */
+/** More rounds than a call can need for the client files that it names. */
 const maxAskRounds = 24;
 
 async function runHandler(
@@ -265,7 +265,7 @@ async function runHandler(
     if (!isQuestion(answer) || now === null) return answer;
     const read = await now(answer).then(
       (answers) => (key: string) => inputResponse(answers, key),
-      // Thrown where the answer is looked for, so that the tool can see to what it has begun.
+      // Thrown where the tool reads the answer, so that the tool can clean up what it has begun.
       (error: unknown) => (): never => {
         throw error;
       },
@@ -290,7 +290,7 @@ async function callTool(
   };
   try {
     const answer = await runHandler(tool, given, context, asking);
-    // A run that is cancelled ends with an answer like any other.
+    // A cancelled run ends with an answer like any other.
     const ending = context.signal.aborted ? 'cancelled' : 'ok';
     finish(isQuestion(answer) ? 'asked' : ending);
     if (!isQuestion(answer)) return toCallResult(answer);

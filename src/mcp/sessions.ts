@@ -15,21 +15,21 @@ import { toRecord } from './refused-calls.ts';
 interface Session {
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly server: McpServer | Server;
-  /** What its client may have missed. */
+  /** Events that its client may have missed. */
   readonly events: Disposable;
-  /** Who opened it; null where nobody has to sign in. Nobody else finds it. */
+  /** The user who opened it; null where authentication is off. Nobody else can use it. */
   readonly owner: string | null;
   usedAt: number;
 }
 
 const maxSessions = 1000;
-/** So that nobody who has signed in can take the sessions of all others away. */
+/** So that no user can push out the sessions of all others. */
 const maxSessionsOfUser = 100;
 const idleMs = 60 * 60 * 1000;
 
 interface DeliveredRequest {
   readonly authInfo?: AuthInfo;
-  /** What the request brings, where it has been read already. */
+  /** The body, where it has been read already. */
   readonly parsedBody?: unknown;
 }
 
@@ -40,8 +40,8 @@ export interface SessionLane {
 }
 
 /**
- * Serves clients of MCP 2025-11-25 and 2025-06-18 with sessions: without one, neither cancellation nor a
- * question to the client could find its way.
+ * Serves clients of MCP 2025-11-25 and 2025-06-18 with sessions: without one, neither a cancellation nor a question to
+ * the client could be delivered.
  */
 export function createSessionLane(factory: McpServerFactory, log: Log): SessionLane {
   const sessions = new Map<string, Session>();
@@ -90,7 +90,7 @@ export function createSessionLane(factory: McpServerFactory, log: Log): SessionL
     await server.connect(transport);
     endCancelledCalls(transport, log);
     const response = await transport.handleRequest(request, delivered);
-    // Anything but a handshake was refused, and no session came of it.
+    // Anything but a handshake was refused, and no session was made.
     if (transport.sessionId === undefined) {
       events[Symbol.dispose]();
       await server.close();
@@ -98,7 +98,7 @@ export function createSessionLane(factory: McpServerFactory, log: Log): SessionL
     return response;
   }
 
-  /** The session used least lately gives way, so that abandoned ones cannot shut out new clients. */
+  /** Closes the least recently used session, so that abandoned ones cannot lock out new clients. */
   function makeRoom(owner: string | null): void {
     const own = owner === null ? [] : [...sessions].filter(([, session]) => session.owner === owner);
     if (own.length >= maxSessionsOfUser) closeOldest(own);
@@ -131,15 +131,15 @@ export function createSessionLane(factory: McpServerFactory, log: Log): SessionL
   };
 }
 
-/** 404 tells a client to start a new session, as after a restart of the server. */
+/** 404 makes a client start a new session, as after a restart of the server. */
 function answerUnknownSession(): Response {
   const error = { code: -32_001, message: 'Session not found. Initialize a new one.' };
   return Response.json({ jsonrpc: '2.0', id: null, error }, { status: 404 });
 }
 
 /**
- * Refuses an array of messages. No version since 2025-06-18 has those, and the SDK, which takes them still, refuses all
- * calls of one for the first that is forbidden, without a word on the others.
+ * Refuses an array of messages. No version since 2025-06-18 has those, and the SDK, which still accepts them, refuses
+ * all calls of a batch because of the first that is forbidden, without a word on the others.
  */
 function answerBatch(): Response {
   const message = 'Batches are not supported. Send each message in its own request.';
@@ -147,13 +147,13 @@ function answerBatch(): Response {
   return Response.json({ jsonrpc: '2.0', id: null, error }, { status: 400 });
 }
 
-/** As the protocol of language servers has it: MCP has no code for this. */
+/** From the language server protocol: MCP has no code for this. */
 const cancelledCode = -32_800;
 
 /**
  * Ends the stream of a call that its client has cancelled. The SDK neither answers such a call nor ends its stream, so
- * that each would cost a connection for as long as the session lasts. It is ended by an answer, which a client that has
- * cancelled is to ignore: without one, the official client would take up the stream again and again.
+ * that each would cost a connection for as long as the session lasts. An answer ends it, which a client that has
+ * cancelled ignores: without one, the official client would reopen the stream again and again.
  */
 function endCancelledCalls(transport: Transport, log: Log): void {
   const receive = transport.onmessage;
@@ -163,7 +163,7 @@ function endCancelledCalls(transport: Transport, log: Log): void {
     const id = toRecord(message.params)['requestId'];
     if (typeof id !== 'string' && typeof id !== 'number') return;
     const error = { code: cancelledCode, message: 'The call was cancelled.' };
-    // There is none to end where the call has been answered meanwhile.
+    // The stream has ended already where the call has been answered.
     transport
       .send({ jsonrpc: '2.0', id, error })
       .catch((cause: unknown) => log.debug('mcp.rejected', { error: cause }));
@@ -180,16 +180,16 @@ interface StoredEvent {
   readonly size: number;
 }
 
-/** What one session keeps. */
+/** The events of one session. */
 interface KeptEvents {
   readonly events: Map<string, StoredEvent>;
   characters: number;
 }
 
 /**
- * The latest events of each session, so that a client that lost its stream gets what it missed. They are bounded in each
- * session and in all of them together, where the oldest go first, whosever they are: two bounds over the same entries,
- * and so no bounded map.
+ * The latest events of each session, so that a client that lost its stream gets what it missed. They are bounded for
+ * each session and for all together, where the oldest are dropped first: two bounds over the same entries, so a bounded
+ * map does not fit.
  */
 export function createEventStores(most = maxCharactersInAll) {
   /** In the order in which they came. */

@@ -15,39 +15,42 @@ import type { z } from 'zod';
 import { WorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
 
-/** What a tool's handler knows of the call, the same in every lane and protocol version. */
+/** What the handler of a tool knows of the call, the same for every transport and protocol version. */
 export interface ToolContext {
   readonly caller: Caller;
   /** Fires when the client cancels or goes away. */
   readonly signal: AbortSignal;
-  /** Fires when the server stops. Work goes on to its end, but nobody need be waited for any more. */
+  /** Fires when the server stops. Work is finished, but no more answers are waited for. */
   readonly stopping: AbortSignal;
-  /** Who it is that calls for the caller, and what it can be asked. */
+  /** The program that calls for the caller, and what it can be asked. */
   readonly client: McpClient;
   /** Whether the client runs on this machine under the same user, as over stdio. */
   readonly sharesMachine: boolean;
-  /** Whether the caller's key or token is good for the tools of a group; it is for the one of this tool. */
+  /** Whether the caller's key or token has the scope for a group of tools; it has the one of this tool. */
   mayUse(group: ToolGroup): boolean;
-  /** Tells the client how far the work is, where it asked to be told. */
+  /** Reports progress to the client, where it asked for that. */
   progress(done: number, total: number | null, message?: string): void;
 }
 
 /** The program at the other end. */
 export interface McpClient {
-  /** Name and version as it gave them; null where it did not. */
+  /** Name and version as the client sent them; null where it did not. */
   readonly name: string | null;
-  /** The same for all calls of one connection, until its client says that it has other roots; null where calls come without one, as over HTTP from 2026-07-28 on. */
+  /**
+   * The same for all calls of one connection, until its client announces other roots; null where calls have no
+   * connection, as over HTTP from 2026-07-28 on.
+   */
   readonly connection: object | null;
-  /** What it said that it can do, in this request or at the handshake. */
+  /** The capabilities that it declared, in this request or at the handshake. */
   readonly capabilities: ClientCapabilities;
-  /** What it answered to a question of an earlier round of this call. */
+  /** Its answer to a question of an earlier round of this call. */
   answer(key: string): InputResponseView;
-  /** What the earlier round of this call left with it, unaltered and its own; null in the first round. */
+  /** The state that the earlier round of this call left with the client, verified; null in the first round. */
   readonly state: Readonly<Record<string, unknown>> | null;
 }
 
 /**
- * What a handler returns in place of an answer when it has to ask the client first. It is called again, from its
+ * What a handler returns instead of an answer when it has to ask the client first. It is called again, from its
  * beginning, with the answers and the state.
  */
 export interface Question {
@@ -57,7 +60,7 @@ export interface Question {
 
 export const isQuestion = (answer: object): answer is Question => 'ask' in answer;
 
-/** What ends a wait for an answer when the server stops. */
+/** Ends the wait for an answer when the server stops. */
 export const stoppingError = (cause: unknown): WorkcrateError =>
   new WorkcrateError(
     'stopping',
@@ -65,33 +68,33 @@ export const stoppingError = (cause: unknown): WorkcrateError =>
     { cause },
   );
 
-/** What people read, what programs read, and anything shown beside them. */
+/** Text for people, structured content for programs, and further content. */
 export interface ToolAnswer<Output> {
   readonly text: string;
   readonly structured: Output;
   readonly content?: readonly ContentBlock[];
 }
 
-/** Every group of tools there is. A caller needs the scope of this name for the tools of a group. */
+/** All groups of tools. A caller needs the scope of this name for the tools of a group. */
 export const toolGroups = ['code', 'artifacts', 'files', 'crates', 'documents', 'client'] as const;
 
-/** `operator` is for those who look after the server; nobody has it unless that is said. */
+/** `operator` is for those who run the server; it must be granted explicitly. */
 export type ToolGroup = (typeof toolGroups)[number] | 'operator';
 
 /**
  * What the audit log shows of a call: names of arguments and of fields of the answer. Each tool declares its own, since
- * only its room knows what they mean.
+ * only its room knows their meaning.
  */
 export interface AuditFields<Argument extends string = string, Field extends string = string> {
-  /** What the call is about: the first of these arguments that was given. Empty where it is about nothing in particular. */
+  /** The subject of the call: the first of these arguments that is present. Empty where it has no subject. */
   readonly subject: readonly Argument[];
-  /** The argument that names a link by its id, and the one that does by its token. They are looked at last. */
+  /** The arguments that name a link, by its id and by its token. They are used if there is no other subject. */
   readonly link?: { readonly id: Argument; readonly token: Argument };
-  /** Shown as the subject where no argument tells it: the first of these fields of the answer that there is. */
+  /** The subject where no argument is one: the first of these fields of the answer that is present. */
   readonly made?: readonly Field[];
   /** Arguments that list files, as names or as objects with a `path`. */
   readonly files?: readonly Argument[];
-  /** The field of the answer with the token of a new link. Its public name is shown, and never the token. */
+  /** The field of the answer with the token of a new link. The public id is shown, never the token. */
   readonly newToken?: Field;
   /** Fields of the answer that say how a run ended. */
   readonly runEnd?: { readonly reason: Field; readonly exitCode: Field };
@@ -109,12 +112,12 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.
   readonly output: Output;
   readonly annotations: ToolAnnotations;
   readonly auditFields: AuditFields<NamesIn<Input>, NamesIn<Output>>;
-  /** Whether its room itself writes a line of the audit log for every call. */
+  /** Whether its room writes the lines of the audit log for its calls itself. */
   readonly auditsItself?: boolean;
   handle(input: z.output<Input>, context: ToolContext): Promise<ToolAnswer<z.input<Output>> | Question>;
 }
 
-/** Lets the schemas of a tool give its handler its types; what comes back fits in one list with all others. */
+/** Gives the handler its types from the schemas; the result fits in one list with all other tools. */
 export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject>(
   tool: Tool<Input, Output>,
 ): Tool {
@@ -135,8 +138,8 @@ type Issue = NonNullable<Validated['issues']>[number];
 type Describe = DescribedSchema['~standard']['jsonSchema']['input'];
 
 /**
- * The schema of a tool as the SDK takes it, described in JSON but once: from 2026-07-28 on every call over HTTP has a
- * server of its own, which has both schemas of its tool described, and that took longer than many a tool.
+ * The schema of a tool for the SDK, with its JSON schema cached: from 2026-07-28 on every call over HTTP has a server
+ * of its own, which converts both schemas of its tool, and that took longer than many tools.
  */
 export function cacheJsonSchema(schema: z.ZodObject): DescribedSchema {
   const standard = schema['~standard'] as DescribedSchema['~standard'];
@@ -154,7 +157,7 @@ export function cacheJsonSchema(schema: z.ZodObject): DescribedSchema {
 const mostIssues = 20;
 const maxErrorCharacters = 500;
 
-/** The SDK puts all that is wrong with a call into its answer, and that may be more than what came. */
+/** The SDK puts all that is wrong with a call into its answer, which may be longer than the call. */
 function limitIssues(result: Validated): Validated {
   if (result.issues === undefined) return result;
   const more = result.issues.length - mostIssues;
@@ -162,7 +165,7 @@ function limitIssues(result: Validated): Validated {
   return { issues: more > 0 ? [...told, { message: `and ${more} more` }] : told };
 }
 
-/** Names of keys that are not known are in the message, and those that are known to be wrong in the path. */
+/** Unknown keys are named in the message, and invalid ones in the path. */
 const shortenIssue = ({ message, path = [] }: Issue): Issue => ({
   message: cutErrorText(message),
   path: path.slice(0, 10).map((part) => (typeof part === 'string' ? cutErrorText(part) : part)),
@@ -171,7 +174,7 @@ const shortenIssue = ({ message, path = [] }: Issue): Issue => ({
 const cutErrorText = (text: string): string =>
   text.length > maxErrorCharacters ? `${text.slice(0, maxErrorCharacters)}…` : text;
 
-/** The SDK asks for one target only; another would get a description of its own. */
+/** The SDK uses one target only; another would get a description of its own. */
 function cacheDescription(describe: Describe): Describe {
   const made = new Map<string, ReturnType<Describe>>();
   return (options) => {

@@ -10,7 +10,7 @@ interface Handle {
 
 const getSocketHandle = (socket: Socket) => (socket as Socket & { _handle?: Handle | null })._handle ?? null;
 
-/** The receiving end of one response, whose turn on the socket has come. */
+/** The client of one response, whose turn on the socket has come. */
 export class ResponseClient {
   /** Body bytes that the kernel has taken. */
   sent = 0;
@@ -47,7 +47,10 @@ export class ResponseClient {
     return { signal: controller.signal, [Symbol.dispose]: () => void this.#socket.off('close', abort) };
   }
 
-  /** The body bytes; headers that have not gone yet go with them. When it settles the bytes are free again. */
+  /**
+   * Writes body bytes, and headers that have not been sent yet. Resolves when the bytes may be reused: this is the
+   * backpressure of a transfer.
+   */
   async write(bytes: Uint8Array): Promise<void> {
     await this.#settled((done) => {
       this.#socket.cork();
@@ -58,7 +61,7 @@ export class ResponseClient {
     this.sent += bytes.length;
   }
 
-  /** Ends the response, so that `finish` is emitted and the connection goes on to the next request. */
+  /** Ends the response, so that `finish` is emitted and the connection continues with the next request. */
   async end(bytes: Uint8Array | null): Promise<void> {
     await this.#settled((done) => (bytes === null ? this.#res.end(done) : this.#res.end(bytes, done)));
     this.sent += bytes?.length ?? 0;

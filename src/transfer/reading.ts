@@ -4,7 +4,7 @@ import { programName } from '../program.ts';
 import type { ResponseClient } from './client.ts';
 import type { FileRange } from './transfer.ts';
 
-/** A buffer on loan. Dispose of it only once no read and no write can touch it any more. */
+/** A buffer of a pool. Dispose of it only once no read and no write can touch it any more. */
 export interface PooledBuffer extends Disposable {
   readonly bytes: Buffer;
 }
@@ -36,7 +36,7 @@ class BufferPool {
 const tiny = new BufferPool(4 * 1024, 256);
 const small = new BufferPool(64 * 1024, 64);
 const large = new BufferPool(1024 * 1024, 16);
-/** Slow clients may hold this many large buffers (24 MB); whoever comes after them gets a small one. */
+/** Slow clients may use this many large buffers (24 MB); later clients get a small one. */
 const LARGE_IN_USE = 24;
 
 export const SMALL_BUFFER = small.size;
@@ -54,7 +54,7 @@ function takeLarge(): PooledBuffer {
   return large.inUse < LARGE_IN_USE ? large.take() : small.take();
 }
 
-/** What all transfers together hold at this moment. */
+/** The buffers that all transfers together use at this moment. */
 export function buffersInUse(): { count: number; bytes: number } {
   const pools = [tiny, small, large];
   return {
@@ -63,10 +63,12 @@ export function buffersInUse(): { count: number; bytes: number } {
   };
 }
 
-/** A client that takes longer than this over a buffer would only keep a large one from the others. */
+/** A client that takes longer than this for a buffer would only keep a large one from others. */
 const PROMPT_MS = 100;
 
-/** Reads and writes in turn with one buffer at a time, so that a slow client holds no more than that. */
+/**
+ * Backpressure: reads and writes alternate, with one buffer at a time, so that a slow client uses no more than that.
+ */
 export async function sendPooled(client: ResponseClient, { file, start, end }: FileRange): Promise<void> {
   for (let at = start, prompt = true; at < end;) {
     using buffer = prompt ? takeLarge() : takeSmall();
@@ -140,7 +142,7 @@ export function getErrorCode(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
-/** How a read that was told to stop may end, besides ending early. */
+/** Whether a read ended because its signal was aborted. */
 export function isAbort(error: unknown): boolean {
   return isWorkcrateError(error, 'cancelled') || (error instanceof Error && error.name === 'AbortError');
 }

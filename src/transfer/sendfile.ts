@@ -4,9 +4,9 @@ import { getErrorCode, fillAtOnce, sendPooled, takeTiny, objectTruncatedError } 
 import type { FileRange } from './transfer.ts';
 
 /**
- * sendfile(2): how many bytes of the file went into the socket, 0 at the end of the file, -1 where the kernel
- * took none. The reason of a -1 is not told: errno could be overwritten between the call and the reading of
- * it, so the caller finds it out by an ordinary write, whose errors Node reports.
+ * sendfile(2): how many bytes of the file went into the socket, 0 at the end of the file, -1 where the kernel took
+ * none. The reason for a -1 is not returned: errno could be overwritten before it is read, so the caller finds the
+ * reason by an ordinary write, whose errors Node reports.
  */
 export type Sendfile = (socket: number, file: number, start: number, count: number) => number;
 
@@ -59,7 +59,7 @@ export function sendfileCall(): Sendfile | null {
   return loaded;
 }
 
-/** After so many of one client's bytes the others have their turn. */
+/** After this many bytes of one client the others get their turn. */
 export const TURN_BYTES = 2 * 1024 * 1024;
 
 /** So many refusals before the first byte mean that sendfile does not work on this file at all. */

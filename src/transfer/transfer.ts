@@ -28,7 +28,7 @@ export interface SendOptions {
   readonly length: number;
   /** False keeps every read off this thread and out of the kernel's sendfile, for disks that stall. */
   readonly sendfile?: boolean | undefined;
-  /** A client that takes nothing for so long is cut off; 60,000 unless told. */
+  /** A client that reads nothing for this long is cut off; the default is 60,000. */
   readonly idleMs?: number | undefined;
   /** Cuts the transfer off. */
   readonly signal?: AbortSignal | undefined;
@@ -47,11 +47,10 @@ export function sendfileAvailable(): boolean {
 }
 
 /**
- * Sends the segments as the body of a response on which `writeHead` has been called, and ends it. An object
- * is done with when the next segment is asked for, so the iterable may close it then.
- *
- * A client that vanishes is no failure. What cannot be read is, as is a body of the wrong length: the
- * connection is cut first, so that the client sees a broken transfer rather than a short one.
+ * Sends the segments as the body of a response on which `writeHead` has been called, and ends it. An object is no
+ * longer used when the next segment is requested, so the iterable may close it then. A client that vanishes is not a
+ * failure. An object that cannot be read is one, as is a body of the wrong length: the connection is cut first, so that
+ * the client sees a broken transfer rather than a short one.
  */
 export async function sendSegments(
   res: ServerResponse,
@@ -86,9 +85,9 @@ function onAbort(signal: AbortSignal | undefined, act: () => void): (() => void)
 }
 
 /**
- * The socket once this response may write to it: a pipelined response waits until those before it are
- * done. Null if the connection ended first. Await it before opening anything, or one client could hold
- * as many objects open as it can pipeline requests.
+ * The socket once this response may write to it: a pipelined response waits until those before it are done. Null if the
+ * connection ended first. Await it before opening anything, or one client could keep as many objects open as it can
+ * pipeline requests.
  */
 export function socketInTurn(res: ServerResponse): Socket | null | Promise<Socket | null> {
   if (res.destroyed) return null;
@@ -102,7 +101,7 @@ export function socketInTurn(res: ServerResponse): Socket | null | Promise<Socke
   });
 }
 
-// Promises, `for await` and `using` are avoided on the way of a small file: they took a third of its time.
+// Promises, `for await` and `using` are avoided for small files: they took a third of the time.
 
 /** What a segment counts for at least, since a tiny one costs time too. */
 const SEGMENT_COST = 32 * 1024;
@@ -134,7 +133,7 @@ async function sendBody(
   }
 }
 
-/** One after the other. */
+/** Awaits only where there is something to await: see above. */
 async function forEachInOrder<T>(
   items: AsyncIterable<T> | Iterable<T>,
   act: (item: T) => void | Promise<void>,
@@ -182,7 +181,7 @@ function sendLarge(
   return sendfile === null ? sendPooled(client, range) : sendByKernel(client, sendfile, range);
 }
 
-/** For storage without descriptors, which is told to stop when the client goes away. */
+/** For storage without descriptors. The read is aborted when the client goes away. */
 async function sendStream(
   client: ResponseClient,
   gather: WriteBuffer,

@@ -9,13 +9,15 @@ import {
 } from '@modelcontextprotocol/server';
 import { findBrokenBound, smallMessage, toComplexityMessage } from '../http.ts';
 
-/** Why a line is no message, and what it says of itself all the same. */
+/** Why a line is not a message, and its heading if that could be read. */
 export interface Misread extends MessageHeading {
   readonly code: ProtocolErrorCode;
   readonly why: string;
 }
 
-/** The message in a line; null in one that is blank. Some programs write a byte order mark first, which is no fault. */
+/**
+ * Reads the message in a line; null for a blank one. Some programs write a byte order mark first, which is accepted.
+ */
 export function readMessage(line: Buffer): JSONRPCMessage | Misread | null {
   const text = line.toString().trim();
   if (text === '') return null;
@@ -61,27 +63,27 @@ function toHeading(value: unknown): MessageHeading {
   if (typeof value !== 'object' || value === null) return { id: null, hasMethod: true };
   const { id } = value as { id?: unknown };
   const isId = typeof id === 'string' || Number.isSafeInteger(id);
-  // What has neither id nor method answers nothing of ours.
+  // A message with neither id nor method answers no request of ours.
   return { id: isId ? (id as string | number) : null, hasMethod: !isId || 'method' in value };
 }
 
-/** What a message says of itself: enough to answer it. */
+/** The part of a message that is needed to answer it. */
 export interface MessageHeading {
-  /** Null where it has none, or none that can be read. */
+  /** Null where it has none, or an invalid one. */
   readonly id: string | number | null;
-  /** Whether it wants something; else it answers. */
+  /** Whether it is a request; otherwise it is an answer. */
   readonly hasMethod: boolean;
 }
 
 const [quote, backslash, colon, comma] = [0x22, 0x5c, 0x3a, 0x2c];
 const isOpeningByte = (byte: number): boolean => byte === 0x5b || byte === 0x7b;
 const isClosingByte = (byte: number): boolean => byte === 0x5d || byte === 0x7d;
-/** No id that anybody gives is as long. */
+/** Longer than any id in practice. */
 const maxTokenBytes = 1024;
 
 /**
- * Reads the heading of a message that is too large to be kept, while it passes by. Keys of what is nested in it, and
- * what stands within texts, are not taken for its own; id may stand first or last.
+ * Reads the heading of a message that is too large to keep, while it streams by. Nested keys, and text within strings,
+ * are ignored; the id may be first or last.
  */
 export function createHeadingReader() {
   let depth = 0;

@@ -14,7 +14,7 @@ import {
   type Misread,
 } from './requests.ts';
 
-/** As much as the largest input of a tool can take, were each of its characters escaped (bridge/cache/tools.ts). */
+/** The size of the largest input of a tool if each of its characters were escaped (client-files/cache/tools.ts). */
 const mostMessageBytes = 32 * 1024 * 1024;
 
 export interface StdioOptions {
@@ -24,9 +24,9 @@ export interface StdioOptions {
 }
 
 /**
- * MCP on two streams. What is too large or no message is answered with an error, and the connection goes on; the
- * transport of the SDK closes it for the one, and says nothing to the other. While nobody takes what is written, nothing
- * more is answered.
+ * MCP on two streams. A message that is too large or invalid is answered with an error, and the connection continues;
+ * the transport of the SDK closes it for the former, and ignores the latter. Backpressure: while the client does not
+ * read its answers, no more requests are answered.
  */
 export function createStdioTransport({ input, output, log }: StdioOptions): Transport {
   const lines = createLineSplitter({ mostBytes: mostMessageBytes, tooLarge });
@@ -45,14 +45,14 @@ export function createStdioTransport({ input, output, log }: StdioOptions): Tran
     async close() {
       if (isClosed) return;
       isClosed = true;
-      // What is still read from keeps the process.
+      // A stream that is still being read keeps the process alive.
       input.unpipe(lines).pause();
       transport.onclose?.();
     },
   };
   return transport;
 
-  /** Resolves once there is room for more. */
+  /** Resolves once the output can take more. */
   async function write(message: object): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const written = (error: Error | null | undefined): void => (error ? reject(error) : resolve());
@@ -90,7 +90,10 @@ export function createStdioTransport({ input, output, log }: StdioOptions): Tran
     refuse(heading, code, why);
   }
 
-  /** Who asked is told that no answer will come: the client, or, where it was the client's answer, we ourselves. */
+  /**
+   * Answers the sender of a request with an error. If the message was itself an answer, our own request is ended with
+   * the error.
+   */
   function refuse({ id, hasMethod }: MessageHeading, code: ProtocolErrorCode, message: string): void {
     const failure = { jsonrpc: '2.0', id, error: { code, message } } as const;
     if (!hasMethod && id !== null) transport.onmessage?.({ ...failure, id });
@@ -105,17 +108,17 @@ const messageTooLarge =
 export interface LinesOptions {
   /** The longest line that is passed on. */
   readonly mostBytes: number;
-  /** Told of each that is longer, once it has ended. */
+  /** Called for each line that is longer, once it has ended. */
   readonly tooLarge: (heading: MessageHeading, bytes: number) => void;
 }
 
 const newlineByte = 0x0a;
-/** Read on while lines are not taken, so that the end of what comes is seen behind them. */
+/** How much to read ahead while lines are not taken, so that the end of the input is noticed. */
 const readAheadBytes = 1024 * 1024;
 
 /**
- * Passes whole lines on, each in one piece, and drops those that are too long: a line is all that is held of what
- * comes, and one that cannot be read does not end the connection.
+ * Passes on whole lines, each in one piece, and drops those that are too long: no more than one line is kept in memory,
+ * and a line that cannot be read does not end the connection.
  */
 export function createLineSplitter({ mostBytes, tooLarge }: LinesOptions): Transform {
   let pieces: Buffer[] = [];
