@@ -86,10 +86,16 @@ describe('workcrate index, crates and replay, as processes of their own', () => 
 
   it('what is not there is one line and exit code 1', async () => {
     const asked: [string[], RegExp][] = [
-      [['crates', 'show', unknown], /There is no crate "\S+" here\. npx workcrate crates search shows/],
+      [
+        ['crates', 'show', unknown],
+        /There is no crate "\S+" in the index of \S+\. npx workcrate crates search lists/,
+      ],
       [['crates', 'read', crate, '../escape'], /holds no file "..\/escape"/],
       [['crates', 'pack', 'exec_000000000000'], /No execution of yours/],
-      [['replay', unknown], /There is no crate "\S+" here\. npx workcrate crates search shows/],
+      [
+        ['replay', unknown],
+        /There is no crate "\S+" in the index of \S+\. npx workcrate crates search lists/,
+      ],
       [['replay', join(home, 'none.zip')], /neither a crate_id nor a file/],
     ];
     const ended = await Promise.all(asked.map(([words]) => run([...words, ...settings])));

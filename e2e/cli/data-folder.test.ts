@@ -98,7 +98,7 @@ it('a data folder that this user may not write to is refused', async () => {
   assertRefused(
     await serveOnce(folder.path, options),
     new RegExp(
-      `user \\S+ \\(uid ${options.uid ?? owner}\\) ${named}\\. Give it to .*choose another with --data`,
+      `user \\S+ \\(uid ${options.uid ?? owner}\\) ${named}\\. Make the user that runs the server its owner .*choose another with --data`,
     ),
   );
   assertRefused(await serveOnce(join(folder.path, 'new'), options), new RegExp(named));

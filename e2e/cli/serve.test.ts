@@ -134,7 +134,7 @@ for (const host of ['0.0.0.0', '::', '10.0.0.1', 'example.org', '::ffff:127.0.0.
       stderr,
       new RegExp(`^workcrate: Workcrate does not listen on ${host.replaceAll('.', '\\.')}: .*\\n$`),
     );
-    assert.match(stderr, /Listen on 127\.0\.0\.1 and put a proxy with authentication in front; --public-url/);
+    assert.match(stderr, /listen on 127\.0\.0\.1 and put a proxy with authentication in front; --public-url/);
     assert.deepEqual([code, stdout], [1, '']);
   });
 

@@ -27,7 +27,7 @@ for (const version of versions)
       for (const wanted of [2, 3]) {
         const answer: Came = stdio.messages.find((message) => message.id === wanted)!;
         assert.equal(answer['error']?.code, -32_600, JSON.stringify(answer));
-        assert.match(answer['error'].message, /33554432 bytes.*request_upload/);
+        assert.match(answer['error'].message, /32 MB.*request_upload/);
       }
       assert.match(stdio.logged(), /"event":"stdio.too_large".*"limit":33554432/);
       stdio.child.stdin.end();

@@ -23,19 +23,21 @@ import { createInterruptSignal } from './stdio.ts';
 export interface CrateDesk extends AsyncDisposable {
   readonly crates: Crates;
   readonly caller: Caller;
+  /** The data folder, for messages. */
+  readonly data: string;
   /** Fires at Ctrl-C. */
   readonly signal: AbortSignal;
 }
 
 /** The crate of an id; where there is none, it is told in the words of the command line. */
-export async function demandCrate({ crates, caller, signal }: CrateDesk, id: string) {
+export async function demandCrate({ crates, caller, signal, data }: CrateDesk, id: string) {
   try {
     return await crates.get(caller, id, signal);
   } catch (error) {
     if (!isWorkcrateError(error, 'not_found')) throw error;
     throw new WorkcrateError(
       'not_found',
-      `There is no crate ${JSON.stringify(id)} here. ${programName} crates search lists them.`,
+      `There is no crate ${JSON.stringify(id)} in the index of ${data}. ${programName} crates search lists those that are. If the server has another --data, give it here too.`,
       { cause: error },
     );
   }
@@ -85,5 +87,5 @@ export async function openCrateDesk({ config: given, flags }: CommandInput): Pro
   );
   const { signal } = opened.use(createInterruptSignal());
   const all = opened.move();
-  return { crates, caller, signal, [Symbol.asyncDispose]: () => all.disposeAsync() };
+  return { crates, caller, signal, data: config.data, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
