@@ -1,5 +1,5 @@
 import type { ClientCapabilities } from '@modelcontextprotocol/client';
-import type { Rung } from '../../src/client-files/client-file.ts';
+import type { TransferMethod } from '../../src/client-files/client-file.ts';
 import type { Version } from '../conformance/messages.testing.ts';
 
 const sets = ['none', 'roots', 'form', 'url', 'sampling', 'all'] as const;
@@ -41,7 +41,7 @@ export function capabilitiesOf({ version, set }: Cell): ClientCapabilities {
 }
 
 /** By which way a file comes where nothing is said about it. A form takes no bytes. */
-export function rungOf({ transport, version, set }: Cell, isBinary = false): Rung {
+export function rungOf({ transport, version, set }: Cell, isBinary = false): TransferMethod {
   const hasUrl = version !== '2025-06-18';
   switch (set) {
     case 'none':

@@ -23,9 +23,9 @@ export interface Artifact extends Disposable {
 export const isPlainArtifactName = (name: string): boolean => /^(?!\.)[^/\\]+$/.test(name);
 
 /** Refuses what cannot be the name of an artifact, before anything is looked up. */
-export function demandName(name: string): void {
-  if (/[/\\]/.test(name)) throw notAFilename(name);
-  if (name.startsWith('.')) throw startsWithDot(name);
+export function requireArtifactName(name: string): void {
+  if (/[/\\]/.test(name)) throw notAFilenameError(name);
+  if (name.startsWith('.')) throw startsWithDotError(name);
 }
 
 /** The /artifacts of a user. */
@@ -38,14 +38,14 @@ export interface ArtifactFolder {
 /** Opening reads no byte. The file is judged as it was before that, and again as it is now. */
 export function openArtifact({ root, canRead }: ArtifactFolder, name: string, limit: number): Artifact {
   const found = withArtifactErrors('size', name, () => root.stat(parseName(name)));
-  if (found.type !== 'file') throw artifactNotFound(name);
+  if (found.type !== 'file') throw artifactNotFoundError(name);
   using opened = new DisposableStack();
   const file = opened.use(withArtifactErrors('encode', name, () => root.open(parseName(name))));
   const stats = fstatSync(file.fd, { bigint: true });
   for (const judged of [file.stats, stats]) {
     // Of a file of somebody else's not even the size is told.
-    if (!canRead(judged)) throw artifactNotFound(name);
-    if (judged.size > limit) throw artifactTooLarge(name, Number(judged.size), limit);
+    if (!canRead(judged)) throw artifactNotFoundError(name);
+    if (judged.size > limit) throw artifactTooLargeError(name, Number(judged.size), limit);
   }
   const held = opened.move();
   const size = Number(stats.size);
@@ -56,7 +56,7 @@ function withArtifactErrors<T>(what: 'size' | 'encode', name: string, act: () =>
   try {
     return act();
   } catch (error) {
-    throw isArtifactAbsence(error) ? artifactNotFound(name, error) : artifactFailed(what, error);
+    throw isArtifactAbsence(error) ? artifactNotFoundError(name, error) : artifactFailedError(what, error);
   }
 }
 
@@ -90,25 +90,25 @@ async function readPiece(fd: number, into: Buffer, offset: number, position: num
   try {
     return await readDescriptorAt(fd, into, offset, into.length - offset, position);
   } catch (error) {
-    throw artifactFailed('encode', error);
+    throw artifactFailedError('encode', error);
   }
 }
 
 function artifactChangedError(): WorkcrateError {
   const reason = 'it changed during reading; try again when the program that writes it has ended';
-  return artifactFailed('encode', new WorkcrateError('artifact_failed', reason));
+  return artifactFailedError('encode', new WorkcrateError('artifact_failed', reason));
 }
 
 /** The texts are part of the specification (A3, A5, A6, A7): programs and people know them. */
-function notAFilename(name: string): WorkcrateError {
+function notAFilenameError(name: string): WorkcrateError {
   return invalidArtifactNameError(name, String.raw`must be a filename, not a path (no '/' or '\' allowed)`);
 }
 
-function startsWithDot(name: string): WorkcrateError {
+function startsWithDotError(name: string): WorkcrateError {
   return invalidArtifactNameError(name, "cannot start with '.'");
 }
 
-export function brokenEncoding(name: string): WorkcrateError {
+export function brokenEncodingError(name: string): WorkcrateError {
   return invalidArtifactNameError(name, 'its percent encoding is broken');
 }
 
@@ -116,11 +116,11 @@ function invalidArtifactNameError(name: string, reason: string): WorkcrateError 
   return new WorkcrateError('invalid_input', `Invalid artifact path '${name}': ${reason}`);
 }
 
-export function artifactNotFound(name: string, cause?: unknown): WorkcrateError {
+export function artifactNotFoundError(name: string, cause?: unknown): WorkcrateError {
   return new WorkcrateError('not_found', `Artifact not found: ${name}`, { cause });
 }
 
-function artifactTooLarge(name: string, size: number, limit: number): WorkcrateError {
+function artifactTooLargeError(name: string, size: number, limit: number): WorkcrateError {
   return new WorkcrateError(
     'artifact_too_large',
     `Artifact '${name}' is ${size} bytes, exceeds limit of ${limit} bytes`,
@@ -134,7 +134,10 @@ const artifactFailureTexts = {
   encode: 'Failed to encode artifact',
 } as const;
 
-export function artifactFailed(attempt: keyof typeof artifactFailureTexts, cause: unknown): WorkcrateError {
+export function artifactFailedError(
+  attempt: keyof typeof artifactFailureTexts,
+  cause: unknown,
+): WorkcrateError {
   return new WorkcrateError(
     'artifact_failed',
     `${artifactFailureTexts[attempt]}: ${describeFileSystemFailure(cause)}`,

@@ -12,14 +12,14 @@ import { openBelow, rootPath } from '../paths/paths.ts';
 import { withoutSecrets } from '../secrets.ts';
 import { canRunsRead, type Workspaces } from '../workspaces/workspaces.ts';
 import {
-  artifactFailed,
-  artifactNotFound,
-  demandName,
+  artifactFailedError,
+  artifactNotFoundError,
+  requireArtifactName,
   openArtifact,
   type Artifact,
   type ArtifactFolder,
 } from './artifact.ts';
-import { byteKey, nameOfKey } from './changes.ts';
+import { toByteKey, fromByteKey } from './changes.ts';
 
 export { readAsBase64, type Artifact } from './artifact.ts';
 
@@ -41,7 +41,7 @@ export interface ArtifactRequest {
 export type Artifacts = ReturnType<typeof createArtifacts>;
 
 /** The most names of one page: each takes at most 255 bytes of memory, and as long as a slow reader takes. */
-export const mostNamesOnPage = 10_000;
+export const maxNamesOnPage = 10_000;
 
 /** What a user's runs left in /artifacts. Whatever stands there was put there by somebody hostile. */
 export function createArtifacts({ places, sizeLimit, log }: ArtifactsOptions) {
@@ -55,9 +55,9 @@ export function createArtifacts({ places, sizeLimit, log }: ArtifactsOptions) {
   }
 
   async function open(caller: Caller, name: string, limit: number): Promise<Artifact> {
-    demandName(name);
-    const folder = await failingAs('size', () => folderOf(caller));
-    if (folder === null) throw artifactNotFound(name);
+    requireArtifactName(name);
+    const folder = await wrapFailure('size', () => folderOf(caller));
+    if (folder === null) throw artifactNotFoundError(name);
     return openArtifact(folder, name, limit);
   }
 
@@ -67,7 +67,7 @@ export function createArtifacts({ places, sizeLimit, log }: ArtifactsOptions) {
     { name, delivery, signal }: ArtifactRequest,
     act: (artifact: Artifact) => Promise<T>,
   ): Promise<T> {
-    const asked = { user: caller.user, name: withoutSecrets(name).slice(0, mostLogged), delivery };
+    const asked = { user: caller.user, name: withoutSecrets(name).slice(0, maxLoggedName), delivery };
     const work = async (note: NoteFields): Promise<T> => {
       using artifact = await open(caller, name, delivery === 'link' ? Infinity : sizeLimit);
       note({ size: artifact.size });
@@ -81,12 +81,12 @@ export function createArtifacts({ places, sizeLimit, log }: ArtifactsOptions) {
     use,
 
     /** A page of the names of the caller's artifacts, in the order of their bytes. */
-    list: (caller: Caller, wish: Partial<PageWish> = {}): Promise<NamePage> =>
+    list: (caller: Caller, wish: Partial<NamePageOptions> = {}): Promise<NamePage> =>
       logOperation(log, 'artifact.list', { user: caller.user }, async (note) => {
-        const { after = null, limit = mostNamesOnPage } = wish;
-        const work = async () => pageIn(await folderOf(caller), { after, limit });
+        const { after = null, limit = maxNamesOnPage } = wish;
+        const work = async () => readNamePage(await folderOf(caller), { after, limit });
         // One at a time: each page looks at all names again, and some users may have millions.
-        const { unreadable, ...page } = await failingAs('list', () => inLine(caller.user, work));
+        const { unreadable, ...page } = await wrapFailure('list', () => inLine(caller.user, work));
         // No answer can name those that are not UTF-8.
         note({ count: page.names.length, total: page.total, unreadable });
         return page;
@@ -94,9 +94,9 @@ export function createArtifacts({ places, sizeLimit, log }: ArtifactsOptions) {
   };
 }
 
-async function pageIn(
+async function readNamePage(
   folder: ArtifactFolder | null,
-  wish: PageWish,
+  wish: NamePageOptions,
 ): Promise<NamePage & { unreadable: number }> {
   const page = createNamePage(wish);
   const add = (name: string | null): void => {
@@ -112,16 +112,16 @@ async function pageIn(
   }
 }
 
-async function failingAs<T>(attempt: 'list' | 'size', act: () => Promise<T>): Promise<T> {
+async function wrapFailure<T>(attempt: 'list' | 'size', act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (error) {
-    throw artifactFailed(attempt, error);
+    throw artifactFailedError(attempt, error);
   }
 }
 
 /** No name that can be had is longer. */
-const mostLogged = 255;
+const maxLoggedName = 255;
 
 type NoteFields = (fields: Readonly<Record<string, unknown>>) => void;
 
@@ -147,7 +147,7 @@ async function logOperation<T>(
   }
 }
 
-export interface PageWish {
+export interface NamePageOptions {
   /** Names behind this one; null for the first. */
   readonly after: string | null;
   readonly limit: number;
@@ -165,8 +165,8 @@ export interface NamePage {
 /**
  * Takes names in any order, and keeps those of one page: twice as many are in memory at most, however many there are.
  */
-function createNamePage({ after, limit }: PageWish) {
-  const start = after === null ? null : byteKey(after);
+function createNamePage({ after, limit }: NamePageOptions) {
+  const start = after === null ? null : toByteKey(after);
   let keys: string[] = [];
   /** The last that can still be on the page; null while there is room for all. */
   let last: string | null = null;
@@ -180,7 +180,7 @@ function createNamePage({ after, limit }: PageWish) {
   return {
     add(name: string): void {
       total++;
-      const key = byteKey(name);
+      const key = toByteKey(name);
       if (start !== null && key <= start) return;
       behind++;
       if (last !== null && key >= last) return;
@@ -189,14 +189,14 @@ function createNamePage({ after, limit }: PageWish) {
 
     page(): NamePage {
       cut();
-      const names = keys.map(nameOfKey);
+      const names = keys.map(fromByteKey);
       return { names, total, next: behind > names.length ? names.at(-1)! : null };
     },
   };
 }
 
 /** How the pictures begin that clients can show. A mark is bytes as latin1, at its offset. */
-const beginnings: readonly {
+const pictureSignatures: readonly {
   mimeType: string;
   marks: readonly (readonly [offset: number, mark: string])[];
 }[] = [
@@ -214,9 +214,9 @@ const beginnings: readonly {
 ];
 
 /** Judged by its bytes: a model's provider may refuse a whole conversation over one picture of a wrong type. */
-export function pictureType(start: Buffer): string | null {
+export function detectPictureType(start: Buffer): string | null {
   const text = start.subarray(0, 12).toString('latin1');
-  const match = beginnings.find(({ marks }) =>
+  const match = pictureSignatures.find(({ marks }) =>
     marks.every(([offset, mark]) => text.startsWith(mark, offset)),
   );
   return match?.mimeType ?? null;

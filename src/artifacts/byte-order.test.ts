@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { inByteOrder } from './changes.ts';
+import { sortByBytes } from './changes.ts';
 
 test('names are in the order of the bytes of their UTF-8', () => {
-  assert.deepEqual(inByteOrder(['\u{1f600}', '\uffee', 'é', 'b', 'B', '']), [
+  assert.deepEqual(sortByBytes(['\u{1f600}', '\uffee', 'é', 'b', 'B', '']), [
     '',
     'B',
     'b',
@@ -17,7 +17,7 @@ test('names are in the order of the bytes of their UTF-8', () => {
   });
   const property = fc.property(fc.array(name), (names) => {
     const expected = names.toSorted((a, b) => Buffer.from(a).compare(Buffer.from(b)));
-    assert.deepEqual(inByteOrder(names), expected);
+    assert.deepEqual(sortByBytes(names), expected);
   });
   fc.assert(property);
 });
@@ -31,7 +31,7 @@ test('sorting calls nothing back for each pair of names', () => {
     return compare.apply(this, given);
   };
   try {
-    assert.equal(inByteOrder(names).length, 10_000);
+    assert.equal(sortByBytes(names).length, 10_000);
   } finally {
     Buffer.prototype.compare = compare;
   }

@@ -12,20 +12,20 @@ const isAscii = (text: string): boolean => !/[\x80-\uffff]/.test(text);
  * A character for each byte of a name's UTF-8: JavaScript compares UTF-16, which is another order, and comparing such
  * strings is many times faster than calling back for each pair.
  */
-export const byteKey = (name: string): string =>
+export const toByteKey = (name: string): string =>
   isAscii(name) ? name : Buffer.from(name).toString('latin1');
 
 /** The name of which that is the key. */
-export const nameOfKey = (key: string): string =>
+export const fromByteKey = (key: string): string =>
   isAscii(key) ? key : Buffer.from(key, 'latin1').toString('utf8');
 
 /** Sorted by the bytes of their UTF-8, which is the order of code points. */
-export function inByteOrder(names: readonly string[]): string[] {
-  return names.map(byteKey).sort().map(nameOfKey);
+export function sortByBytes(names: readonly string[]): string[] {
+  return names.map(toByteKey).sort().map(fromByteKey);
 }
 
 /** What tells one state of a file from another, in nanoseconds where it is a time. */
-interface Mark {
+interface FileState {
   readonly size: bigint;
   readonly modified: bigint;
   readonly inode: bigint;
@@ -35,7 +35,7 @@ interface Mark {
 
 /** The regular files below a folder at one time. */
 export interface Snapshot {
-  readonly files: ReadonlyMap<string, Mark>;
+  readonly files: ReadonlyMap<string, FileState>;
   /** False where a bound or a closed folder kept files out of sight. */
   readonly sawAll: boolean;
   /** Files and folders whose names are not UTF-8, and so can be told to nobody. */
@@ -64,9 +64,9 @@ export interface SnapshotBounds {
 
 /** Written by the interpreters, not by the code that they run. */
 const interpreterFiles = new Set(['.node_repl_history', '.python_history', '.bash_history']);
-const isOwnFolder = (name: string): boolean => name === '__pycache__';
+const isInterpreterFolder = (name: string): boolean => name === '__pycache__';
 
-function isOwnFile(path: string): boolean {
+function isInterpreterFile(path: string): boolean {
   return path.endsWith('.pyc') || interpreterFiles.has(path.slice(path.lastIndexOf('/') + 1));
 }
 
@@ -83,17 +83,20 @@ export async function snapshot(
   { mostEntries = 20_000, mostDepth = 64, mostBytes = 4 * 1024 ** 2 }: SnapshotBounds = {},
 ): Promise<Snapshot> {
   const takenAt = BigInt(Date.now() - clockLagMs) * 1_000_000n;
-  const files = new Map<string, Mark>();
-  const enters = (name: string): boolean => !isOwnFolder(name);
+  const files = new Map<string, FileState>();
+  const enters = (name: string): boolean => !isInterpreterFolder(name);
   const all = openBelow(directory).tree(below, { mostEntries, mostDepth, mostBytes, enters });
   const { cut, unentered, unreadable } = await recordTree(all, files);
   return { files, sawAll: !cut && unentered === 0, unreadable, takenAt };
 }
 
-async function recordTree(all: Generator<TreeEntry, TreeEnd>, files: Map<string, Mark>): Promise<TreeEnd> {
+async function recordTree(
+  all: Generator<TreeEntry, TreeEnd>,
+  files: Map<string, FileState>,
+): Promise<TreeEnd> {
   try {
     const take = ({ path, stats }: TreeEntry): void => {
-      if (path === null || !stats.isFile() || isOwnFile(path)) return;
+      if (path === null || !stats.isFile() || isInterpreterFile(path)) return;
       const { size, mtimeNs: modified, ino: inode, ctimeNs: changed } = stats;
       files.set(path, { size, modified, inode, changed });
     };
@@ -111,13 +114,13 @@ async function recordTree(all: Generator<TreeEntry, TreeEnd>, files: Map<string,
 
 /** What a run did to the files of a folder, by the snapshots before and after it. */
 export function difference(before: Snapshot, after: Snapshot): FolderChanges {
-  const created = createdBetween(before, after);
-  const modified = modifiedBetween(before, after);
-  const deleted = deletedBetween(before, after);
+  const created = listCreated(before, after);
+  const modified = listModified(before, after);
+  const deleted = listDeleted(before, after);
   return {
-    created: first(created),
-    modified: first(modified),
-    deleted: first(deleted),
+    created: takeFirstNames(created),
+    modified: takeFirstNames(modified),
+    deleted: takeFirstNames(deleted),
     omitted: {
       created: countUnlisted(created),
       modified: countUnlisted(modified),
@@ -128,30 +131,30 @@ export function difference(before: Snapshot, after: Snapshot): FolderChanges {
 }
 
 /** A file that the first snapshot may have missed is new only if something was done to it since. */
-function createdBetween(before: Snapshot, after: Snapshot): string[] {
-  const isNew = ([path, now]: [string, Mark]): boolean =>
+function listCreated(before: Snapshot, after: Snapshot): string[] {
+  const isNew = ([path, now]: [string, FileState]): boolean =>
     !before.files.has(path) && (before.sawAll || now.changed >= before.takenAt);
   return [...after.files].filter(isNew).map(([path]) => path);
 }
 
-function modifiedBetween(before: Snapshot, after: Snapshot): string[] {
-  const isChanged = ([path, now]: [string, Mark]): boolean => {
+function listModified(before: Snapshot, after: Snapshot): string[] {
+  const isChanged = ([path, now]: [string, FileState]): boolean => {
     const then = before.files.get(path);
-    return then !== undefined && !isSameMark(then, now);
+    return then !== undefined && !isSameState(then, now);
   };
   return [...after.files].filter(isChanged).map(([path]) => path);
 }
 
 /** What was not seen need not be gone. */
-function deletedBetween(before: Snapshot, after: Snapshot): string[] {
+function listDeleted(before: Snapshot, after: Snapshot): string[] {
   return after.sawAll ? [...before.files.keys()].filter((path) => !after.files.has(path)) : [];
 }
 
-function isSameMark(a: Mark, b: Mark): boolean {
+function isSameState(a: FileState, b: FileState): boolean {
   return a.size === b.size && a.modified === b.modified && a.inode === b.inode;
 }
 
 const maxListedChanges = 1000;
 
-const first = (names: string[]): string[] => inByteOrder(names).slice(0, maxListedChanges);
+const takeFirstNames = (names: string[]): string[] => sortByBytes(names).slice(0, maxListedChanges);
 const countUnlisted = (names: string[]): number => Math.max(0, names.length - maxListedChanges);

@@ -13,7 +13,7 @@ import type { NoteRequest } from '../audit/audit.ts';
 import { eventually } from '../eventually.testing.ts';
 import type { Caller } from '../identity.ts';
 import type { Artifacts } from './artifacts.ts';
-import { artifactRoutes } from './route.ts';
+import { createArtifactRoutes } from './route.ts';
 import { recordProof } from '../requirements.testing.ts';
 
 interface ServedOptions {
@@ -28,7 +28,7 @@ async function served({ signedIn = () => null, ...options }: ServedOptions = {})
   const set = await stage(options);
   const app = new Hono();
   app.get('/metrics', (context) => context.text('metrics'));
-  app.route('/', artifactRoutes({ ...set, signedIn, noted }));
+  app.route('/', createArtifactRoutes({ ...set, signedIn, noted }));
   app.notFound((context) => context.text('nothing here', 404));
   const get = async (path: string) => {
     const answer = await app.request(path);
@@ -199,7 +199,7 @@ test('a file that changes is a 500 before the first byte, and breaks the connect
   const failing = new Hono();
   failing.route(
     '/',
-    artifactRoutes({ ...web, signedIn: () => null, noted, artifacts: changing(web, 'small') }),
+    createArtifactRoutes({ ...web, signedIn: () => null, noted, artifacts: changing(web, 'small') }),
   );
   web.put('small', 'x');
   const refused = await failing.request('/ann/artifacts/small');

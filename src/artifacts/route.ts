@@ -9,7 +9,7 @@ import { asWorkcrateError, publicMessage, WorkcrateError } from '../errors.ts';
 import { jsonResponse, getErrorStatus } from '../http/answer.ts';
 import type { Caller } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
-import { brokenEncoding } from './artifact.ts';
+import { brokenEncodingError } from './artifact.ts';
 import type { Artifact, Artifacts, NamePage } from './artifacts.ts';
 
 export interface ArtifactRoutesOptions {
@@ -21,7 +21,7 @@ export interface ArtifactRoutesOptions {
 }
 
 /** `/{user_id}/artifacts` and what is below it (A8). To be added last: other routes win over the names of users. */
-export function artifactRoutes(options: ArtifactRoutesOptions): Hono {
+export function createArtifactRoutes(options: ArtifactRoutesOptions): Hono {
   const { artifacts, signedIn, noted } = options;
   const routes = new Hono();
   routes.get('/:user_id/artifacts', ({ req, env }) =>
@@ -30,15 +30,15 @@ export function artifactRoutes(options: ArtifactRoutesOptions): Hono {
       const { caller } = await parseArtifactPath(options, 'list_artifacts', pathname, signedIn(env));
       const asked = { operation: 'list_artifacts', user: caller.user, subject: null };
       const list = (after: string | null) => artifacts.list(caller, { after });
-      return listResponse(await noted(asked, () => list(null)), list, getOutgoing(env));
+      return answerList(await noted(asked, () => list(null)), list, getOutgoing(env));
     }),
   );
   const give = ({ req, env }: Context, path: string): Promise<Response> =>
     answerErrors(async () => {
       const wanted = await parseArtifactPath(options, 'get_artifact', path, signedIn(env));
       const head = req.method === 'HEAD';
-      const streaming = { artifacts: notedUse(options, head), ...wanted, connection: getOutgoing(env) };
-      return head ? streamedHead(streaming) : streamArtifact(streaming);
+      const streaming = { artifacts: auditUse(options, head), ...wanted, connection: getOutgoing(env) };
+      return head ? answerHead(streaming) : streamArtifact(streaming);
     });
   // With slashes too, so that a path is refused as one (A5).
   routes.get('/:user_id/artifacts/:artifact_id{[^]+}', (context) =>
@@ -46,7 +46,7 @@ export function artifactRoutes(options: ArtifactRoutesOptions): Hono {
   );
   // What is left of a path that ends with `.` or `..`, so that these are refused as names (A5).
   routes.on('GET', ['/:user_id/', '/:user_id/artifacts/'], (context, next) => {
-    const path = dotPath(context.env);
+    const path = readDotPath(context.env);
     return path === null ? next() : give(context, path);
   });
   return routes;
@@ -61,13 +61,13 @@ const getOutgoing = (env: unknown): ServerResponse | null =>
   (env as HonoEnvironment | undefined)?.outgoing ?? null;
 
 /** A path as it was sent, if its last segment is `.` or `..`, encoded or not: every parser of URLs takes those out. */
-function dotPath(env: unknown): string | null {
+function readDotPath(env: unknown): string | null {
   const [path = ''] = (env as HonoEnvironment | undefined)?.incoming?.url?.split('?') ?? [];
   return /^\/[^/]+\/artifacts\/(?:\.|%2e){1,2}$/i.test(path) ? path : null;
 }
 
 /** What was given is known once it has been sent, which is long after the answer. */
-function notedUse({ artifacts, noted }: ArtifactRoutesOptions, head: boolean): Pick<Artifacts, 'use'> {
+function auditUse({ artifacts, noted }: ArtifactRoutesOptions, head: boolean): Pick<Artifacts, 'use'> {
   return {
     use: (caller, wanted, act) => {
       const { name: subject, signal } = wanted;
@@ -109,7 +109,7 @@ async function parseArtifactPath(
   }
 }
 
-const mostUserLength = 256;
+const maxUserLength = 256;
 
 /** What can be a name of a user (users/names.ts). A key, or a piece of one, that was pasted there is none. */
 const userSegmentForm = /^(?!wck_)[a-z0-9][a-z0-9._@+-]{0,63}$/;
@@ -129,7 +129,7 @@ function readCallerSegment(segment: string, who: Caller | null): Caller {
   if (
     user === null ||
     user === '' ||
-    user.length > mostUserLength ||
+    user.length > maxUserLength ||
     user.includes('\0') ||
     holdsKey.test(user)
   )
@@ -139,7 +139,7 @@ function readCallerSegment(segment: string, who: Caller | null): Caller {
 
 function readNameSegment(segment: string): string {
   const name = decodeSegment(segment);
-  if (name === null) throw brokenEncoding(segment);
+  if (name === null) throw brokenEncodingError(segment);
   return name;
 }
 
@@ -152,7 +152,7 @@ function decodeSegment(text: string): string | null {
   }
 }
 
-export interface Streaming {
+export interface ArtifactStreamOptions {
   readonly artifacts: Pick<Artifacts, 'use'>;
   readonly caller: Caller;
   readonly name: string;
@@ -164,7 +164,7 @@ export interface Streaming {
  * The answer of A8, written while the artifact is read, so that its size costs no memory. What fails before
  * the first bytes are read is an error like any other; what fails later breaks the connection.
  */
-function streamArtifact({ artifacts, caller, name, connection }: Streaming): Promise<Response> {
+function streamArtifact({ artifacts, caller, name, connection }: ArtifactStreamOptions): Promise<Response> {
   const answer = Promise.withResolvers<Response>();
   const gone = new AbortController();
   const wanted = { name, delivery: 'base64', signal: gone.signal } as const;
@@ -172,7 +172,7 @@ function streamArtifact({ artifacts, caller, name, connection }: Streaming): Pro
     const pieces = readAnswerBody(artifact);
     const first = await pieces.next();
     const { body, ended } = toResponseStream(first, pieces, connection, gone);
-    answer.resolve(new Response(body, { headers: headersFor(artifact) }));
+    answer.resolve(new Response(body, { headers: toArtifactHeaders(artifact) }));
     await ended;
   });
   giving.catch(answer.reject);
@@ -180,16 +180,16 @@ function streamArtifact({ artifacts, caller, name, connection }: Streaming): Pro
 }
 
 /** The same without a body, for which nothing is read. */
-async function streamedHead({ artifacts, caller, name }: Streaming): Promise<Response> {
+async function answerHead({ artifacts, caller, name }: ArtifactStreamOptions): Promise<Response> {
   const wanted = { name, delivery: 'base64' } as const;
-  const headers = await artifacts.use(caller, wanted, async (artifact) => headersFor(artifact));
+  const headers = await artifacts.use(caller, wanted, async (artifact) => toArtifactHeaders(artifact));
   return new Response(null, { headers });
 }
 
 const toAnswerStart = (name: string): string => `{"artifact_id":${JSON.stringify(name)},"data":"`;
 const answerEnd = '","encoding":"base64"}\n';
 
-function headersFor({ name, size }: Artifact): Headers {
+function toArtifactHeaders({ name, size }: Artifact): Headers {
   const { headers } = jsonResponse(null);
   const length = Buffer.byteLength(toAnswerStart(name)) + Math.ceil(size / 3) * 4 + answerEnd.length;
   headers.set('Content-Length', String(length));
@@ -253,7 +253,7 @@ function toResponseStream(
  * All names and their count (A8). More than a page of them are written as they are listed, so that their number costs
  * no memory; what fails on the way breaks the connection.
  */
-async function listResponse(
+async function answerList(
   first: NamePage,
   list: (after: string) => Promise<NamePage>,
   connection: ServerResponse | null,

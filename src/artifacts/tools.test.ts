@@ -13,7 +13,7 @@ import { createMetrics } from '../observability/metrics.ts';
 import { recordProof } from '../requirements.testing.ts';
 import { memoryStorage } from '../storage/memory.ts';
 import { ann, stage } from './artifacts.testing.ts';
-import { artifactTools } from './tools.ts';
+import { createArtifactTools } from './tools.ts';
 
 const unlimited = { userBytes: 1e12, userFiles: 1e6, totalBytes: 1e12, totalFiles: 1e6 };
 const baseUrl = 'http://127.0.0.1:1';
@@ -27,7 +27,14 @@ async function connected(options: { sizeLimit?: number; maxFileSize?: number } =
   const maxFileSize = options.maxFileSize ?? 1e9;
   const files = createFiles({ database, storage, openUploads, quotas: unlimited, maxFileSize, clock, log });
   const links = createLinks({ database, storage, files, uploadTtl: 60, maxBundleFiles: 10, clock, log });
-  const tools = artifactTools({ artifacts, files, links, fileTtl: 60, maxTtl: 600, baseUrl: () => baseUrl });
+  const tools = createArtifactTools({
+    artifacts,
+    files,
+    links,
+    fileTtl: 60,
+    maxTtl: 600,
+    baseUrl: () => baseUrl,
+  });
   const metrics = createMetrics();
   const factory = createServerFactory({ tools, metrics, log, sharesMachine: false, caller: ann });
   const server = await factory({} as Parameters<typeof factory>[0]);

@@ -13,8 +13,8 @@ import { formatBytes } from '../text.ts';
 import { isPlainArtifactName } from './artifact.ts';
 import {
   readAsBase64,
-  mostNamesOnPage,
-  pictureType,
+  maxNamesOnPage,
+  detectPictureType,
   type Artifact,
   type Artifacts,
   type NamePage,
@@ -30,13 +30,13 @@ export interface ArtifactToolsOptions {
 }
 
 /** Tools that hand out what runs left in /artifacts. */
-export function artifactTools(options: ArtifactToolsOptions): Tool[] {
-  return [listArtifacts(options), getArtifact(options)];
+export function createArtifactTools(options: ArtifactToolsOptions): Tool[] {
+  return [createListArtifactsTool(options), createGetArtifactTool(options)];
 }
 
-const mostNamesInText = 100;
+const maxNamesInText = 100;
 
-function listArtifacts({ artifacts }: ArtifactToolsOptions): Tool {
+function createListArtifactsTool({ artifacts }: ArtifactToolsOptions): Tool {
   return defineTool({
     name: 'list_artifacts',
     group: 'artifacts',
@@ -44,7 +44,7 @@ function listArtifacts({ artifacts }: ArtifactToolsOptions): Tool {
     description:
       'Lists the files that your code left directly in /artifacts, by name, in pages. Folders, symbolic links and names that begin with a dot are not listed. get_artifact returns one.',
     input: z.strictObject({
-      limit: z.number().int().min(1).max(mostNamesOnPage).default(mostNamesOnPage),
+      limit: z.number().int().min(1).max(maxNamesOnPage).default(maxNamesOnPage),
       after: z.string().max(4096).optional().describe('The `next` of the page before, or any name'),
     }),
     output: z.object({
@@ -59,20 +59,20 @@ function listArtifacts({ artifacts }: ArtifactToolsOptions): Tool {
       const page = await artifacts.list(caller, { limit, after });
       const { names, total, next } = page;
       return {
-        text: pageAsText(page, after),
+        text: describePage(page, after),
         structured: { artifacts: names, count: names.length, total, next },
       };
     },
   });
 }
 
-function pageAsText({ names, total, next }: NamePage, after: string | null): string {
+function describePage({ names, total, next }: NamePage, after: string | null): string {
   if (names.length === 0)
     return total === 0
       ? 'There are no artifacts. Code leaves one by writing a file to /artifacts.'
       : `There are no artifacts after ${JSON.stringify(after)}, and ${total} in all.`;
   // As JSON, so that a line break in a name does not pass for another name.
-  const lines = names.slice(0, mostNamesInText).map((name) => JSON.stringify(name));
+  const lines = names.slice(0, maxNamesInText).map((name) => JSON.stringify(name));
   if (next === null && lines.length === names.length) return lines.join('\n');
   return [...lines, `There are ${total} in all. For the next page, call with after: ${lines.at(-1)}`].join(
     '\n',
@@ -102,15 +102,15 @@ function makeGetArtifactInput(options: ArtifactToolsOptions) {
 type GetArtifactInput = z.output<ReturnType<typeof makeGetArtifactInput>>;
 
 /** A link has all of the first fields and none of the others; base64 is the other way round. */
-const gotten = linkShape.partial().extend({
+const getArtifactOutput = linkShape.partial().extend({
   artifact_id: z.string().optional().describe('With delivery base64: its name'),
   data: z.string().optional().describe('With delivery base64: its bytes'),
   encoding: z.literal('base64').optional(),
 });
 
-type GetArtifactAnswer = ToolAnswer<z.input<typeof gotten>>;
+type GetArtifactAnswer = ToolAnswer<z.input<typeof getArtifactOutput>>;
 
-function getArtifact(options: ArtifactToolsOptions): Tool {
+function createGetArtifactTool(options: ArtifactToolsOptions): Tool {
   return defineTool({
     name: 'get_artifact',
     group: 'artifacts',
@@ -118,7 +118,7 @@ function getArtifact(options: ArtifactToolsOptions): Tool {
     description:
       'Returns a file that your code left in /artifacts: by default as a link from which a person or a program downloads it, outside the conversation. The link is to a copy made now.',
     input: makeGetArtifactInput(options),
-    output: gotten,
+    output: getArtifactOutput,
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
     auditFields: { subject: ['name', 'artifact_path'], newToken: 'token' },
     async handle(input, context) {
@@ -126,7 +126,7 @@ function getArtifact(options: ArtifactToolsOptions): Tool {
       const wanted = { name: readArtifactName(input), delivery: input.delivery, signal: context.signal };
       const giving = options.artifacts.use(context.caller, wanted, async (artifact) => {
         isThere = true;
-        const shown = input.show ? await picture(artifact, options.artifacts.sizeLimit) : [];
+        const shown = input.show ? await showPicture(artifact, options.artifacts.sizeLimit) : [];
         const isLink = input.delivery === 'link';
         const answer = await (isLink
           ? answerAsLink(options, artifact, input, context)
@@ -134,7 +134,7 @@ function getArtifact(options: ArtifactToolsOptions): Tool {
         return { ...answer, content: [...(answer.content ?? []), ...shown] };
       });
       return giving.catch((error: unknown) => {
-        throw isThere ? error : withAdvice(error);
+        throw isThere ? error : addAdvice(error);
       });
     },
   });
@@ -155,7 +155,7 @@ function readArtifactName({ name, artifact_path: path }: GetArtifactInput): stri
 }
 
 /** The words of the specification (A5, A6) are the first line; what to do is the second. */
-function withAdvice(error: unknown): unknown {
+function addAdvice(error: unknown): unknown {
   if (!isWorkcrateError(error, 'not_found') && !isWorkcrateError(error, 'invalid_input')) return error;
   const message = `${error.message}\nOnly files directly in /artifacts can be fetched; list_artifacts shows them. Copy other files there first, such as with execute_bash: cp FILE /artifacts/`;
   return new WorkcrateError(error.code, message, { cause: error, details: { ...error.details } });
@@ -186,12 +186,12 @@ async function answerAsLink(
 const maxPictureBytes = 1024 * 1024;
 
 /** The picture, or a word on why there is none. */
-async function picture(artifact: Artifact, sizeLimit: number): Promise<ContentBlock[]> {
+async function showPicture(artifact: Artifact, sizeLimit: number): Promise<ContentBlock[]> {
   const most = Math.min(maxPictureBytes, sizeLimit);
   if (artifact.size > most)
     return [{ type: 'text', text: `Not shown: it is larger than ${formatBytes(most)}.` }];
   const data = await readAsBase64(artifact);
-  const mimeType = pictureType(Buffer.from(data.slice(0, 16), 'base64'));
+  const mimeType = detectPictureType(Buffer.from(data.slice(0, 16), 'base64'));
   if (mimeType === null) return [{ type: 'text', text: 'Not shown: it is not a PNG, JPEG, GIF or WebP.' }];
   return [{ type: 'image', data, mimeType }];
 }

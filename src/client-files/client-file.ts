@@ -4,14 +4,14 @@
  */
 
 /** The ways to have a file of the client's, from the best to the last. */
-export const rungs = ['direct', 'upload', 'url', 'form', 'sampling'] as const;
+export const transferMethods = ['direct', 'upload', 'url', 'form', 'sampling'] as const;
 
-export type Rung = (typeof rungs)[number];
+export type TransferMethod = (typeof transferMethods)[number];
 
 /** How a file came: by a rung, or of the client's own accord. */
-export const ways = [...rungs, 'given'] as const;
+export const arrivalMethods = [...transferMethods, 'given'] as const;
 
-export type Way = (typeof ways)[number];
+export type ArrivalMethod = (typeof arrivalMethods)[number];
 
 /** A path on the client's side that was judged: below the project, `/` between its names, no name in it leads elsewhere. */
 export interface ClientPath {
@@ -29,7 +29,7 @@ export interface ClientFile {
   /** Milliseconds since 1970; null where nobody told. */
   readonly mtime: number | null;
   readonly sha256: string;
-  readonly rung: Way;
+  readonly rung: ArrivalMethod;
 }
 
 export interface ClientEntry {
@@ -49,5 +49,5 @@ export interface ClientListing {
   readonly hidden: number;
   /** Whether there were more than are given. */
   readonly cut: boolean;
-  readonly rung: Rung;
+  readonly rung: TransferMethod;
 }

@@ -8,50 +8,58 @@ import type { Caller } from '../identity.ts';
 import type { Question, ToolContext } from '../mcp/tool.ts';
 import type { ClientCache } from './cache/cache.ts';
 import type { ClientListing } from './client-file.ts';
-import type { Offer } from './requests/file-request.ts';
-import { createListing } from './requests/list.ts';
-import { createLadder, type LadderOptions } from './requests/methods.ts';
-import { createReading, auditOperation, type HadFile } from './requests/read.ts';
-import { createApproaches, type ApproachOptions, type ListWish, type ReadWish } from './requests/requests.ts';
+import type { ClientInstructions } from './requests/file-request.ts';
+import { createFolderLister } from './requests/list.ts';
+import { createFileMethods, type FileMethodsOptions } from './requests/methods.ts';
+import { createFileReader, auditOperation, type FoundFile } from './requests/read.ts';
+import {
+  createRequests,
+  type ClientRequestsOptions,
+  type ListFolderOptions,
+  type ReadFileOptions,
+} from './requests/requests.ts';
 
-export type { ClientEntry, ClientFile, ClientListing, Rung } from './client-file.ts';
-export { isOffer, type Offer } from './requests/file-request.ts';
+export type { ClientEntry, ClientFile, ClientListing, TransferMethod } from './client-file.ts';
+export { isInstructions, type ClientInstructions } from './requests/file-request.ts';
 export { createFilesystemChallenges, type FilesystemChallenges } from './requests/filesystem-challenge.ts';
-export type { HadFile, ReadFile } from './requests/read.ts';
-export type { ListWish, ReadWish } from './requests/requests.ts';
+export type { FoundFile, ReadFile } from './requests/read.ts';
+export type { ListFolderOptions, ReadFileOptions } from './requests/requests.ts';
 
-export interface BridgeOptions extends LadderOptions, Omit<ApproachOptions, 'ladder'> {
+export interface ClientFilesOptions extends FileMethodsOptions, Omit<ClientRequestsOptions, 'ladder'> {
   readonly cache: ClientCache;
   readonly audit: Audit;
   /** A file of more is not held in memory. */
   readonly mostBytes: number;
 }
 
-export type Bridge = ReturnType<typeof createBridge>;
+export type ClientFiles = ReturnType<typeof createClientFiles>;
 
 /**
  * The client's files, by whichever way the client can give them. A question goes back to the client, and the same call
  * is made again with its answer; an offer says what the client can do by itself before it calls again.
  */
-export function createBridge(options: BridgeOptions) {
+export function createClientFiles(options: ClientFilesOptions) {
   const { audit } = options;
-  const ladder = createLadder(options);
-  const approaches = createApproaches({ ...options, ladder });
-  const { read, find } = createReading({ ...options, ladder, approaches });
-  const list = createListing({ ...options, ladder, approaches });
+  const ladder = createFileMethods(options);
+  const approaches = createRequests({ ...options, ladder });
+  const { read, find } = createFileReader({ ...options, ladder, approaches });
+  const list = createFolderLister({ ...options, ladder, approaches });
   return {
-    read: (wish: ReadWish, context: ToolContext): Promise<HadFile | Question | Offer> =>
+    read: (wish: ReadFileOptions, context: ToolContext): Promise<FoundFile | Question | ClientInstructions> =>
       auditOperation(audit, 'read_client_file', wish.path, context, () => read(wish, context)),
 
     /** The same without asking: null where the client would have to be. */
-    find: (wish: ReadWish, context: ToolContext): Promise<HadFile | Question | null> =>
+    find: (wish: ReadFileOptions, context: ToolContext): Promise<FoundFile | Question | null> =>
       auditOperation(audit, 'read_client_file', wish.path, context, () => find(wish, context)),
 
     /** Refuses a path that can never be asked for; of some that cannot be known before the client tells its project. */
     demand: (path: string, context: ToolContext): Promise<null> =>
       auditOperation(audit, 'read_client_file', path, context, async () => approaches.demand(path, context)),
 
-    list: (wish: ListWish, context: ToolContext): Promise<ClientListing | Question | Offer> =>
+    list: (
+      wish: ListFolderOptions,
+      context: ToolContext,
+    ): Promise<ClientListing | Question | ClientInstructions> =>
       auditOperation(audit, 'list_client_directory', wish.path, context, () => list(wish, context)),
 
     /** The policy for the project of this client. */

@@ -7,9 +7,9 @@ import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { WorkcrateError } from '../errors.ts';
-import type { Bridge } from './client-files.ts';
+import type { ClientFiles } from './client-files.ts';
 import { endRecord } from './requests/commands.ts';
-import type { Awaited } from './requests/pending-uploads.ts';
+import type { PendingUpload } from './requests/pending-uploads.ts';
 
 // outbound: it is the browser that asks, in the page of an upload
 
@@ -69,13 +69,13 @@ input, button { font: inherit; display: block; margin: 1.2rem 0; max-width: 100%
 button { padding: 0.4rem 1.6rem; }
 `;
 
-const source = (text: string): string => `'sha256-${hash('sha256', text, 'base64')}'`;
+const toCspSource = (text: string): string => `'sha256-${hash('sha256', text, 'base64')}'`;
 
 /** Nothing but this very script and style runs, it speaks to this server alone, and nobody frames it. */
 const contentSecurityPolicy = [
   "default-src 'none'",
-  `script-src ${source(pageScript)}`,
-  `style-src ${source(pageStyle)}`,
+  `script-src ${toCspSource(pageScript)}`,
+  `style-src ${toCspSource(pageStyle)}`,
   "connect-src 'self'",
   "form-action 'none'",
   "frame-ancestors 'none'",
@@ -94,7 +94,7 @@ const pageHeaders: Readonly<Record<string, string>> = {
 };
 
 /** The page on which a person chooses what was asked for. It tells no more than the name. */
-export function pageFor({ operation, name }: Pick<Awaited, 'operation' | 'name'>): string {
+export function renderUploadPage({ operation, name }: Pick<PendingUpload, 'operation' | 'name'>): string {
   const shown = `<code>${escapeHtmlText(name)}</code>`;
   const [asks, input, empty] =
     operation === 'read'
@@ -140,12 +140,12 @@ const escapeHtmlText = (text: string): string => text.replace(/[&<>"']/g, (mark)
  * Answers `/ask/{token}`: the page that takes what a client was asked for. Whoever has the link may send, as with
  * `/uploads/{token}`; an unknown token is a guess, and counted as one.
  */
-export function createAskRoute(bridge: Pick<Bridge, 'page'>) {
+export function createAskRoute(bridge: Pick<ClientFiles, 'page'>) {
   return async (req: IncomingMessage, res: ServerResponse, token: string): Promise<void> => {
     if (req.method !== 'GET' && req.method !== 'HEAD')
       throw new WorkcrateError('method_not_allowed', 'This page only answers GET.');
     const awaited = await bridge.page(token);
-    if (awaited !== null) return answerPage(res, 200, pageFor(awaited));
+    if (awaited !== null) return answerPage(res, 200, renderUploadPage(awaited));
     const gone = new WorkcrateError(
       'upload_not_found',
       'This page is unknown, was used or has expired. Tell your assistant to ask again.',

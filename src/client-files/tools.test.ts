@@ -4,7 +4,7 @@ import { Client, StreamableHTTPClientTransport, type ClientCapabilities } from '
 import { recordProof } from '../requirements.testing.ts';
 import { collectText } from '../streams.ts';
 import { fileAt } from './cache/cache.testing.ts';
-import { pageFor } from './page.ts';
+import { renderUploadPage } from './page.ts';
 import { call, stage } from './requests/stage.testing.ts';
 
 // oxlint-disable-next-line typescript/no-explicit-any -- a test names the fields that it expects
@@ -173,7 +173,9 @@ test('the page tells no more than a name, which it escapes, and lets nothing els
   await using it = await stage();
   const name = `<img src=x onerror=alert(1)>&"'`;
   assert.ok(
-    pageFor({ operation: 'list', name }).includes('&lt;img src=x onerror=alert(1)&gt;&amp;&quot;&#39;'),
+    renderUploadPage({ operation: 'list', name }).includes(
+      '&lt;img src=x onerror=alert(1)&gt;&amp;&quot;&#39;',
+    ),
   );
   const { ask }: Any = await it.bridge.read({ path: 'docs/plans/a.md' }, call({ elicitation: { url: {} } }));
   const { url } = ask.client_file.params;

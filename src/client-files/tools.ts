@@ -5,28 +5,33 @@
 import type { Audit } from '../audit/audit.ts';
 import type { Tool } from '../mcp/tool.ts';
 import type { ClientCache } from './cache/cache.ts';
-import { guideTools } from './cache/tools.ts';
-import type { Bridge } from './client-files.ts';
-import { listTool, type ListToolOptions } from './tools/list.ts';
-import { readTool, type ReadToolOptions } from './tools/read.ts';
+import { createCacheTools } from './cache/tools.ts';
+import type { ClientFiles } from './client-files.ts';
+import { createListTool, type ListToolOptions } from './tools/list.ts';
+import { createReadTool, type ReadToolOptions } from './tools/read.ts';
 
-export type BridgeToolsOptions = ReadToolOptions & ListToolOptions;
+export type ReadAndListOptions = ReadToolOptions & ListToolOptions;
 
-export interface ClientToolsOptions extends BridgeToolsOptions {
-  readonly bridge: Bridge;
+export interface ClientToolsOptions extends ReadAndListOptions {
+  readonly bridge: ClientFiles;
   readonly cache: ClientCache;
   readonly audit: Audit;
 }
 
 /** Tools that have files of the client's. */
-export function bridgeTools(options: BridgeToolsOptions): Tool[] {
-  return [readTool(options), listTool(options)];
+export function createReadAndListTools(options: ReadAndListOptions): Tool[] {
+  return [createReadTool(options), createListTool(options)];
 }
 
 /** These, and those that see to what is remembered. All write their own lines, with each path. */
-export function clientTools(options: ClientToolsOptions): Tool[] {
+export function createClientTools(options: ClientToolsOptions): Tool[] {
   const { bridge, cache, audit } = options;
-  const noted = bridgeTools(options);
-  const given = guideTools({ cache, audit, policyFor: bridge.policyFor, forgetKept: bridge.forgetKept });
+  const noted = createReadAndListTools(options);
+  const given = createCacheTools({
+    cache,
+    audit,
+    policyFor: bridge.policyFor,
+    forgetKept: bridge.forgetKept,
+  });
   return [...noted, ...given].map((tool) => ({ ...tool, auditsItself: true }));
 }

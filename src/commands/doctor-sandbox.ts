@@ -2,13 +2,13 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
-import { installLine, packagesText } from '../executions/tools.ts';
+import { toInstallCommand, describePackages } from '../executions/tools.ts';
 import { createLog } from '../observability/log.ts';
 import { openSandbox } from '../sandbox/open.ts';
 import { claims, languages, type Workspace, type Sandbox } from '../sandbox/sandbox.ts';
 import { toSandboxOptions } from '../server/execution.ts';
 import { collectText } from '../streams.ts';
-import { giveTo } from '../workspaces/workspaces.ts';
+import { giveFolderTo } from '../workspaces/workspaces.ts';
 import type { Finding } from './doctor.ts';
 
 /** Runs a program in the sandbox that is set, and tells which walls and limits hold on this machine. */
@@ -46,7 +46,7 @@ function makeScratchWorkspace(folder: string, config: Config): Workspace {
   const place = { uid, workspace: join(folder, 'workspace'), artifacts: join(folder, 'artifacts') };
   for (const path of [place.workspace, place.artifacts]) {
     mkdirSync(path);
-    if (uid !== null) giveTo(path, uid);
+    if (uid !== null) giveFolderTo(path, uid);
   }
   return place;
 }
@@ -87,11 +87,11 @@ const expectedPackages = ['numpy', 'pandas', 'matplotlib'];
 async function checkPythonPackages({ kind, pythonPackages }: Sandbox): Promise<Finding[]> {
   const python = await pythonPackages();
   if (python === null) return [];
-  const what = `runs have Python ${python.version} ${packagesText(python)}`;
+  const what = `runs have Python ${python.version} ${describePackages(python)}`;
   const missing = expectedPackages.filter((name) => python.packages[name] === null);
   if (missing.length === 0) return [{ state: 'ok', what }];
   const elsewhere = `Install ${missing.join(', ')} ${kind === 'docker' ? 'in the image that code runs in' : 'for that Python'}`;
-  const line = kind === 'docker' ? null : installLine(python, missing);
+  const line = kind === 'docker' ? null : toInstallCommand(python, missing);
   return [{ state: 'note', what, remedy: line ?? elsewhere }];
 }
 

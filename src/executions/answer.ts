@@ -12,9 +12,9 @@ import { languages } from '../sandbox/sandbox.ts';
 import { formatBytes, formatDuration } from '../text.ts';
 import type { EndedExecution } from './execute.ts';
 import { differenceShape, reasons, showDifference, type Execution } from './fields.ts';
-import { missingHint } from './hint.ts';
-import type { Spooled } from './output.ts';
-import { foldersText, type Surroundings } from './surroundings.ts';
+import { describeMissingPackage } from './hint.ts';
+import type { SpooledOutput } from './output.ts';
+import { describeRealFolders, type Surroundings } from './surroundings.ts';
 
 /** What a run came to (D2). */
 export const endedShape = z.object({
@@ -56,19 +56,19 @@ export async function buildAnswer(
   ended: EndedExecution,
 ): Promise<ExecutionAnswer> {
   const { execution, spooled } = ended;
-  const stdout = await fullOutput(options, caller, 'stdout', spooled.stdout);
-  const stderr = await fullOutput(options, caller, 'stderr', spooled.stderr);
-  const hint = missingHint(execution, options.surroundings ?? null);
+  const stdout = await shareFullOutput(options, caller, 'stdout', spooled.stdout);
+  const stderr = await shareFullOutput(options, caller, 'stderr', spooled.stderr);
+  const hint = describeMissingPackage(execution, options.surroundings ?? null);
   return {
     text: [
-      ...outputLines(execution),
-      ...endLines(execution),
+      ...toOutputLines(execution),
+      ...toEndLines(execution),
       ...(hint === null ? [] : [hint]),
-      ...clientLines(execution),
+      ...toClientLines(execution),
       ...stdout.lines,
       ...stderr.lines,
-      ...(ended.folders === null ? [] : [`Nothing is mounted here: ${foldersText(ended.folders)}.`]),
-      ...(ended.isRecorded ? [] : [notRecorded]),
+      ...(ended.folders === null ? [] : [`Nothing is mounted here: ${describeRealFolders(ended.folders)}.`]),
+      ...(ended.isRecorded ? [] : [notRecordedNotice]),
     ].join('\n'),
     structured: {
       execution_id: execution.id,
@@ -92,7 +92,7 @@ export async function buildAnswer(
   };
 }
 
-const notRecorded =
+const notRecordedNotice =
   'The database failed, so this run is not recorded yet. The server keeps trying; until then get_execution says that it is still running.';
 
 interface FullOutput {
@@ -100,11 +100,11 @@ interface FullOutput {
   readonly lines: readonly string[];
 }
 
-async function fullOutput(
+async function shareFullOutput(
   { links, linkSeconds, baseUrl }: AnswerOptions,
   caller: Caller,
   stream: 'stdout' | 'stderr',
-  spooled: Spooled | null,
+  spooled: SpooledOutput | null,
 ): Promise<FullOutput> {
   if (spooled === null) return { link: null, lines: [] };
   const { file, failure, dropped } = spooled;
@@ -125,19 +125,19 @@ async function fullOutput(
   return { link, lines: [`Full ${stream}: ${link.text}`, ...cut] };
 }
 
-export function outputLines({ stdout, stderr }: Execution): string[] {
+export function toOutputLines({ stdout, stderr }: Execution): string[] {
   const trimmed = (text: string): string[] => (text === '' ? [] : [text.replace(/\n$/, '')]);
   return [...trimmed(stdout), ...(stderr === '' ? [] : ['--- stderr ---', ...trimmed(stderr)])];
 }
 
 /** What it was given, in a line each. */
-export function inputLines({ inputs, stdinBytes }: Execution): string[] {
-  const files = namesLines({ Given: inputs.map(({ name }) => name) });
+export function toInputLines({ inputs, stdinBytes }: Execution): string[] {
+  const files = toNameLines({ Given: inputs.map(({ name }) => name) });
   return stdinBytes === 0 ? files : [...files, `Given on stdin: ${stdinBytes} bytes`];
 }
 
 /** How files of the client came: one that was remembered may have changed there since. */
-function clientLines({ inputs }: Execution): string[] {
+function toClientLines({ inputs }: Execution): string[] {
   return inputs.flatMap(({ origin }) =>
     origin?.['client_path'] === undefined
       ? []
@@ -146,15 +146,15 @@ function clientLines({ inputs }: Execution): string[] {
 }
 
 /** How it ended and what it changed, in a line each. */
-export function endLines(execution: Execution): string[] {
+export function toEndLines(execution: Execution): string[] {
   const { id, artifacts, workingDir, limits } = execution;
   const { created, modified, deleted, complete } = artifacts;
   return [
     `[${id}: ${describeEnd(execution)}]`,
-    ...namesLines({
-      ...byPlace('Created', workingDir, created),
-      ...byPlace('Modified', workingDir, modified),
-      ...byPlace('Deleted', workingDir, deleted),
+    ...toNameLines({
+      ...groupByFolder('Created', workingDir, created),
+      ...groupByFolder('Modified', workingDir, modified),
+      ...groupByFolder('Deleted', workingDir, deleted),
     }),
     ...(complete ? [] : ['There may be more changes: not all files could be compared or named.']),
     ...(limits.unenforced.length === 0 ? [] : [`Not enforced here: ${limits.unenforced.join(', ')}.`]),
@@ -162,10 +162,10 @@ export function endLines(execution: Execution): string[] {
 }
 
 /** Names are told from the working directory on, unless they say where they are. */
-function byPlace(what: string, workingDir: string, names: readonly string[]): Record<string, string[]> {
+function groupByFolder(what: string, workingDir: string, names: readonly string[]): Record<string, string[]> {
   const isWhole = (name: string): boolean => name.startsWith('/');
   return {
-    [`${what} in ${shownName(workingDir)}`]: names.filter((name) => !isWhole(name)),
+    [`${what} in ${quoteChangedName(workingDir)}`]: names.filter((name) => !isWhole(name)),
     [what]: names.filter(isWhole),
   };
 }
@@ -200,17 +200,17 @@ function describeEnd({ reason, exitCode, signal, durationMs, limits }: Execution
 const maxNamedChanges = 20;
 const maxChangeNameLength = 200;
 
-function namesLines(lists: Readonly<Record<string, readonly string[]>>): string[] {
+function toNameLines(lists: Readonly<Record<string, readonly string[]>>): string[] {
   const filled = Object.entries(lists).filter(([, names]) => names.length > 0);
   const most = Math.floor(maxNamedChanges / filled.length);
   return filled.map(([what, names]) => {
     const more = names.length > most ? ` and ${names.length - most} more` : '';
-    return `${what}: ${names.slice(0, most).map(shownName).join(', ')}${more}`;
+    return `${what}: ${names.slice(0, most).map(quoteChangedName).join(', ')}${more}`;
   });
 }
 
 /** Quoted unless plain, so that no name can pass for a line of ours. */
-function shownName(name: string): string {
+function quoteChangedName(name: string): string {
   const start = name.slice(0, maxChangeNameLength);
   const isPlain = /^[\p{L}\p{N}._/+@=-][\p{L}\p{N}._/+@= -]*$/u.test(start);
   return `${isPlain ? start : JSON.stringify(start)}${start === name ? '' : '…'}`;

@@ -13,16 +13,16 @@ import { formatBytes } from '../text.ts';
 import type { OtherFile } from './input-files.ts';
 
 /** How a run has files of the client's. */
-export interface ClientFiles {
+export interface ClientFilePort {
   /** Most bytes that the files of one run may hold in memory. */
   readonly mostBytes: number;
   /** Refuses what can never be had, before anybody is asked. */
   demand(context: ToolContext, path: string): Promise<unknown>;
   /** Null where the client has to be asked. */
   find(context: ToolContext, path: string): Promise<RequestedClientFile | Question | null>;
-  ask(context: ToolContext, path: string): Promise<RequestedClientFile | Question | ToSend>;
+  ask(context: ToolContext, path: string): Promise<RequestedClientFile | Question | SendInstructions>;
   /** How the client can send it of its own accord. */
-  toSend(context: ToolContext, path: string): Promise<RequestedClientFile | ToSend>;
+  toSend(context: ToolContext, path: string): Promise<RequestedClientFile | SendInstructions>;
 }
 
 export interface RequestedClientFile {
@@ -35,14 +35,14 @@ export interface RequestedClientFile {
   open(): AsyncIterable<Uint8Array>;
 }
 
-export interface ToSend {
+export interface SendInstructions {
   /** For sh, in the project's folder. */
   readonly command: string;
   /** Where a person sends it without a shell; null where nothing is sent. */
   readonly pageUrl: string | null;
 }
 
-export const clientFiles = z
+export const clientFilesInput = z
   .array(
     z.strictObject({
       path: z.string().min(1).max(4096).describe('In your project, such as docs/data.csv'),
@@ -55,19 +55,19 @@ export const clientFiles = z
     'Files of the project on your side to put into the working directory first. With a shell there, send each by read_client_file with via upload before',
   );
 
-type RequestedPaths = NonNullable<z.output<typeof clientFiles>>;
+type RequestedPaths = NonNullable<z.output<typeof clientFilesInput>>;
 
 /** Clients give up on a call that asks too often, and people do so earlier. */
-const mostAsked = 8;
+const maxAskedFiles = 8;
 
 /** One question after the other: what has come is kept, so that the next round goes on with the next file. */
 export async function findClientFiles(
-  port: ClientFiles | undefined,
+  port: ClientFilePort | undefined,
   context: ToolContext,
   asked: RequestedPaths = [],
 ): Promise<readonly OtherFile[] | Question> {
   if (asked.length === 0) return [];
-  const files = demandClientFilesAllowed(port, context);
+  const files = requireClientFilesAllowed(port, context);
   const names = toInputNames(asked);
   const paths = [...new Set(asked.map(({ path }) => path))];
   for (const path of paths) await files.demand(context, path).catch(refuseRun);
@@ -76,10 +76,10 @@ export async function findClientFiles(
     const file = await files.find(context, path).catch(refuseRun);
     if (file !== null && isQuestion(file)) return file;
     if (file !== null) found.set(path, file);
-    demandInputRoom(found, files.mostBytes);
+    requireInputRoom(found, files.mostBytes);
   }
   const missing = paths.filter((path) => !found.has(path));
-  if (missing.length > 0) return askFor(files, context, missing);
+  if (missing.length > 0) return askForFiles(files, context, missing);
   return asked.map(({ path }, at) => toInputFile(found.get(path)!, names[at]!));
 }
 
@@ -100,9 +100,13 @@ function toInputNames(asked: RequestedPaths): string[] {
   return names;
 }
 
-async function askFor(files: ClientFiles, context: ToolContext, missing: string[]): Promise<Question> {
+async function askForFiles(
+  files: ClientFilePort,
+  context: ToolContext,
+  missing: string[],
+): Promise<Question> {
   const [first, ...others] = missing as [string, ...string[]];
-  const tooMany = missing.length > mostAsked;
+  const tooMany = missing.length > maxAskedFiles;
   const answer = tooMany ? await files.toSend(context, first) : await files.ask(context, first);
   if (isQuestion(answer)) return answer;
   const rest = await Promise.all(others.map((path) => files.toSend(context, path)));
@@ -121,7 +125,7 @@ function refuseRun(error: unknown): never {
   throw new WorkcrateError(error.code, error.message, { cause: error, details: { ...error.details } });
 }
 
-function demandInputRoom(found: ReadonlyMap<string, RequestedClientFile>, most: number): void {
+function requireInputRoom(found: ReadonlyMap<string, RequestedClientFile>, most: number): void {
   const held = found.values().reduce((sum, file) => sum + file.held, 0);
   if (held > most)
     throw new WorkcrateError(
@@ -131,7 +135,7 @@ function demandInputRoom(found: ReadonlyMap<string, RequestedClientFile>, most: 
     );
 }
 
-function demandClientFilesAllowed(port: ClientFiles | undefined, context: ToolContext): ClientFiles {
+function requireClientFilesAllowed(port: ClientFilePort | undefined, context: ToolContext): ClientFilePort {
   if (port === undefined)
     throw new WorkcrateError(
       'unsupported',
@@ -159,7 +163,7 @@ export type FindCrateFiles = (
   wanted: readonly WantedCrateFile[],
 ) => Promise<readonly OtherFile[]>;
 
-export const crateFiles = z
+export const crateFilesInput = z
   .array(
     z.strictObject({
       crate_id: z.string().regex(/^crate_[0-9a-f]{24}$/, 'a crate_id looks like crate_ and 24 hex digits'),
@@ -175,7 +179,7 @@ export const crateFiles = z
 export async function findCrateFiles(
   find: FindCrateFiles | undefined,
   context: ToolContext,
-  asked: z.output<typeof crateFiles>,
+  asked: z.output<typeof crateFilesInput>,
 ): Promise<readonly OtherFile[]> {
   if (asked === undefined || asked.length === 0) return [];
   if (find === undefined)

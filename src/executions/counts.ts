@@ -1,6 +1,6 @@
 /**
- * Counts of recorded runs for metrics and status pages. The table belongs to this room, so the SQL is here. It caches
- * nothing: `instrumentation/` does.
+ * Counts of recorded runs for metrics and status pages. The table belongs to this room, so the SQL is here. It
+ * decides nothing: `instrumentation/` asks for them.
  */
 import { countUpTo, type Queries } from '../database/database.ts';
 

@@ -18,16 +18,16 @@ import {
 import type { ExecutionsOptions } from './executions.ts';
 import { noDifference, type Difference, type Execution, type Reason } from './fields.ts';
 import { startComparison } from './folder-diff.ts';
-import { giveFiles, type Inputs, type OtherFile } from './input-files.ts';
-import type { createEnds } from './lost.ts';
-import { followRun, type RunOutputs, type ReportProgress, type Spooled } from './output.ts';
-import { insertRunning, newExecutionId, type writeTogether } from './store.ts';
+import { copyInputs, type Inputs, type OtherFile } from './input-files.ts';
+import type { createEndWriter } from './lost.ts';
+import { followRun, type RunOutputs, type ReportProgress, type SpooledOutput } from './output.ts';
+import { insertRunning, newExecutionId, type createBatchWriter } from './store.ts';
 import {
-  insidePath,
-  makeOwned,
+  toInsidePath,
+  makeFolderFor,
   parseWorkingDir,
   removeIfEmpty,
-  settleFolder,
+  ensureFolder,
   type InsideFolder,
 } from './working-dir.ts';
 
@@ -46,7 +46,7 @@ export interface ExecutionRequest {
   readonly others?: readonly OtherFile[];
 }
 
-export interface Watching {
+export interface RunControl {
   readonly signal: AbortSignal;
   readonly progress: ReportProgress;
 }
@@ -58,12 +58,12 @@ export interface EndedExecution {
   readonly isRecorded: boolean;
   /** Where the folders are inside, where they have not their usual names. */
   readonly folders: SandboxFolders | null;
-  readonly spooled: { readonly stdout: Spooled | null; readonly stderr: Spooled | null };
+  readonly spooled: { readonly stdout: SpooledOutput | null; readonly stderr: SpooledOutput | null };
 }
 
 export interface ExecuteContext extends ExecutionsOptions {
-  readonly write: ReturnType<typeof writeTogether>;
-  readonly ends: Pick<ReturnType<typeof createEnds>, 'end'>;
+  readonly write: ReturnType<typeof createBatchWriter>;
+  readonly ends: Pick<ReturnType<typeof createEndWriter>, 'end'>;
   /** Runs of this server that may have a row and no end yet. */
   readonly live: Set<string>;
 }
@@ -73,10 +73,10 @@ export async function executeRequest(
   room: ExecuteContext,
   caller: Caller,
   request: ExecutionRequest,
-  watching: Watching,
+  watching: RunControl,
   stop: AbortController,
 ): Promise<EndedExecution> {
-  const sandbox = demandSandbox(room, request.language);
+  const sandbox = requireSandbox(room, request.language);
   watching.signal.throwIfAborted();
   const place = await room.places.of(caller.user);
   const id = newExecutionId();
@@ -87,7 +87,7 @@ export async function executeRequest(
     const asking = sandbox.runtime(request.language);
     const signal = AbortSignal.any([watching.signal, stop.signal]);
     const giving = { files, caller, place, folder, sandbox, signal, log: room.log };
-    using inputs = await giveFiles(giving, request.files, request.others);
+    using inputs = await copyInputs(giving, request.files, request.others);
     const runtime = await asking;
     const compare = await startComparison(room.changes, place, folder);
     const begun = {
@@ -100,7 +100,7 @@ export async function executeRequest(
   }
 }
 
-function demandSandbox({ sandbox }: ExecuteContext, language: Language): Sandbox {
+function requireSandbox({ sandbox }: ExecuteContext, language: Language): Sandbox {
   if (typeof sandbox === 'string')
     throw new WorkcrateError('sandbox_unavailable', `No code can be run here. ${sandbox}`);
   if (!sandbox.languages.includes(language))
@@ -119,12 +119,12 @@ function prepareFolder(
   { workingDir }: ExecutionRequest,
 ): InsideFolder {
   if (workingDir === null) {
-    makeOwned(place.workspace, parseName(id), place.uid);
+    makeFolderFor(place.workspace, parseName(id), place.uid);
     return { root: 'workspace', below: parseName(id) };
   }
   try {
     const folder = parseWorkingDir(workingDir, room.serverFolders);
-    settleFolder(place, folder);
+    ensureFolder(place, folder);
     return folder;
   } catch (error) {
     // More often an attempt than a mistake, so it is noted.
@@ -150,7 +150,7 @@ interface PreparedRun {
 async function runRecorded(
   room: ExecuteContext,
   prepared: PreparedRun,
-  watching: Watching,
+  watching: RunControl,
   stop: AbortController,
 ): Promise<EndedExecution> {
   const { id } = prepared.begun;
@@ -165,7 +165,7 @@ async function runRecorded(
 async function runWithRow(
   room: ExecuteContext,
   prepared: PreparedRun,
-  watching: Watching,
+  watching: RunControl,
   stop: AbortController,
 ): Promise<EndedExecution> {
   const { begun } = prepared;
@@ -177,7 +177,10 @@ async function runWithRow(
   inserting.catch(() => stop.abort());
   const run = await starting.catch(async (error: unknown) => {
     await inserting;
-    await recordEnd(room, notRun(begun, room.clock(), cancelled.aborted ? 'cancelled' : 'refused', error));
+    await recordEnd(
+      room,
+      toFailedExecution(begun, room.clock(), cancelled.aborted ? 'cancelled' : 'refused', error),
+    );
     throw error;
   });
   const following = followRun(room, begun, run, watching.progress);
@@ -186,11 +189,12 @@ async function runWithRow(
   } catch (error) {
     stop.abort();
     const [row] = await Promise.allSettled([inserting, following, run.ended]);
-    if (row.status === 'fulfilled') await recordEnd(room, notRun(begun, room.clock(), 'lost', error));
+    if (row.status === 'fulfilled')
+      await recordEnd(room, toFailedExecution(begun, room.clock(), 'lost', error));
     throw error;
   }
   const { end, outputs } = await following;
-  const execution = endedAs(begun, room.clock(), end, outputs, await compareOrLog(room, prepared));
+  const execution = toEndedExecution(begun, room.clock(), end, outputs, await compareOrLog(room, prepared));
   const isRecorded = await recordEnd(room, execution);
   return {
     execution,
@@ -256,7 +260,7 @@ function toBegunExecution(
     code,
     stdin,
     stdinBytes: Buffer.byteLength(stdin),
-    workingDir: insidePath(folder),
+    workingDir: toInsidePath(folder),
     reason: 'running',
     succeeded: false,
     exitCode: null,
@@ -284,7 +288,7 @@ function toBegunExecution(
 }
 
 /** As it is when it has come to its end. */
-function endedAs(
+function toEndedExecution(
   begun: Execution,
   endedAt: number,
   end: RunEnd,
@@ -311,6 +315,6 @@ function endedAs(
 }
 
 /** A run without a result of its own; the error stands where it would have written one. */
-function notRun(begun: Execution, endedAt: number, reason: Reason, cause: unknown): Execution {
+function toFailedExecution(begun: Execution, endedAt: number, reason: Reason, cause: unknown): Execution {
   return { ...begun, reason, endedAt, durationMs: 0, stderr: publicMessage(asWorkcrateError(cause)) };
 }

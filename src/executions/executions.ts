@@ -17,30 +17,30 @@ import {
   type EndedExecution,
   type ExecutionRequest,
   type ExecuteContext,
-  type Watching,
+  type RunControl,
 } from './execute.ts';
 import type { Execution } from './fields.ts';
 import type { Changes } from './folder-diff.ts';
 import { createJournal } from './journal.ts';
-import { createEnds, markLost } from './lost.ts';
-import { appendRows, lastEnded, restoreLines, type RunWithoutLine } from './restore-lines.ts';
+import { createEndWriter, markLost } from './lost.ts';
+import { appendRows, listLastEnded, restoreLines, type RunWithoutLine } from './restore-lines.ts';
 import { findExecutions, type FoundPage, type ExecutionSearch } from './search.ts';
-import { createShare } from './record-quota.ts';
+import { createRecordQuota } from './record-quota.ts';
 import {
   executionFromRow,
   sweepExecutions,
-  writeTogether,
+  createBatchWriter,
   type Retention,
   type SweptExecutions,
 } from './store.ts';
-import type { Bounds } from './truncation.ts';
+import type { OutputBounds } from './truncation.ts';
 
 export type { FindCrateFiles, WantedCrateFile } from './client-and-crate-files.ts';
 export type { EndedExecution, ExecutionRequest } from './execute.ts';
 export type { Execution } from './fields.ts';
 export type { Changes } from './folder-diff.ts';
 export type { InputFileRecord, OtherFile } from './input-files.ts';
-export type { Bounds } from './truncation.ts';
+export type { OutputBounds } from './truncation.ts';
 
 export interface ExecutionsOptions {
   readonly database: Database;
@@ -64,7 +64,7 @@ export interface ExecutionsOptions {
   /** Bytes of records that are kept for a user; the oldest go first. */
   readonly recordBytes: number;
   /** How much of each output is shown and recorded. */
-  readonly outputBounds: Bounds;
+  readonly outputBounds: OutputBounds;
   /** Told of every run that has ended, for the metrics. */
   readonly ended: (execution: Execution) => void;
   readonly clock: Clock;
@@ -76,7 +76,7 @@ export type Executions = ReturnType<typeof createExecutions>;
 /** Runs code for users, and remembers what they ran and what came of it. */
 export function createExecutions(options: ExecutionsOptions) {
   const { database, server, clock, log } = options;
-  const write = writeTogether(database);
+  const write = createBatchWriter(database);
   const logs = join(options.data, 'logs');
   const journal = createJournal(logs, clock, (error) => log.error('execution.journal_not_synced', { error }));
   /** Runs whose lines could not be written, and are written again of their rows. */
@@ -88,7 +88,7 @@ export function createExecutions(options: ExecutionsOptions) {
       await journal.append(execution);
     } catch (error) {
       log.error('execution.not_in_journal', { id: execution.id, error });
-      if (owed.size < mostOwed) owed.add(execution.id);
+      if (owed.size < maxOwedLines) owed.add(execution.id);
     }
   }
 
@@ -99,8 +99,8 @@ export function createExecutions(options: ExecutionsOptions) {
     }
   }
 
-  const ends = createEnds({ database, write, note, log });
-  const share = createShare({ database, mostBytes: options.recordBytes, log });
+  const ends = createEndWriter({ database, write, note, log });
+  const share = createRecordQuota({ database, mostBytes: options.recordBytes, log });
   const ended = (execution: Execution): void => {
     share.add(execution);
     options.ended(execution);
@@ -113,7 +113,7 @@ export function createExecutions(options: ExecutionsOptions) {
   /** What this server was running when it ended is lost; there is no other unless the database is shared. */
   async function recover(): Promise<number> {
     const [now, all] = [clock(), Number.MAX_SAFE_INTEGER];
-    const before = database.isShared ? now - longestLife(options) : all;
+    const before = database.isShared ? now - getLongestLifeMs(options) : all;
     const lost = { database, server, isLive, now, ownBefore: all, others: { since: 0, before } };
     const count = await markLost(lost, note);
     const restored = await restoreLines(database, server, journal, logs);
@@ -124,7 +124,7 @@ export function createExecutions(options: ExecutionsOptions) {
   /** Rows that should have got their end long ago, and did not: the database failed, or their server never came back. */
   async function mend(): Promise<void> {
     const now = clock();
-    const before = now - longestLife(options);
+    const before = now - getLongestLifeMs(options);
     const others = database.isShared ? { since: before - dayMs, before } : null;
     const lost = { database, server, isLive, now, ownBefore: now - settleMs, others };
     const count = await markLost(lost, note);
@@ -133,7 +133,7 @@ export function createExecutions(options: ExecutionsOptions) {
 
   return {
     /** Runs code and gives its record, whatever the code did. It rejects only where nothing ran. */
-    async run(caller: Caller, request: ExecutionRequest, watching: Watching): Promise<EndedExecution> {
+    async run(caller: Caller, request: ExecutionRequest, watching: RunControl): Promise<EndedExecution> {
       const stop = new AbortController();
       const running = executeRequest(room, caller, request, watching, stop);
       underWay.set(running, stop);
@@ -145,7 +145,7 @@ export function createExecutions(options: ExecutionsOptions) {
     },
 
     /** The caller's execution; `not_found` where there is none. */
-    get: (caller: Caller, id: string): Promise<Execution> => executionOf(database, caller, id),
+    get: (caller: Caller, id: string): Promise<Execution> => getExecution(database, caller, id),
 
     /** The caller's executions, newest first. */
     search: (caller: Caller, search: ExecutionSearch): Promise<FoundPage> =>
@@ -158,7 +158,7 @@ export function createExecutions(options: ExecutionsOptions) {
     recover,
 
     /** Runs of this server that ended last, for those who note them elsewhere. */
-    lastEnded: (): Promise<RunWithoutLine[]> => lastEnded(database, server),
+    lastEnded: (): Promise<RunWithoutLine[]> => listLastEnded(database, server),
 
     /** Forgets what is older than its record is kept. */
     async sweep(): Promise<SweptExecutions> {
@@ -179,7 +179,7 @@ export function createExecutions(options: ExecutionsOptions) {
 }
 
 /** The caller's execution; `not_found` where there is none. */
-export async function executionOf(database: Database, { user }: Caller, id: string): Promise<Execution> {
+export async function getExecution(database: Database, { user }: Caller, id: string): Promise<Execution> {
   const [row] = await database.query('SELECT * FROM executions WHERE id = ? AND owner = ?', id, user);
   if (row) return executionFromRow(row);
   throw new WorkcrateError(
@@ -188,12 +188,12 @@ export async function executionOf(database: Database, { user }: Caller, id: stri
   );
 }
 
-const mostOwed = 10_000;
+const maxOwedLines = 10_000;
 const dayMs = 86_400_000;
 /** A row that is about to get its end is not looked at. */
 const settleMs = 60_000;
 
 /** Longer than any wait and any run can take: what another server has not ended by then is surely lost. */
-function longestLife({ maxTimeoutMs }: ExecutionsOptions): number {
+function getLongestLifeMs({ maxTimeoutMs }: ExecutionsOptions): number {
   return 12 * maxTimeoutMs + 3_600_000;
 }

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Execution } from './fields.ts';
 import { toJournalLine } from './journal-files.ts';
 import { openRoom } from './room.testing.ts';
-import { executionShape, pageShape, shownExecution, toExecutionPage } from './schema.ts';
+import { executionShape, pageShape, showExecution, toExecutionPage } from './schema.ts';
 import { executionFromRow, insertRunning, updateEnded } from './store.ts';
 
 const sample: Execution = {
@@ -84,11 +84,11 @@ describe('an execution in all its forms', () => {
   });
 
   it('is the JSON of tools and routes, by their schema', () => {
-    assert.equal(JSON.stringify(shownExecution(sample)), shownJson.replace('@@', '\u0085'));
+    assert.equal(JSON.stringify(showExecution(sample)), shownJson.replace('@@', '\u0085'));
     const names =
       'execution_id tool language code stdin_bytes working_dir end_reason succeeded exit_code signal timed_out started_at duration_ms stdout stderr stdout_bytes stderr_bytes truncated stdout_file stderr_file inputs artifacts limits';
     assert.equal(Object.keys(executionShape.shape).join(' '), names);
-    assert.deepEqual(executionShape.parse(shownExecution(sample)), shownExecution(sample));
+    assert.deepEqual(executionShape.parse(showExecution(sample)), showExecution(sample));
   });
 
   it('is an entry of a list', () => {

@@ -69,7 +69,7 @@ export function toStorable(text: string): string {
 /** When a column is written: with the row at the start, or with the end of the run. */
 type Written = 'start' | 'end';
 
-interface Stored<T, Json extends string | null, Schema extends z.ZodType> {
+interface StoredField<T, Json extends string | null, Schema extends z.ZodType> {
   readonly column: string;
   readonly written: Written;
   readonly toSql: (value: T) => SqlValue;
@@ -80,58 +80,66 @@ interface Stored<T, Json extends string | null, Schema extends z.ZodType> {
   readonly toJson: (value: T) => z.input<Schema>;
 }
 
-const keep = (value: unknown): never => value as never;
+const passThrough = (value: unknown): never => value as never;
 
 /** A value that is the same in the database, in memory and in JSON. */
-const plain = <const Column extends string, Schema extends z.ZodType, const Json extends string = Column>(
+const makePlainField = <
+  const Column extends string,
+  Schema extends z.ZodType,
+  const Json extends string = Column,
+>(
   column: Column,
   written: Written,
   schema: Schema,
   json = column as string as Json,
-): Stored<z.output<Schema>, Json, Schema> => {
-  return { column, written, toSql: keep, fromSql: keep, json, schema, toJson: keep };
+): StoredField<z.output<Schema>, Json, Schema> => {
+  return { column, written, toSql: passThrough, fromSql: passThrough, json, schema, toJson: passThrough };
 };
 
-const text = <const Column extends string>(column: Column, written: Written) => ({
-  ...plain(column, written, z.string()),
+const makeTextField = <const Column extends string>(column: Column, written: Written) => ({
+  ...makePlainField(column, written, z.string()),
   toSql: toStorable,
 });
 
-const flag = <const Column extends string>(column: Column, written: Written) => ({
-  ...plain(column, written, z.boolean()),
+const makeFlagField = <const Column extends string>(column: Column, written: Written) => ({
+  ...makePlainField(column, written, z.boolean()),
   toSql: (value: boolean) => (value ? 1 : 0),
   fromSql: (value: SqlValue) => value === 1,
 });
 
-const outputFile = <const Column extends string>(column: Column, stream: string) =>
-  plain(column, 'end', z.string().nullable().describe(`The file_id of all of ${stream}, where it was cut`));
+const makeOutputFileField = <const Column extends string>(column: Column, stream: string) =>
+  makePlainField(
+    column,
+    'end',
+    z.string().nullable().describe(`The file_id of all of ${stream}, where it was cut`),
+  );
 
 /** In the row, and not in JSON. */
-const hidden = <T>(stored: Stored<T, string, z.ZodType<T>>): Stored<T, null, z.ZodNever> => {
-  return { ...stored, json: null, schema: z.never(), toJson: keep };
+const hideField = <T>(stored: StoredField<T, string, z.ZodType<T>>): StoredField<T, null, z.ZodNever> => {
+  return { ...stored, json: null, schema: z.never(), toJson: passThrough };
 };
 
 /** Kept as JSON in its column. `restore` adds what rows of earlier releases lack. */
-const document = <T, const Column extends string, Schema extends z.ZodType>(
+const makeJsonField = <T, const Column extends string, Schema extends z.ZodType>(
   column: Column,
   written: Written,
   schema: Schema,
   restore: (parsed: T) => T,
   toJson: (value: T) => z.input<Schema>,
-): Stored<T, Column, Schema> => {
+): StoredField<T, Column, Schema> => {
   const fromSql = (value: SqlValue): T => restore(JSON.parse(value as string) as T);
   return { column, written, toSql: JSON.stringify, fromSql, json: column, schema, toJson };
 };
 
 /** Shown beside the fields, and worked out of them. */
-interface Derived<Json extends string, Schema extends z.ZodType> {
+interface DerivedField<Json extends string, Schema extends z.ZodType> {
   readonly column: null;
   readonly json: Json;
   readonly schema: Schema;
   readonly derive: (execution: { readonly reason: Reason }) => z.input<Schema>;
 }
 
-const timedOut: Derived<'timed_out', z.ZodBoolean> = {
+const timedOutField: DerivedField<'timed_out', z.ZodBoolean> = {
   column: null,
   json: 'timed_out',
   schema: z.boolean(),
@@ -140,39 +148,39 @@ const timedOut: Derived<'timed_out', z.ZodBoolean> = {
 
 /** In the order of JSON, which the bytes of journal lines depend on. */
 export const executionFields = {
-  id: plain('id', 'start', z.string(), 'execution_id'),
-  owner: hidden(plain('owner', 'start', z.string())),
+  id: makePlainField('id', 'start', z.string(), 'execution_id'),
+  owner: hideField(makePlainField('owner', 'start', z.string())),
   /** Which tool asked for it. */
-  tool: plain('tool', 'start', z.string()),
-  language: plain('language', 'start', z.enum(languages)),
-  code: text('code', 'start'),
+  tool: makePlainField('tool', 'start', z.string()),
+  language: makePlainField('language', 'start', z.enum(languages)),
+  code: makeTextField('code', 'start'),
   /** What it could read from its standard input. */
-  stdin: hidden(text('stdin', 'start')),
+  stdin: hideField(makeTextField('stdin', 'start')),
   /** As it was given, which may not be how it could be stored. */
-  stdinBytes: plain('stdin_bytes', 'start', z.number().describe('How much it was given on stdin')),
+  stdinBytes: makePlainField('stdin_bytes', 'start', z.number().describe('How much it was given on stdin')),
   /** As seen inside. */
-  workingDir: text('working_dir', 'start'),
-  reason: plain('reason', 'end', z.enum(reasons), 'end_reason'),
-  succeeded: flag('succeeded', 'end'),
-  exitCode: plain('exit_code', 'end', z.number().nullable()),
-  signal: plain('signal', 'end', z.string().nullable()),
-  timedOut,
+  workingDir: makeTextField('working_dir', 'start'),
+  reason: makePlainField('reason', 'end', z.enum(reasons), 'end_reason'),
+  succeeded: makeFlagField('succeeded', 'end'),
+  exitCode: makePlainField('exit_code', 'end', z.number().nullable()),
+  signal: makePlainField('signal', 'end', z.string().nullable()),
+  timedOut: timedOutField,
   startedAt: {
-    ...hidden(plain('started_at', 'start', z.number())),
+    ...hideField(makePlainField('started_at', 'start', z.number())),
     json: 'started_at' as const,
     schema: z.string(),
     toJson: (value: number) => new Date(value).toISOString(),
   },
-  durationMs: plain('duration_ms', 'end', z.number().nullable()),
+  durationMs: makePlainField('duration_ms', 'end', z.number().nullable()),
   /** As shown: cut where it was too long, and then there is a file with the whole. */
-  stdout: text('stdout', 'end'),
-  stderr: text('stderr', 'end'),
-  stdoutBytes: plain('stdout_bytes', 'end', z.number()),
-  stderrBytes: plain('stderr_bytes', 'end', z.number()),
-  truncated: flag('truncated', 'end'),
-  stdoutFile: outputFile('stdout_file', 'stdout'),
-  stderrFile: outputFile('stderr_file', 'stderr'),
-  artifacts: document(
+  stdout: makeTextField('stdout', 'end'),
+  stderr: makeTextField('stderr', 'end'),
+  stdoutBytes: makePlainField('stdout_bytes', 'end', z.number()),
+  stderrBytes: makePlainField('stderr_bytes', 'end', z.number()),
+  truncated: makeFlagField('truncated', 'end'),
+  stdoutFile: makeOutputFileField('stdout_file', 'stdout'),
+  stderrFile: makeOutputFileField('stderr_file', 'stderr'),
+  artifacts: makeJsonField(
     'artifacts',
     'end',
     differenceShape,
@@ -180,7 +188,7 @@ export const executionFields = {
     showDifference,
   ),
   /** Files that it was given. */
-  inputs: document(
+  inputs: makeJsonField(
     'inputs',
     'start',
     z.array(inputShape),
@@ -188,7 +196,7 @@ export const executionFields = {
       parsed.map((file) => ({ ...file, origin: file.origin ?? null })),
     (files) => files.map(showInput),
   ),
-  limits: document(
+  limits: makeJsonField(
     'limits',
     'start',
     limitsShape,
@@ -196,15 +204,17 @@ export const executionFields = {
     showLimits,
   ),
   /** Null while it runs, and in rows of earlier releases. */
-  endedAt: hidden(plain('ended_at', 'end', z.number().nullable())),
+  endedAt: hideField(makePlainField('ended_at', 'end', z.number().nullable())),
 };
 
-type Fields = typeof executionFields;
-type StoredName = { [K in keyof Fields]: Fields[K]['column'] extends null ? never : K }[keyof Fields];
+type ExecutionFields = typeof executionFields;
+type StoredName = {
+  [K in keyof ExecutionFields]: ExecutionFields[K]['column'] extends null ? never : K;
+}[keyof ExecutionFields];
 
 /** One bounded run of code: what was asked for, and what came of it. */
 export type Execution = {
-  readonly [K in StoredName]: Fields[K] extends { readonly fromSql: (value: SqlValue) => infer T }
+  readonly [K in StoredName]: ExecutionFields[K] extends { readonly fromSql: (value: SqlValue) => infer T }
     ? T
     : never;
 };
@@ -224,15 +234,15 @@ export const listedFields = [
 
 export type ListedExecution = Pick<Execution, (typeof listedFields)[number]>;
 
-type ShownName<K extends keyof Fields> = K extends keyof Fields
-  ? Fields[K]['json'] extends string
+type ShownName<K extends keyof ExecutionFields> = K extends keyof ExecutionFields
+  ? ExecutionFields[K]['json'] extends string
     ? K
     : never
   : never;
 
 /** The names and schemas of fields in JSON. */
-export type ShownShape<K extends keyof Fields> = {
-  [Name in ShownName<K> as Fields[Name]['json'] & string]: Fields[Name]['schema'];
+export type ShownShape<K extends keyof ExecutionFields> = {
+  [Name in ShownName<K> as ExecutionFields[Name]['json'] & string]: ExecutionFields[Name]['schema'];
 };
 
 export function showDifference({ created, modified, deleted, complete }: Difference) {

@@ -5,9 +5,9 @@
 import { rootPath, type Components } from '../paths/paths.ts';
 import type { Workspace } from '../sandbox/sandbox.ts';
 import type { Difference } from './fields.ts';
-import { isFleeting, type InsideFolder } from './working-dir.ts';
+import { isTemporary, type InsideFolder } from './working-dir.ts';
 
-const kinds = ['created', 'modified', 'deleted'] as const;
+const changeKinds = ['created', 'modified', 'deleted'] as const;
 
 /** How the files of a folder are compared (artifacts/changes.ts). */
 export interface Changes {
@@ -16,14 +16,14 @@ export interface Changes {
   difference(
     before: unknown,
     after: unknown,
-  ): Difference & { readonly omitted: Readonly<Record<(typeof kinds)[number], number>> };
+  ): Difference & { readonly omitted: Readonly<Record<(typeof changeKinds)[number], number>> };
 }
 
 /** Names of each kind in a result, and the bytes that all of them take as JSON. */
 const maxDiffNames = 1000;
 const maxDiffBytes = 64 * 1024;
 
-interface Compared {
+interface ComparedFolder {
   readonly base: string;
   readonly below: Components;
   /** What stands before the names of its files. */
@@ -36,7 +36,7 @@ export async function startComparison(
   place: Workspace,
   folder: InsideFolder,
 ): Promise<() => Promise<Difference>> {
-  const compared = comparedFolders(place, folder);
+  const compared = listComparedFolders(place, folder);
   const look = (): Promise<unknown[]> =>
     Promise.all(compared.map(({ base, below }) => changes.snapshot(base, below)));
   const before = await look();
@@ -49,16 +49,16 @@ export async function startComparison(
 }
 
 /** /artifacts is looked at too, unless the working folder is in it; /tmp and the home folder are gone with the run. */
-function comparedFolders(place: Workspace, folder: InsideFolder): Compared[] {
+function listComparedFolders(place: Workspace, folder: InsideFolder): ComparedFolder[] {
   const { root, below } = folder;
-  const working = isFleeting(root) ? [] : [{ base: place[root], below, prefix: '' }];
+  const working = isTemporary(root) ? [] : [{ base: place[root], below, prefix: '' }];
   if (root === 'artifacts') return working;
   return [...working, { base: place.artifacts, below: rootPath, prefix: '/artifacts/' }];
 }
 
 function prefixNames(found: ReturnType<Changes['difference']>, prefix: string): Difference {
-  const names = (kind: (typeof kinds)[number]): string[] => found[kind].map((name) => prefix + name);
-  const omitted = kinds.some((kind) => found.omitted[kind] > 0);
+  const names = (kind: (typeof changeKinds)[number]): string[] => found[kind].map((name) => prefix + name);
+  const omitted = changeKinds.some((kind) => found.omitted[kind] > 0);
   return {
     created: names('created'),
     modified: names('modified'),
@@ -70,12 +70,12 @@ function prefixNames(found: ReturnType<Changes['difference']>, prefix: string): 
 function mergeDifferences(parts: readonly Difference[]): Difference {
   let left = maxDiffBytes;
   const fits = (name: string): boolean => (left -= Buffer.byteLength(JSON.stringify(name))) >= 0;
-  const listed = (kind: (typeof kinds)[number]): string[] => {
+  const listed = (kind: (typeof changeKinds)[number]): string[] => {
     const names = parts.flatMap((part) => part[kind]).slice(0, maxDiffNames);
     return names.slice(0, countWhile(names, fits));
   };
   const names = { created: listed('created'), modified: listed('modified'), deleted: listed('deleted') };
-  const isWhole = kinds.every(
+  const isWhole = changeKinds.every(
     (kind) => names[kind].length === parts.reduce((count, part) => count + part[kind].length, 0),
   );
   return { ...names, complete: isWhole && parts.every((part) => part.complete) };

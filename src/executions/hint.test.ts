@@ -3,10 +3,10 @@ import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import type { PythonPackages } from '../sandbox/sandbox.ts';
 import type { ToolAnswer, ToolContext } from '../mcp/tool.ts';
-import { missingHint } from './hint.ts';
+import { describeMissingPackage } from './hint.ts';
 import type { Execution } from './fields.ts';
 import { ada, openRoom, watching } from './room.testing.ts';
-import { describeSurroundings, installLine, type Surroundings } from './surroundings.ts';
+import { describeSurroundings, toInstallCommand, type Surroundings } from './surroundings.ts';
 
 const python: PythonPackages = {
   version: '3.11',
@@ -28,23 +28,26 @@ function failing(program: string, args: string[]): string {
 test('a missing module of Python comes with what is there, and what to do', () => {
   const stderr = failing('python3', ['-c', 'import matplotlib_is_not_here.pyplot']);
   assert.match(
-    missingHint(ended('python', stderr), walled)!,
+    describeMissingPackage(ended('python', stderr), walled)!,
     /^Python has no matplotlib_is_not_here here\. /,
   );
   const traceback =
     'Traceback (most recent call last):\n  File "<string>", line 1\nModuleNotFoundError: No module named \'matplotlib\'\n';
   assert.equal(
-    missingHint(ended('python', traceback), walled),
+    describeMissingPackage(ended('python', traceback), walled),
     'Python has no matplotlib here. No network, so no pip or npm install. Python 3.11 with numpy 1.24.2, pandas and without matplotlib, scipy. Only whoever runs the server can install more: apt-get install python3-matplotlib.',
   );
-  assert.ok(missingHint(ended('bash', traceback), walled), 'a script that starts Python');
+  assert.ok(describeMissingPackage(ended('bash', traceback), walled), 'a script that starts Python');
   const elsewhere = { ...walled, python: { ...python, isDebian: false } };
-  assert.match(missingHint(ended('python', traceback), elsewhere)!, /can install more\.$/);
+  assert.match(describeMissingPackage(ended('python', traceback), elsewhere)!, /can install more\.$/);
   const docker: Surroundings = { ...walled, kind: 'docker' };
-  assert.match(missingHint(ended('python', traceback), docker)!, /in the image that code runs in: apt-get/);
+  assert.match(
+    describeMissingPackage(ended('python', traceback), docker)!,
+    /in the image that code runs in: apt-get/,
+  );
   const unknown = { ...walled, python: null };
   assert.equal(
-    missingHint(ended('python', traceback), unknown),
+    describeMissingPackage(ended('python', traceback), unknown),
     'Python has no matplotlib here. No network, so no pip or npm install. Only whoever runs the server can install more.',
   );
 });
@@ -52,24 +55,27 @@ test('a missing module of Python comes with what is there, and what to do', () =
 test('missing packages of Node, programs, and installs that cannot work come with what to do', () => {
   for (const code of ['require("left-pad")', 'import("left-pad")'])
     assert.match(
-      missingHint(ended('node', failing(process.execPath, ['-e', code])), walled)!,
+      describeMissingPackage(ended('node', failing(process.execPath, ['-e', code])), walled)!,
       /^Node has no module left-pad here, only its built-in modules .*\. No network/,
     );
   const command = failing('bash', ['-c', 'no-such-program --version']);
   assert.match(
-    missingHint(ended('bash', command, 127), walled)!,
+    describeMissingPackage(ended('bash', command, 127), walled)!,
     /^There is no program no-such-program here\./,
   );
   for (const line of [
     'error: externally-managed-environment\n\n× This environment is externally managed\nhint: See PEP 668.',
     'WARNING: Retrying\nERROR: No matching distribution found for pandas\n',
   ])
-    assert.match(missingHint(ended('bash', line), walled)!, /^A run cannot install anything\. No network/);
+    assert.match(
+      describeMissingPackage(ended('bash', line), walled)!,
+      /^A run cannot install anything\. No network/,
+    );
 });
 
 test('nothing is said of programs that did not fail for that, or where nobody knows what there is', () => {
   const missing = "ModuleNotFoundError: No module named 'scipy'";
-  const silent: [Parameters<typeof missingHint>[0], Surroundings | null][] = [
+  const silent: [Parameters<typeof describeMissingPackage>[0], Surroundings | null][] = [
     [ended('python', missing, 0), walled],
     [ended('python', missing), null],
     [{ ...ended('python', missing), reason: 'timeout' }, walled],
@@ -83,7 +89,7 @@ test('nothing is said of programs that did not fail for that, or where nobody kn
     [ended('python', ''), walled],
   ];
   for (const [run, surroundings] of silent)
-    assert.equal(missingHint(run, surroundings), null, run.stderr.slice(0, 80));
+    assert.equal(describeMissingPackage(run, surroundings), null, run.stderr.slice(0, 80));
 });
 
 test('what is there is told in a sentence or two', () => {
@@ -101,7 +107,7 @@ test('what is there is told in a sentence or two', () => {
   };
   assert.equal(describeSurroundings(open), ' Python 3.11 with numpy 2.0.');
   assert.equal(
-    installLine(python, ['matplotlib', 'sklearn', 'unheard_of']),
+    toInstallCommand(python, ['matplotlib', 'sklearn', 'unheard_of']),
     'apt-get install python3-matplotlib python3-sklearn',
   );
 });

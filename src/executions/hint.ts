@@ -2,7 +2,12 @@
  * What to do about a run that failed because a package or program is missing. It reads only the messages of the
  * interpreters, and installs nothing.
  */
-import { describeSurroundings, installLine, networkText, type Surroundings } from './surroundings.ts';
+import {
+  describeSurroundings,
+  toInstallCommand,
+  describeNetwork,
+  type Surroundings,
+} from './surroundings.ts';
 import type { Execution } from './fields.ts';
 
 type FailedRun = Pick<Execution, 'language' | 'reason' | 'exitCode' | 'stderr'>;
@@ -11,10 +16,10 @@ type FailedRun = Pick<Execution, 'language' | 'reason' | 'exitCode' | 'stderr'>;
  * What to do about a program that failed for want of a package or a program: a line behind its output, or null. Only the
  * words of the interpreters themselves are looked for, where they put them; whoever prints the same gets the same line.
  */
-export function missingHint(ended: FailedRun, surroundings: Surroundings | null): string | null {
+export function describeMissingPackage(ended: FailedRun, surroundings: Surroundings | null): string | null {
   if (surroundings === null || ended.reason !== 'exit' || ended.exitCode === 0) return null;
-  const missing = missingIn(ended);
-  return missing === null ? null : hintFor(missing, surroundings);
+  const missing = findMissingPackage(ended);
+  return missing === null ? null : describeRemedy(missing, surroundings);
 }
 
 interface Missing {
@@ -30,7 +35,7 @@ const commandNotFound = /(?:^|: )(?:line \d+: )?([\w.+-]{1,60}): command not fou
 const failedInstall =
   /^(?:error: externally-managed-environment|ERROR: No matching distribution found for .*)$/m;
 
-function missingIn({ language, stderr }: FailedRun): Missing | null {
+function findMissingPackage({ language, stderr }: FailedRun): Missing | null {
   const last = stderr.trimEnd().split('\n').at(-1) ?? '';
   const found = (what: Missing['what'], match: RegExpExecArray | null): Missing | null =>
     match === null ? null : { what, name: match[1] ?? '' };
@@ -42,24 +47,24 @@ function missingIn({ language, stderr }: FailedRun): Missing | null {
   );
 }
 
-function hintFor({ what, name }: Missing, surroundings: Surroundings): string | null {
+function describeRemedy({ what, name }: Missing, surroundings: Surroundings): string | null {
   switch (what) {
     case 'python':
-      return pythonHint(name, surroundings);
+      return describeMissingModule(name, surroundings);
     case 'node':
-      return sentences(
+      return joinSentences(
         `Node has no module ${name} here, only its built-in modules and those in a node_modules of the working directory.`,
-        networkText(surroundings),
+        describeNetwork(surroundings),
         describeOperatorRemedy(surroundings),
       );
     case 'command':
-      return sentences(
+      return joinSentences(
         `There is no program ${name} here.`,
-        networkText(surroundings),
+        describeNetwork(surroundings),
         describeOperatorRemedy(surroundings),
       );
     case 'install':
-      return sentences(
+      return joinSentences(
         'A run cannot install anything.',
         describeSurroundings(surroundings).trim(),
         describeOperatorRemedy(surroundings),
@@ -67,14 +72,14 @@ function hintFor({ what, name }: Missing, surroundings: Surroundings): string | 
   }
 }
 
-const sentences = (...all: string[]): string => all.filter((one) => one !== '').join(' ');
+const joinSentences = (...all: string[]): string => all.filter((one) => one !== '').join(' ');
 
 /** A package that is there may lack a part; then there is nothing to install. */
-function pythonHint(name: string, surroundings: Surroundings): string | null {
+function describeMissingModule(name: string, surroundings: Surroundings): string | null {
   const { python } = surroundings;
   if (typeof python?.packages[name] === 'string') return null;
-  const line = python === null ? null : installLine(python, [name]);
-  return sentences(
+  const line = python === null ? null : toInstallCommand(python, [name]);
+  return joinSentences(
     `Python has no ${name} here.`,
     describeSurroundings(surroundings).trim(),
     describeOperatorRemedy(surroundings, line),

@@ -14,7 +14,7 @@ import { programName } from '../program.ts';
 import type { Workspace, Sandbox } from '../sandbox/sandbox.ts';
 import { formatBytes } from '../text.ts';
 import { hashExisting } from './client-and-crate-files.ts';
-import { isFleeting, type InsideFolder } from './working-dir.ts';
+import { isTemporary, type InsideFolder } from './working-dir.ts';
 
 /** A file that a run was given: enough to tell later what it worked on. */
 export interface InputFileRecord {
@@ -38,7 +38,7 @@ export interface OtherFile {
   open(signal: AbortSignal): AsyncIterable<Uint8Array>;
 }
 
-export interface Giving {
+export interface CopyContext {
   readonly files: Pick<Files, 'find' | 'open'>;
   readonly caller: Caller;
   readonly place: Workspace;
@@ -65,26 +65,27 @@ interface WantedInput extends Omit<InputFileRecord, 'sha256'> {
  * Puts files into the folder that code is to run in, each under its own name: all or none. Nothing is copied that does
  * not fit. A file that is there already with the same bytes is used as it is.
  */
-export async function giveFiles(
-  giving: Giving,
+export async function copyInputs(
+  giving: CopyContext,
   ids: readonly string[],
   others: readonly OtherFile[] = [],
 ): Promise<Inputs> {
   if (ids.length + others.length === 0) {
-    using _claim = await claimFor(giving, []);
+    using _claim = await claimDiskFor(giving, []);
     return toInputs(giving, [], []);
   }
-  const stored = await Promise.all(ids.map((id) => findFile(giving, id)));
-  const wanted = [...stored, ...others.map(fromElsewhere)];
-  demandFit(giving, wanted);
+  const stored = await Promise.all(ids.map((id) => findStoredInput(giving, id)));
+  const wanted = [...stored, ...others.map(toWantedInput)];
+  requireInputsFit(giving, wanted);
   const copies: Copy[] = [];
   try {
     const there: (InputFileRecord | null)[] = [];
     for (const file of wanted) there.push(await findExisting(giving, file));
     const missing = wanted.filter((_, at) => there[at] === null);
-    using _claim = await claimFor(giving, missing);
+    using _claim = await claimDiskFor(giving, missing);
     const given: InputFileRecord[] = [];
-    for (const [at, file] of wanted.entries()) given.push(there[at] ?? (await copyIn(giving, file, copies)));
+    for (const [at, file] of wanted.entries())
+      given.push(there[at] ?? (await copyInput(giving, file, copies)));
     return toInputs(giving, given, copies);
   } catch (error) {
     removeCopies(giving, copies);
@@ -99,7 +100,7 @@ interface Copy {
   readonly inode: number;
 }
 
-function toInputs(giving: Giving, files: readonly InputFileRecord[], copies: readonly Copy[]): Inputs {
+function toInputs(giving: CopyContext, files: readonly InputFileRecord[], copies: readonly Copy[]): Inputs {
   let isKept = false;
   return {
     files,
@@ -111,8 +112,8 @@ function toInputs(giving: Giving, files: readonly InputFileRecord[], copies: rea
 /** File systems give out whole blocks. */
 const diskBlockBytes = 4096;
 
-async function claimFor(
-  { sandbox, place, signal }: Giving,
+async function claimDiskFor(
+  { sandbox, place, signal }: CopyContext,
   files: readonly WantedInput[],
 ): Promise<Disposable> {
   const bytes = files.reduce((sum, { size }) => sum + Math.ceil(size / diskBlockBytes) * diskBlockBytes, 0);
@@ -122,7 +123,7 @@ async function claimFor(
   throw inputCancelledError(signal.reason);
 }
 
-async function findFile({ files, caller }: Giving, id: string): Promise<WantedInput> {
+async function findStoredInput({ files, caller }: CopyContext, id: string): Promise<WantedInput> {
   const file = await files.find(caller, id);
   if (file === null)
     throw new WorkcrateError(
@@ -130,10 +131,13 @@ async function findFile({ files, caller }: Giving, id: string): Promise<WantedIn
       `No file of yours has the id ${id}. list_files shows what there is.`,
     );
   const { name, size, sha256 } = file;
-  return { fileId: id, origin: null, name, size, sha256, read: () => storedBytes(files, file) };
+  return { fileId: id, origin: null, name, size, sha256, read: () => readStoredBytes(files, file) };
 }
 
-export async function* storedBytes(files: Pick<Files, 'open'>, file: StoredFile): AsyncGenerator<Uint8Array> {
+export async function* readStoredBytes(
+  files: Pick<Files, 'open'>,
+  file: StoredFile,
+): AsyncGenerator<Uint8Array> {
   await using object = await files.open(file);
   if (object === null)
     throw new WorkcrateError(
@@ -143,13 +147,16 @@ export async function* storedBytes(files: Pick<Files, 'open'>, file: StoredFile)
   yield* object.read(0, object.size);
 }
 
-function fromElsewhere(file: OtherFile): WantedInput {
+function toWantedInput(file: OtherFile): WantedInput {
   const { name, origin, size } = file;
   return { fileId: null, origin, name, size, sha256: null, read: (signal) => file.open(signal) };
 }
 
-function demandFit({ folder, sandbox: { limits } }: Giving, wanted: readonly WantedInput[]): void {
-  if (isFleeting(folder.root))
+function requireInputsFit(
+  { folder, sandbox: { limits } }: CopyContext,
+  wanted: readonly WantedInput[],
+): void {
+  if (isTemporary(folder.root))
     throw new WorkcrateError(
       'invalid_input',
       'Files cannot be put into /tmp or ~, which are made when the run starts. Leave working_dir out, or name one in /workspace.',
@@ -175,23 +182,23 @@ function demandFit({ folder, sandbox: { limits } }: Giving, wanted: readonly Wan
 }
 
 /** The file that is there already, if it has the bytes that it should; null where nothing is there. */
-async function findExisting(giving: Giving, file: WantedInput): Promise<InputFileRecord | null> {
+async function findExisting(giving: CopyContext, file: WantedInput): Promise<InputFileRecord | null> {
   const { place, folder, signal } = giving;
   const path = joinComponents(folder.below, parseName(file.name));
   const found = await hashExisting(getInputRoot(place, folder), path, file.size, signal);
   if (found === null) return null;
   const { fileId, origin, name, size } = file;
-  const sha256 = file.sha256 ?? (found === 'other' ? null : await readBytes(giving, file, async () => {}));
-  if (found === 'other' || found !== sha256) throw alreadyThere(name);
+  const sha256 = file.sha256 ?? (found === 'other' ? null : await readAndHash(giving, file, async () => {}));
+  if (found === 'other' || found !== sha256) throw inputExistsError(name);
   return { fileId, origin, name, size, sha256 };
 }
 
-async function copyIn(giving: Giving, file: WantedInput, copies: Copy[]): Promise<InputFileRecord> {
+async function copyInput(giving: CopyContext, file: WantedInput, copies: Copy[]): Promise<InputFileRecord> {
   const { place, folder } = giving;
   const path = joinComponents(folder.below, parseName(file.name));
   using target = createInput(giving, path, file.name);
   copies.push({ path, inode: fstatSync(target.fd).ino });
-  const sha256 = await readBytes(giving, file, (chunk) => writeWholeChunk(target.fd, chunk));
+  const sha256 = await readAndHash(giving, file, (chunk) => writeWholeChunk(target.fd, chunk));
   if (file.sha256 !== null && sha256 !== file.sha256) throw inputDamagedError(giving, file, sha256);
   if (place.uid !== null) fchownSync(target.fd, place.uid, place.uid);
   const { fileId, origin, name, size } = file;
@@ -199,8 +206,8 @@ async function copyIn(giving: Giving, file: WantedInput, copies: Copy[]): Promis
 }
 
 /** Gives the sha256 of what was read, so that a record never names other bytes than the run had. */
-async function readBytes(
-  { signal }: Giving,
+async function readAndHash(
+  { signal }: CopyContext,
   file: WantedInput,
   take: (chunk: Uint8Array) => Promise<void>,
 ): Promise<string> {
@@ -222,7 +229,7 @@ async function readBytes(
 }
 
 function inputDamagedError(
-  { log, caller }: Giving,
+  { log, caller }: CopyContext,
   { fileId, name, sha256 }: WantedInput,
   found: string,
 ): WorkcrateError {
@@ -249,16 +256,16 @@ async function writeWholeChunk(fd: number, chunk: Uint8Array): Promise<void> {
   }
 }
 
-function createInput({ place, folder }: Giving, path: Components, name: string) {
+function createInput({ place, folder }: CopyContext, path: Components, name: string) {
   try {
     return openBelow(getInputRoot(place, folder)).create(path);
   } catch (error) {
     if (!isWorkcrateError(error, 'already_exists')) throw error;
-    throw alreadyThere(name, error);
+    throw inputExistsError(name, error);
   }
 }
 
-function alreadyThere(name: string, cause?: unknown): WorkcrateError {
+function inputExistsError(name: string, cause?: unknown): WorkcrateError {
   return new WorkcrateError(
     'already_exists',
     `The working directory already has a different ${name}. To use that file, leave the input out. To use the input, delete or rename that file first, or choose another working_dir.`,
@@ -266,7 +273,7 @@ function alreadyThere(name: string, cause?: unknown): WorkcrateError {
   );
 }
 
-function removeCopies({ place, folder }: Giving, copies: readonly Copy[]): void {
+function removeCopies({ place, folder }: CopyContext, copies: readonly Copy[]): void {
   const root = openBelow(getInputRoot(place, folder));
   for (const { path, inode } of copies) {
     try {

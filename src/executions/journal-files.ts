@@ -8,7 +8,7 @@ import { open, readdir, rename, rm, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { getErrno } from '../errors.ts';
 import type { Execution } from './fields.ts';
-import { shownExecution } from './schema.ts';
+import { showExecution } from './schema.ts';
 
 /** How much of the code is in a line; the row has all of it. In characters. */
 const maxBriefCode = 4096;
@@ -22,7 +22,7 @@ const escapeForJournal = (character: string): string =>
 export function toJournalLine(execution: Execution, isBrief: boolean): string {
   const endedAt = execution.endedAt ?? execution.startedAt + (execution.durationMs ?? 0);
   const who = { user: execution.owner, ended_at: new Date(endedAt).toISOString() };
-  const shown = shownExecution(execution);
+  const shown = showExecution(execution);
   const told = isBrief ? { ...shown, ...emptyBriefFields } : shown;
   const line = { ...who, ...told, ...toBriefCode(execution.code, isBrief ? 0 : maxBriefCode) };
   return `${JSON.stringify(line).replace(unprintableInJournal, escapeForJournal)}\n`;
@@ -61,12 +61,12 @@ function readLineStart(line: Buffer): LineStart | null {
 }
 
 /** Quotes within a text are escaped, so neither can stand in one. */
-const success = Buffer.from(',"succeeded":true,');
+const successMark = Buffer.from(',"succeeded":true,');
 const failureMark = Buffer.from(',"succeeded":false,');
 
 /** Whether it is of a run that succeeded; null for what does not tell. */
 function readSuccess(line: Buffer): boolean | null {
-  if (line.includes(success)) return true;
+  if (line.includes(successMark)) return true;
   return line.includes(failureMark) ? false : null;
 }
 
@@ -75,18 +75,18 @@ export const journalDayMs = 86_400_000;
 const journalNameForm = /^executions-(\d{4}-\d{2}-\d{2})\.jsonl$/;
 
 export const toJournalDay = (time: number): string => new Date(time).toISOString().slice(0, 10);
-export const journalName = (day: string): string => `executions-${day}.jsonl`;
+export const toJournalName = (day: string): string => `executions-${day}.jsonl`;
 
 /** The days that have a file, the oldest first. */
-export async function journalDays(folder: string): Promise<string[]> {
+export async function listJournalDays(folder: string): Promise<string[]> {
   const names = await readdir(folder).catch(noFilesIfMissing);
   return names.flatMap((name) => journalNameForm.exec(name)?.[1] ?? []).toSorted();
 }
 
 /** When the run of the newest line ended; null where there is no line. */
-export async function lastEndedAt(folder: string): Promise<number | null> {
-  for (const day of (await journalDays(folder)).toReversed()) {
-    const last = await readLastJournalLine(join(folder, journalName(day)));
+export async function readLastEndedAt(folder: string): Promise<number | null> {
+  for (const day of (await listJournalDays(folder)).toReversed()) {
+    const last = await readLastJournalLine(join(folder, toJournalName(day)));
     if (last !== null) return last.endedAt;
   }
   return null;
@@ -96,16 +96,17 @@ async function readLastJournalLine(path: string): Promise<LineStart | null> {
   const { size } = await stat(path);
   for (let most = 256 * 1024; ; most *= 8) {
     let last: LineStart | null = null;
-    for await (const line of linesFrom(path, Math.max(0, size - most))) last = readLineStart(line) ?? last;
+    for await (const line of readLinesFrom(path, Math.max(0, size - most)))
+      last = readLineStart(line) ?? last;
     if (last !== null || most >= size) return last;
   }
 }
 
 /** The runs that have a line, of those that ended since then. */
-export async function idsSince(folder: string, since: number): Promise<Set<string>> {
+export async function readIdsSince(folder: string, since: number): Promise<Set<string>> {
   const ids = new Set<string>();
-  for (const day of await journalDays(folder))
-    if (Date.parse(day) + journalDayMs > since) await addIds(ids, join(folder, journalName(day)), since);
+  for (const day of await listJournalDays(folder))
+    if (Date.parse(day) + journalDayMs > since) await addIds(ids, join(folder, toJournalName(day)), since);
   return ids;
 }
 
@@ -115,7 +116,7 @@ async function addIds(ids: Set<string>, path: string, since: number): Promise<vo
   for (let most = 4 * 1024 ** 2; ; most *= 8) {
     const from = Math.max(0, size - most);
     let first: LineStart | null = null;
-    for await (const line of linesFrom(path, from)) {
+    for await (const line of readLinesFrom(path, from)) {
       const start = readLineStart(line);
       first ??= start;
       if (start !== null && start.endedAt >= since) ids.add(start.id);
@@ -125,7 +126,7 @@ async function addIds(ids: Set<string>, path: string, since: number): Promise<vo
 }
 
 /** Whole lines from a place on, without their ends. Where that is not the beginning, the first begins behind it. */
-async function* linesFrom(path: string, from: number): AsyncGenerator<Buffer> {
+async function* readLinesFrom(path: string, from: number): AsyncGenerator<Buffer> {
   let rest: Buffer[] = [];
   let isPartial = from > 0;
   for await (const chunk of createReadStream(path, { start: from, highWaterMark: 1024 ** 2 })) {
@@ -141,27 +142,27 @@ async function* linesFrom(path: string, from: number): AsyncGenerator<Buffer> {
 }
 
 /** Which lines are due: those of successes, of failures, or neither. */
-export interface Due {
+export interface DueLines {
   readonly successes: boolean;
   readonly failures: boolean;
 }
 
 /** Takes the lines that are due out of a file, and gives whether there were any. A crash leaves the file as it was. */
-export async function removeLines(path: string, due: Due): Promise<boolean> {
-  if (!(await holdsDue(path, due))) return false;
+export async function removeLines(path: string, due: DueLines): Promise<boolean> {
+  if (!(await hasDueLine(path, due))) return false;
   const temporary = `${path}.new`;
   await rm(temporary, { force: true });
   {
     await using kept = await open(temporary, 'wx', 0o600);
-    for await (const lines of batchLines(keptLines(path, due))) await kept.appendFile(lines);
+    for await (const lines of batchLines(readKeptLines(path, due))) await kept.appendFile(lines);
     await kept.datasync();
   }
   await rename(temporary, path);
   return true;
 }
 
-async function* keptLines(path: string, due: Due): AsyncGenerator<Buffer> {
-  for await (const line of linesFrom(path, 0))
+async function* readKeptLines(path: string, due: DueLines): AsyncGenerator<Buffer> {
+  for await (const line of readLinesFrom(path, 0))
     if (!isDue(line, due)) yield Buffer.concat([line, journalNewline]);
 }
 
@@ -179,17 +180,17 @@ async function* batchLines(lines: AsyncIterable<Buffer>): AsyncGenerator<Buffer>
   yield Buffer.concat(batch);
 }
 
-async function holdsDue(path: string, due: Due): Promise<boolean> {
-  for await (const line of linesFrom(path, 0)) if (isDue(line, due)) return true;
+async function hasDueLine(path: string, due: DueLines): Promise<boolean> {
+  for await (const line of readLinesFrom(path, 0)) if (isDue(line, due)) return true;
   return false;
 }
 
 /** What does not tell, such as a line that was torn, goes with the successes: it may hold code of one. */
-const isDue = (line: Buffer, { successes, failures }: Due): boolean =>
+const isDue = (line: Buffer, { successes, failures }: DueLines): boolean =>
   readSuccess(line) === false ? failures : successes;
 
 export async function removeJournal(folder: string, day: string): Promise<void> {
-  await unlink(join(folder, journalName(day)));
+  await unlink(join(folder, toJournalName(day)));
 }
 
 function noFilesIfMissing(error: unknown): string[] {

@@ -7,12 +7,12 @@ import fc from 'fast-check';
 import { sampleExecution } from './execution.testing.ts';
 import { noDifference, type Execution } from './fields.ts';
 import { createJournal } from './journal.ts';
-import type { shownExecution } from './schema.ts';
+import type { showExecution } from './schema.ts';
 
 const day = 86_400_000;
 const noon = Date.parse('2026-05-04T12:00:00Z');
 
-type Line = ReturnType<typeof shownExecution>;
+type Line = ReturnType<typeof showExecution>;
 
 const execution = (given: Partial<Execution> = {}): Execution =>
   sampleExecution(noon, { id: 'exec_000000000000', ...given });

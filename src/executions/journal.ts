@@ -11,8 +11,8 @@ import type { Execution } from './fields.ts';
 import {
   journalDayMs,
   toJournalDay,
-  journalDays,
-  journalName,
+  listJournalDays,
+  toJournalName,
   toJournalLine,
   removeJournal,
   removeLines,
@@ -21,7 +21,7 @@ import {
 const syncMs = 1000;
 
 /** Of one user within a day, from the start of the server on: beyond it lines are brief. */
-const mostBytesOfUser = 64 * 1024 ** 2;
+const maxUserBytes = 64 * 1024 ** 2;
 /** More are forgotten, and begin to count anew. */
 const maxJournalUsers = 10_000;
 
@@ -53,11 +53,11 @@ export function createJournal(folder: string, clock: Clock, syncFailed: (error: 
     if (current?.day === day) return current;
     await close();
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const file = await open(join(folder, journalName(day)), journalAppendFlags, 0o600);
+    const file = await open(join(folder, toJournalName(day)), journalAppendFlags, 0o600);
     const { size } = await file.stat();
     if (size === 0) await syncJournalFolder(folder);
     written.clear();
-    current = { day, file, size, torn: await endsTorn(file, size) };
+    current = { day, file, size, torn: await endsWithTornLine(file, size) };
     return current;
   }
 
@@ -82,7 +82,7 @@ export function createJournal(folder: string, clock: Clock, syncFailed: (error: 
   function lineFor(execution: Execution): string {
     const { owner } = execution;
     const before = written.get(owner) ?? 0;
-    const line = toJournalLine(execution, before >= mostBytesOfUser);
+    const line = toJournalLine(execution, before >= maxUserBytes);
     written.set(owner, before + line.length);
     return line;
   }
@@ -122,7 +122,7 @@ export function createJournal(folder: string, clock: Clock, syncFailed: (error: 
      */
     async sweep(before: { readonly successes: number; readonly failures: number }): Promise<number> {
       let count = 0;
-      const days = await journalDays(folder);
+      const days = await listJournalDays(folder);
       for (const day of days.filter((one) => one < toJournalDay(clock()) && one !== current?.day)) {
         const end = Date.parse(day) + journalDayMs;
         const due = { successes: end <= before.successes, failures: end <= before.failures };
@@ -130,7 +130,7 @@ export function createJournal(folder: string, clock: Clock, syncFailed: (error: 
           await removeJournal(folder, day);
           count++;
         } else if ((due.successes || due.failures) && swept.get(day) !== JSON.stringify(due)) {
-          await removeLines(join(folder, journalName(day)), due);
+          await removeLines(join(folder, toJournalName(day)), due);
           swept.set(day, JSON.stringify(due));
         }
       }
@@ -147,7 +147,7 @@ export function createJournal(folder: string, clock: Clock, syncFailed: (error: 
 /** Read as well, to see how the file ends. */
 const journalAppendFlags = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW;
 
-async function endsTorn(file: FileHandle, size: number): Promise<boolean> {
+async function endsWithTornLine(file: FileHandle, size: number): Promise<boolean> {
   if (size === 0) return false;
   const { buffer } = await file.read(Buffer.alloc(1), 0, 1, size - 1);
   return buffer[0] !== 0x0a;

@@ -6,7 +6,7 @@ import { BoundedMap } from '../concurrency/bounded-map.ts';
 import type { Database } from '../database/database.ts';
 import type { Log } from '../observability/log.ts';
 import type { Execution } from './fields.ts';
-import { executionFromRow, mostSearchedCode, updateEnded, type writeTogether } from './store.ts';
+import { executionFromRow, maxSearchedCode, updateEnded, type createBatchWriter } from './store.ts';
 
 /** A row may hold 3 MB of code and stdin. */
 const lostRowsAtOnce = 20;
@@ -32,7 +32,7 @@ export async function markLost(
   options: LostOptions,
   each: (execution: Execution) => Promise<void>,
 ): Promise<number> {
-  const ids = await staleIds(options);
+  const ids = await listStaleIds(options);
   let count = 0;
   for (let at = 0; at < ids.length; at += lostRowsAtOnce) {
     const some = ids.slice(at, at + lostRowsAtOnce);
@@ -49,18 +49,18 @@ export async function markLost(
   return count;
 }
 
-async function staleIds({ database, server, isLive, ownBefore, others }: LostOptions): Promise<string[]> {
+async function listStaleIds({ database, server, isLive, ownBefore, others }: LostOptions): Promise<string[]> {
   const own = await database.query<{ id: string; started_at: number }>(
     "SELECT id, started_at FROM executions WHERE server = ? AND ended_at IS NULL AND reason = 'running'",
     server,
   );
-  const theirs = others === null ? [] : await othersRunning(database, server, others);
+  const theirs = others === null ? [] : await listRunningElsewhere(database, server, others);
   return [...own.filter((row) => row.started_at < ownBefore && !isLive(row.id)), ...theirs].map(
     ({ id }) => id,
   );
 }
 
-function othersRunning(
+function listRunningElsewhere(
   database: Database,
   server: string,
   { since, before }: NonNullable<LostOptions['others']>,
@@ -79,9 +79,9 @@ const maxWaitingEnds = 1000;
 const firstEndBackoffMs = 1000;
 const longestEndBackoffMs = 60_000;
 
-export interface EndsOptions {
+export interface EndWriterOptions {
   readonly database: Database;
-  readonly write: ReturnType<typeof writeTogether>;
+  readonly write: ReturnType<typeof createBatchWriter>;
   /** Told of each end once it is in its row: it writes the line. */
   readonly note: (execution: Execution) => Promise<void>;
   readonly log: Log;
@@ -92,7 +92,7 @@ export interface EndsOptions {
  * again until it is written: the run is over, and its caller has its result already. What is given up, or still waits
  * when the server ends, stays `running` until it is found lost.
  */
-export function createEnds({ database, write, note, log }: EndsOptions) {
+export function createEndWriter({ database, write, note, log }: EndWriterOptions) {
   const waiting = new BoundedMap<string, Execution>({ mostEntries: maxWaitingEnds });
   let pauseMs = firstEndBackoffMs;
   let timer: NodeJS.Timeout | null = null;
@@ -108,7 +108,7 @@ export function createEnds({ database, write, note, log }: EndsOptions) {
 
   function keep(execution: Execution): void {
     // The row has the rest of them.
-    const code = execution.code.slice(0, mostSearchedCode);
+    const code = execution.code.slice(0, maxSearchedCode);
     waiting.set(execution.id, { ...execution, code, stdin: '' });
     tryLater();
   }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { WorkcrateError } from '../errors.ts';
 import type { StoredFile } from '../files/files.ts';
-import { createSpool, takeOutput } from './output.ts';
+import { createSpool, readOutput } from './output.ts';
 import { shownBounds } from './room.testing.ts';
 import { truncateText } from './truncation.ts';
 
@@ -55,7 +55,7 @@ test('any bytes in any pieces give the text that they are as a whole', async () 
   await fc.assert(
     fc.asyncProperty(bytes, sizes, async (whole, sizes) => {
       const kept = keeper();
-      const output = await takeOutput(streamed(inPieces(whole, sizes)), { ...kept, heard: silent, bounds });
+      const output = await readOutput(streamed(inPieces(whole, sizes)), { ...kept, heard: silent, bounds });
       const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(whole);
       assert.equal(output.text, truncateText(text, bounds));
       assert.ok(output.text.isWellFormed());
@@ -71,7 +71,7 @@ test('any bytes in any pieces give the text that they are as a whole', async () 
 test('a character that is never finished is replaced, also where it is the one too many', async () => {
   const kept = keeper();
   const bytes = Buffer.concat([Buffer.from('x'.repeat(10_000)), Buffer.from([0xf0, 0x9f])]);
-  const output = await takeOutput(streamed([bytes]), { ...kept, heard: silent, bounds });
+  const output = await readOutput(streamed([bytes]), { ...kept, heard: silent, bounds });
   assert.ok(output.text.endsWith('x\ufffd'));
   assert.deepEqual(kept.bytes(), bytes);
 });
@@ -80,7 +80,7 @@ test('what is more than may be kept is counted and dropped', async () => {
   const kept = keeper();
   kept.allow(20_000);
   const bytes = Buffer.alloc(50_000, 'y');
-  const output = await takeOutput(streamed(inPieces(bytes, [3000])), { ...kept, heard: silent, bounds });
+  const output = await readOutput(streamed(inPieces(bytes, [3000])), { ...kept, heard: silent, bounds });
   assert.equal(kept.bytes().length, 20_000);
   assert.equal(output.spooled?.dropped, 30_000);
   assert.equal(output.bytes, 50_000);
@@ -90,7 +90,7 @@ for (const failAfter of [0, 1, 3])
   test(`output is read to its end where keeping it fails after ${failAfter} blocks`, async () => {
     const kept = keeper(failAfter);
     const bytes = Buffer.alloc(3_000_000, 'z');
-    const output = await takeOutput(streamed(inPieces(bytes, [90_000])), { ...kept, heard: silent, bounds });
+    const output = await readOutput(streamed(inPieces(bytes, [90_000])), { ...kept, heard: silent, bounds });
     assert.equal(output.bytes, 3_000_000);
     assert.equal(output.spooled?.file, null);
     assert.equal(output.spooled.failure?.code, 'quota_exceeded');
@@ -115,7 +115,7 @@ test('the writer waits for whoever keeps the bytes', async () => {
       yield Buffer.alloc(600_000);
     }
   }
-  const taking = takeOutput(flood(), { spool, heard: silent, bounds });
+  const taking = readOutput(flood(), { spool, heard: silent, bounds });
   for (let n = 0; n < 20; n++) await new Promise(setImmediate);
   assert.ok(most <= 3, `${most} chunks were taken`);
   gate.resolve();

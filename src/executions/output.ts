@@ -9,7 +9,7 @@ import type { StoredFile } from '../files/files.ts';
 import type { SandboxRun, RunEnd } from '../sandbox/sandbox.ts';
 import type { ExecutionsOptions } from './executions.ts';
 import type { Execution } from './fields.ts';
-import { createTruncation, cutEnd, type Bounds } from './truncation.ts';
+import { createTruncation, keepEnd, type OutputBounds } from './truncation.ts';
 
 /** One output of a run, as it is shown and recorded. */
 export interface RunOutput {
@@ -17,12 +17,12 @@ export interface RunOutput {
   readonly bytes: number;
   readonly truncated: boolean;
   /** Null where all of it is shown. */
-  readonly spooled: Spooled | null;
+  readonly spooled: SpooledOutput | null;
 }
 
 export interface OutputOptions {
   /** How much is shown. */
-  readonly bounds: Bounds;
+  readonly bounds: OutputBounds;
   /** Called once, when there is more than can be shown. */
   readonly spool: () => Spool;
   /** Told of text as it comes, and of how many characters were passed over before it. */
@@ -33,7 +33,7 @@ export interface OutputOptions {
  * Reads one output to its end and keeps it bounded while it does. Bytes that are not UTF-8 become U+FFFD
  * in the text; the spool gets all bytes as they came. No chunk is held on to once the next is asked for.
  */
-export async function takeOutput(
+export async function readOutput(
   chunks: AsyncIterable<Uint8Array>,
   { bounds, spool: openSpool, heard }: OutputOptions,
 ): Promise<RunOutput> {
@@ -53,9 +53,9 @@ export async function takeOutput(
   let unfinished = false;
   for await (const chunk of chunks) {
     bytes += chunk.length;
-    const passed = shown.truncated() && !unfinished ? passable(chunk, bounds.tail) : 0;
+    const passed = shown.truncated() && !unfinished ? countUnseenBytes(chunk, bounds.tail) : 0;
     let before = passed;
-    for (const piece of inPieces(chunk.subarray(passed))) {
+    for (const piece of splitIntoPieces(chunk.subarray(passed))) {
       read(decoder.decode(piece, { stream: true }), before);
       before = 0;
     }
@@ -74,7 +74,7 @@ export async function takeOutput(
     text: shown.text(),
     bytes,
     truncated: shown.truncated(),
-    spooled: await endOfSpool(spool, shown.truncated(), openSpool, early),
+    spooled: await endSpool(spool, shown.truncated(), openSpool, early),
   };
 }
 
@@ -82,7 +82,7 @@ export async function takeOutput(
  * How many bytes at the start of a chunk are characters that nobody is going to see. Only counting them keeps
  * a flood from leaving a gigabyte of strings behind.
  */
-function passable(chunk: Uint8Array, tail: number): number {
+function countUnseenBytes(chunk: Uint8Array, tail: number): number {
   const most = chunk.length - tail;
   return most > 0 && isAscii(chunk) ? most : 0;
 }
@@ -90,17 +90,17 @@ function passable(chunk: Uint8Array, tail: number): number {
 /** Short strings are gone with the next small collection; those of whole chunks would pile up in a flood. */
 const outputPieceBytes = 16 * 1024;
 
-function* inPieces(chunk: Uint8Array): Generator<Uint8Array> {
+function* splitIntoPieces(chunk: Uint8Array): Generator<Uint8Array> {
   for (let at = 0; at < chunk.length; at += outputPieceBytes) yield chunk.subarray(at, at + outputPieceBytes);
 }
 
 /** The replacement for a character that was never finished may be the one that is too many. */
-async function endOfSpool(
+async function endSpool(
   spool: Spool | null,
   truncated: boolean,
   openSpool: () => Spool,
   early: readonly Uint8Array[],
-): Promise<Spooled | null> {
+): Promise<SpooledOutput | null> {
   if (!truncated) return null;
   const last = spool ?? openSpool();
   if (spool === null) for (const held of early) await last.write(held);
@@ -112,7 +112,7 @@ export interface RunOutputs {
   readonly stderr: RunOutput;
 }
 
-type Stream = keyof RunOutputs;
+type OutputStream = keyof RunOutputs;
 
 /** Reads both outputs of a run to their ends, passing them on as they come. */
 export async function followRun(
@@ -123,11 +123,11 @@ export async function followRun(
 ): Promise<{ end: RunEnd; outputs: RunOutputs }> {
   using progress = createOutputProgress(report);
   // A file may not be larger than files may be, or none of it would be kept.
-  const budget: Budget = { left: Math.min(room.outputBytes, room.files.maxFileSize) };
-  const take = (stream: Stream): Promise<RunOutput> =>
-    takeOutput(run[stream], {
+  const budget: SpoolBudget = { left: Math.min(room.outputBytes, room.files.maxFileSize) };
+  const take = (stream: OutputStream): Promise<RunOutput> =>
+    readOutput(run[stream], {
       bounds: room.outputBounds,
-      spool: () => spoolFor(room, execution, stream, budget),
+      spool: () => openSpoolFor(room, execution, stream, budget),
       heard: progress.heard,
     });
   const [stdout, stderr, end] = await Promise.all([take('stdout'), take('stderr'), run.ended]);
@@ -135,11 +135,11 @@ export async function followRun(
   return { end, outputs: { stdout, stderr } };
 }
 
-function spoolFor(
+function openSpoolFor(
   { files, keepOutputSeconds: keepSeconds }: ExecutionsOptions,
   { id, owner: user }: Execution,
-  stream: Stream,
-  budget: Budget,
+  stream: OutputStream,
+  budget: SpoolBudget,
 ): Spool {
   const file = { name: `${id}.${stream}.txt`, origin: 'output', keepSeconds };
   return createSpool((bytes) => files.add({ user }, file, bytes), budget);
@@ -153,7 +153,7 @@ function reportLosses({ log }: ExecutionsOptions, { id }: Execution, outputs: Ru
 }
 
 /** What became of an output that was too long to be shown. */
-export interface Spooled {
+export interface SpooledOutput {
   readonly file: StoredFile | null;
   /** Why there is no file. */
   readonly failure: WorkcrateError | null;
@@ -162,7 +162,7 @@ export interface Spooled {
 }
 
 /** Bytes that may still be kept, for both outputs of a run together. */
-export interface Budget {
+export interface SpoolBudget {
   left: number;
 }
 
@@ -172,7 +172,10 @@ export type Spool = ReturnType<typeof createSpool>;
  * Hands bytes on to whoever keeps them: a writer waits until they are taken, and then their memory is its own
  * again. Where keeping fails, the writer goes on and nothing more is kept.
  */
-export function createSpool(keep: (bytes: AsyncIterable<Uint8Array>) => Promise<StoredFile>, budget: Budget) {
+export function createSpool(
+  keep: (bytes: AsyncIterable<Uint8Array>) => Promise<StoredFile>,
+  budget: SpoolBudget,
+) {
   let offered = Promise.withResolvers<Uint8Array | null>();
   let taken = Promise.withResolvers<void>();
   let over = false;
@@ -206,16 +209,16 @@ export function createSpool(keep: (bytes: AsyncIterable<Uint8Array>) => Promise<
       offered.resolve(chunk.subarray(0, most));
       await taken.promise;
     },
-    async end(): Promise<Spooled> {
+    async end(): Promise<SpooledOutput> {
       offered.resolve(null);
       return { ...(await kept), dropped };
     },
   };
 }
 
-const intervalMs = 250;
+const reportIntervalMs = 250;
 /** A run that is over by then tells everything in its result. */
-const firstMs = 100;
+const firstProgressMs = 100;
 const maxProgressCharacters = 2000;
 
 export type ReportProgress = (done: number, total: number | null, message?: string) => void;
@@ -231,7 +234,7 @@ function createOutputProgress(report: ReportProgress) {
     timer = null;
     last = performance.now();
     const message =
-      pending.length > maxProgressCharacters ? `…${cutEnd(pending, maxProgressCharacters - 1)}` : pending;
+      pending.length > maxProgressCharacters ? `…${keepEnd(pending, maxProgressCharacters - 1)}` : pending;
     pending = '';
     report(total, null, message);
   }
@@ -240,9 +243,9 @@ function createOutputProgress(report: ReportProgress) {
     heard(text: string, passed = 0): void {
       total += passed + text.length;
       pending = passed > 0 ? text : pending + text;
-      if (pending.length > 4 * maxProgressCharacters) pending = cutEnd(pending, maxProgressCharacters + 1);
+      if (pending.length > 4 * maxProgressCharacters) pending = keepEnd(pending, maxProgressCharacters + 1);
       const waited = performance.now() - last;
-      timer ??= setTimeout(send, Math.max(firstMs, intervalMs - waited)).unref();
+      timer ??= setTimeout(send, Math.max(firstProgressMs, reportIntervalMs - waited)).unref();
     },
     [Symbol.dispose](): void {
       if (timer !== null) clearTimeout(timer);

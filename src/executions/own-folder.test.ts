@@ -7,15 +7,15 @@ import { test } from 'node:test';
 import { isWorkcrateError } from '../errors.ts';
 import { parseName, parsePath } from '../paths/paths.ts';
 import { openDescriptors, playground } from '../paths/playground.testing.ts';
-import { makeOwned, removeIfEmpty } from './working-dir.ts';
+import { makeFolderFor, removeIfEmpty } from './working-dir.ts';
 
 const skip = process.getuid?.() === 0 ? false : 'only root can give folders away';
 const uid = 200_000;
 
 test('what is made is given away, what the user has made is left as it is', { skip }, () => {
   using ground = playground();
-  makeOwned(ground.root, parsePath('a/b'), uid);
-  makeOwned(ground.root, parsePath('a/b/c'), uid + 1);
+  makeFolderFor(ground.root, parsePath('a/b'), uid);
+  makeFolderFor(ground.root, parsePath('a/b/c'), uid + 1);
   const owners = ['a', 'a/b', 'a/b/c'].map((path) => statSync(join(ground.root, path)).uid);
   assert.deepEqual(owners, [uid, uid, uid + 1]);
 });
@@ -30,7 +30,7 @@ test('nobody who swaps links makes the server give its own folders away', { skip
   let refusals = 0;
   for (let n = 0; n < 4000; n++) {
     try {
-      makeOwned(ground.root, parsePath(n % 2 ? 'folder/made' : 'outer/folder/made'), uid);
+      makeFolderFor(ground.root, parsePath(n % 2 ? 'folder/made' : 'outer/folder/made'), uid);
     } catch (error) {
       assert.ok(isWorkcrateError(error), String(error));
       refusals++;

@@ -4,7 +4,7 @@ import { openDatabase } from '../database/open.ts';
 import { findPostgres, NO_POSTGRES } from '../database/postgres.testing.ts';
 import { sampleExecution } from './execution.testing.ts';
 import type { Execution } from './fields.ts';
-import { createShare } from './record-quota.ts';
+import { createRecordQuota } from './record-quota.ts';
 import { insertRunning, updateEnded } from './store.ts';
 
 const server = await findPostgres();
@@ -23,7 +23,7 @@ for (const [name, { skip, location }] of Object.entries(backends))
       const database = await openDatabase(await location());
       let time = 0;
       return {
-        share: () => createShare({ database, mostBytes, log }),
+        share: () => createRecordQuota({ database, mostBytes, log }),
         async keep(given: Partial<Execution>): Promise<Execution> {
           const made = sampleExecution(++time, given);
           await insertRunning(database, made, 'local');

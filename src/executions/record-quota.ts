@@ -12,15 +12,15 @@ import type { Execution } from './fields.ts';
 const measuredAtOnce = 500;
 const deletedAtOnce = 20;
 /** Users whose room is known; of more, whoever ran nothing for longest is measured again. */
-const maxShareUsers = 10_000;
+const maxQuotaUsers = 10_000;
 
 /** What a row takes beside its texts, roughly. */
 const rowBytes = 500;
 
-const bytesOfRow = `${rowBytes} + OCTET_LENGTH(code) + OCTET_LENGTH(stdin) + OCTET_LENGTH(stdout) + OCTET_LENGTH(stderr)
+const rowBytesSql = `${rowBytes} + OCTET_LENGTH(code) + OCTET_LENGTH(stdin) + OCTET_LENGTH(stdout) + OCTET_LENGTH(stderr)
   + OCTET_LENGTH(haystack) + OCTET_LENGTH(inputs) + OCTET_LENGTH(artifacts) + OCTET_LENGTH(limits)`;
 
-export interface ShareOptions {
+export interface RecordQuotaOptions {
   readonly database: Database;
   /** Bytes of records that are kept for a user. */
   readonly mostBytes: number;
@@ -37,14 +37,14 @@ interface OldestKept {
  * is counted in memory; the rows are measured when that says that the share may be used up, and at a user's first run
  * since the start. Others may write too, so no user is believed to have much room for long.
  */
-export function createShare({ database, mostBytes, log }: ShareOptions) {
-  const room = new BoundedMap<string, number>({ mostEntries: maxShareUsers });
+export function createRecordQuota({ database, mostBytes, log }: RecordQuotaOptions) {
+  const room = new BoundedMap<string, number>({ mostEntries: maxQuotaUsers });
   const trimming = new Map<string, Promise<void>>();
 
   async function trim(owner: string): Promise<void> {
     const { bytes, last } = await measureRecords(database, owner, mostBytes);
     if (last !== null) {
-      const count = await deleteFrom(database, owner, last);
+      const count = await deleteRecordsFrom(database, owner, last);
       log.info('execution.records_trimmed', { user: owner, count });
     }
     room.set(owner, Math.min(mostBytes - bytes, mostBytes / 8));
@@ -86,7 +86,7 @@ async function measureRecords(
   let bytes = 0;
   for (let from: OldestKept | null = null; ;) {
     const rows: RecordRow[] = await database.query<RecordRow>(
-      `SELECT id, started_at, ${bytesOfRow} AS bytes FROM executions
+      `SELECT id, started_at, ${rowBytesSql} AS bytes FROM executions
        WHERE owner = ?${from === null ? '' : ' AND (started_at, id) < (?, ?)'}
        ORDER BY started_at DESC, id DESC LIMIT ${measuredAtOnce}`,
       owner,
@@ -107,7 +107,11 @@ async function measureRecords(
 type RecordRow = { id: string; started_at: number; bytes: number };
 
 /** This record and all that are older, but for runs that are under way. */
-async function deleteFrom(database: Database, owner: string, { startedAt, id }: OldestKept): Promise<number> {
+async function deleteRecordsFrom(
+  database: Database,
+  owner: string,
+  { startedAt, id }: OldestKept,
+): Promise<number> {
   for (let count = 0; ;) {
     const gone = await database.query(
       `DELETE FROM executions WHERE id IN (

@@ -7,7 +7,7 @@ import { recordProof } from '../requirements.testing.ts';
 import { sampleExecution } from './execution.testing.ts';
 import type { Execution } from './executions.ts';
 import { ada, bob, openRoom, type RoomOptions, type TestRoom } from './room.testing.ts';
-import type { shownExecution } from './schema.ts';
+import type { showExecution } from './schema.ts';
 import { insertRunning, updateEnded } from './store.ts';
 
 const server = await findPostgres();
@@ -18,7 +18,7 @@ const backends = {
   PostgreSQL: { skip: server === null && NO_POSTGRES, location: () => server!.url() },
 };
 
-type Line = ReturnType<typeof shownExecution> & { user: string };
+type Line = ReturnType<typeof showExecution> & { user: string };
 
 const day = 86_400_000;
 const now = Date.parse('2026-05-04T12:00:00Z');

@@ -1,7 +1,7 @@
 /** Writes journal lines again that a crash or a loss of power took, from the rows in the database. It changes no row. */
 import type { Database, Row } from '../database/database.ts';
 import type { Execution } from './fields.ts';
-import { idsSince, lastEndedAt } from './journal-files.ts';
+import { readIdsSince, readLastEndedAt } from './journal-files.ts';
 import type { Journal } from './journal.ts';
 import { executionFromRow, selectFields } from './store.ts';
 
@@ -21,11 +21,11 @@ export async function restoreLines(
   journal: Journal,
   folder: string,
 ): Promise<number> {
-  const last = await lastEndedAt(folder);
+  const last = await readLastEndedAt(folder);
   const since = last === null ? 0 : last - restoreMarginMs;
-  const ended = await endedSince(database, server, since);
+  const ended = await listEndedSince(database, server, since);
   if (ended.length === 0) return 0;
-  const there = await idsSince(folder, since);
+  const there = await readIdsSince(folder, since);
   const missing = ended.filter((id) => !there.has(id));
   for (let at = 0; at < missing.length; at += restoreWholeRows)
     await appendRows(database, journal, missing.slice(at, at + restoreWholeRows));
@@ -33,7 +33,7 @@ export async function restoreLines(
 }
 
 /** In the order in which they ended. */
-async function endedSince(database: Database, server: string, since: number): Promise<string[]> {
+async function listEndedSince(database: Database, server: string, since: number): Promise<string[]> {
   const found: string[] = [];
   for (let [from, after] = [since, '']; ;) {
     const rows = await database.query<{ id: string; ended_at: number }>(
@@ -71,21 +71,21 @@ export type RunWithoutLine = Pick<Execution, 'id' | 'owner' | 'tool' | 'reason' 
 const endedFields = selectFields(['id', 'owner', 'tool', 'reason', 'exitCode', 'durationMs', 'endedAt']);
 
 const lateMs = 60_000;
-const mostLate = 1000;
+const maxLateRuns = 1000;
 
 /** Runs of this server that ended in the last minute in which any did: what a crash can have cost their lines. */
-export async function lastEnded(database: Database, server: string): Promise<RunWithoutLine[]> {
+export async function listLastEnded(database: Database, server: string): Promise<RunWithoutLine[]> {
   const [newest] = await database.query<{ last: number | null }>(
     'SELECT MAX(ended_at) AS last FROM executions WHERE server = ?',
     server,
   );
   const rows = await database.query(
     `SELECT ${endedFields.columns.join(', ')} FROM executions
-     WHERE server = ? AND ended_at >= ? ORDER BY ended_at DESC LIMIT ${mostLate}`,
+     WHERE server = ? AND ended_at >= ? ORDER BY ended_at DESC LIMIT ${maxLateRuns}`,
     server,
     (newest?.last ?? 0) - lateMs,
   );
-  return rows.filter(hasRun).map(endedRun).toReversed();
+  return rows.filter(hasRun).map(toEndedRun).toReversed();
 }
 
 /** One that was not started was an error to its caller, and is told as such. */
@@ -94,7 +94,7 @@ function hasRun({ reason, duration_ms, ended_at }: Row): boolean {
   return duration_ms !== 0 || (reason !== 'cancelled' && reason !== 'lost');
 }
 
-function endedRun(row: Row): RunWithoutLine {
+function toEndedRun(row: Row): RunWithoutLine {
   const { durationMs: _, endedAt, ...run } = endedFields.fromRow(row);
   return { ...run, endedAt: endedAt! };
 }

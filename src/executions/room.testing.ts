@@ -19,13 +19,13 @@ import {
 import type { Changes } from './folder-diff.ts';
 import { plainSandbox } from './plain-sandbox.testing.ts';
 import type { Surroundings } from './surroundings.ts';
-import { executionTools } from './tools.ts';
-import type { Bounds } from './truncation.ts';
+import { createExecutionTools } from './tools.ts';
+import type { OutputBounds } from './truncation.ts';
 
 export const ada: Caller = { user: 'ada' };
 export const bob: Caller = { user: 'bob' };
 
-export const shownBounds: Bounds = { most: 10_000, head: 4000, tail: 4000 };
+export const shownBounds: OutputBounds = { most: 10_000, head: 4000, tail: 4000 };
 
 export const plenty: Quotas = { userBytes: 1e12, userFiles: 1e6, totalBytes: 1e12, totalFiles: 1e6 };
 
@@ -95,7 +95,7 @@ export async function openRoom({
       log,
     }),
   );
-  const tools = executionTools({
+  const tools = createExecutionTools({
     executions,
     links,
     linkSeconds: 3600,

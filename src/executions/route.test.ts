@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { NoteRequest } from '../audit/audit.ts';
 import { createLog } from '../observability/log.ts';
 import { ada, bob, openRoom } from './room.testing.ts';
-import { executionRoutes } from './route.ts';
+import { createExecutionRoutes } from './route.ts';
 
 /** Notes nothing: what is noted is in e2e/audit. */
 const noted: NoteRequest = (_asked, work) => work(() => {});
@@ -11,8 +11,8 @@ const noted: NoteRequest = (_asked, work) => work(() => {});
 test('GET /executions and /executions/{id} give what the tools give', async () => {
   await using room = await openRoom();
   const log = createLog('off');
-  const mine = executionRoutes({ executions: room.executions, callerOf: () => ada, noted, log });
-  const others = executionRoutes({ executions: room.executions, callerOf: () => bob, noted, log });
+  const mine = createExecutionRoutes({ executions: room.executions, callerOf: () => ada, noted, log });
+  const others = createExecutionRoutes({ executions: room.executions, callerOf: () => bob, noted, log });
   // oxlint-disable-next-line typescript/no-explicit-any -- a test names the fields that it expects
   const get = async (routes: typeof mine, path: string): Promise<[number, any]> => {
     const response = await routes.request(path);
@@ -44,7 +44,7 @@ test('GET /executions and /executions/{id} give what the tools give', async () =
 
 test('what fails in the database is told without its words', async () => {
   await using room = await openRoom();
-  const routes = executionRoutes({
+  const routes = createExecutionRoutes({
     executions: room.executions,
     callerOf: () => ada,
     noted,

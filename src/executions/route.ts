@@ -10,7 +10,7 @@ import { jsonResponse, getErrorStatus } from '../http/answer.ts';
 import type { Caller } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
 import type { Executions } from './executions.ts';
-import { executionId, searchInput, shownExecution, toExecutionPage } from './schema.ts';
+import { executionId, searchInput, showExecution, toExecutionPage } from './schema.ts';
 
 export interface ExecutionRoutesOptions {
   readonly executions: Pick<Executions, 'get' | 'search'>;
@@ -21,10 +21,10 @@ export interface ExecutionRoutesOptions {
 }
 
 /** A query holds nothing but text. */
-const query = searchInput.extend({ limit: z.coerce.number().int().min(1).max(100).default(20) });
+const searchQuery = searchInput.extend({ limit: z.coerce.number().int().min(1).max(100).default(20) });
 
 /** `GET /executions` and `GET /executions/{id}`: what search_executions and get_execution give. */
-export function executionRoutes({ executions, callerOf, noted, log }: ExecutionRoutesOptions): Hono {
+export function createExecutionRoutes({ executions, callerOf, noted, log }: ExecutionRoutesOptions): Hono {
   const routes = new Hono();
   const answered = async (act: () => Promise<unknown>): Promise<Response> => {
     try {
@@ -42,7 +42,7 @@ export function executionRoutes({ executions, callerOf, noted, log }: ExecutionR
     answered(() => {
       const caller = callerOf(env);
       return noted({ operation: 'search_executions', user: caller.user, subject: null }, async () =>
-        toExecutionPage(await executions.search(caller, parseInput(query, req.query()))),
+        toExecutionPage(await executions.search(caller, parseInput(searchQuery, req.query()))),
       );
     }),
   );
@@ -51,7 +51,7 @@ export function executionRoutes({ executions, callerOf, noted, log }: ExecutionR
       const caller = callerOf(env);
       const id = req.param('id');
       return noted({ operation: 'get_execution', user: caller.user, subject: id }, async () =>
-        shownExecution(await executions.get(caller, parseInput(executionId, id))),
+        showExecution(await executions.get(caller, parseInput(executionId, id))),
       );
     }),
   );

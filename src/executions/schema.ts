@@ -15,16 +15,16 @@ import {
 import { cursorForm, type FoundPage } from './search.ts';
 import { executionIdForm } from './store.ts';
 
-type Fields = typeof executionFields;
+type FieldTable = typeof executionFields;
 
 /** What all fields have in common, where they are gone through. */
-interface Shown {
+interface ShownField {
   readonly json: string;
   readonly schema: z.ZodType;
   readonly show: (execution: Execution) => unknown;
 }
 
-const toShown = (name: keyof Fields): Shown[] => {
+const toShownFields = (name: keyof FieldTable): ShownField[] => {
   const field = executionFields[name];
   if (field.json === null) return [];
   const { json, schema } = field;
@@ -33,32 +33,32 @@ const toShown = (name: keyof Fields): Shown[] => {
   return [{ json, schema, show: (execution) => toJson(execution[name as keyof Execution]) }];
 };
 
-const allShown = (Object.keys(executionFields) as (keyof Fields)[]).flatMap(toShown);
-const listShown = listedFields.flatMap(toShown);
+const allShownFields = (Object.keys(executionFields) as (keyof FieldTable)[]).flatMap(toShownFields);
+const listedShownFields = listedFields.flatMap(toShownFields);
 
-const toShape = (fields: readonly Shown[]) =>
+const toShape = (fields: readonly ShownField[]) =>
   Object.fromEntries(fields.map(({ json, schema }) => [json, schema]));
 
-function show(fields: readonly Shown[], execution: Execution): Record<string, unknown> {
+function showFields(fields: readonly ShownField[], execution: Execution): Record<string, unknown> {
   const shown: Record<string, unknown> = {};
   for (const { json, show } of fields) shown[json] = show(execution);
   return shown;
 }
 
 // In the schema, `inputs` has always been before `artifacts`.
-const { artifacts, limits, ...others } = toShape(allShown) as ShownShape<keyof Fields>;
+const { artifacts, limits, ...others } = toShape(allShownFields) as ShownShape<keyof FieldTable>;
 
 /** An execution as tools and routes show it. */
 export const executionShape = z.object({ ...others, artifacts, limits });
 
-export const shownExecution = (execution: Execution): z.input<typeof executionShape> =>
-  show(allShown, execution) as z.input<typeof executionShape>;
+export const showExecution = (execution: Execution): z.input<typeof executionShape> =>
+  showFields(allShownFields, execution) as z.input<typeof executionShape>;
 
 /** Executions in a list, with the start of their code. */
 export const pageShape = z.object({
   executions: z.array(
     z.object({
-      ...(toShape(listShown) as ShownShape<keyof ListedExecution>),
+      ...(toShape(listedShownFields) as ShownShape<keyof ListedExecution>),
       code: z.string().describe('Its first 200 characters; get_execution has all'),
     }),
   ),
@@ -67,35 +67,35 @@ export const pageShape = z.object({
 
 export function toExecutionPage({ executions, next }: FoundPage): z.input<typeof pageShape> {
   return {
-    executions: executions.map((found) => show(listShown, found as Execution)) as z.input<
+    executions: executions.map((found) => showFields(listedShownFields, found as Execution)) as z.input<
       typeof pageShape
     >['executions'],
     next,
   };
 }
 
-const mostCodeBytes = 1024 ** 2;
+const maxCodeBytes = 1024 ** 2;
 /** With the code and the rest of a call it has to fit into a request, which may take 4 MB. */
-const mostStdinBytes = 2 * 1024 ** 2;
+const maxStdinBytes = 2 * 1024 ** 2;
 
 /** The length first: a long text need not be encoded to be refused. */
-const textUpTo = (bytes: number, message: string) =>
+const makeBoundedText = (bytes: number, message: string) =>
   z
     .string()
     .max(bytes, { error: message, abort: true })
     .refine((text) => Buffer.byteLength(text) <= bytes, message);
 
-export const codeText = textUpTo(
-  mostCodeBytes,
+export const codeText = makeBoundedText(
+  maxCodeBytes,
   'code may have at most 1 MB; put data into stdin, or into a stored file that is named in files',
 ).min(1);
 
-export const stdinText = textUpTo(
-  mostStdinBytes,
+export const stdinText = makeBoundedText(
+  maxStdinBytes,
   'stdin may have at most 2 MB; send more as a file with request_upload, name its file_id in files and read it from the working directory',
 );
 
-export const givenFiles = z
+export const filesInput = z
   .array(z.string().regex(/^file_[0-9a-f]{24}$/, 'a file_id looks like file_ and 24 hex digits'))
   .max(100)
   .optional()

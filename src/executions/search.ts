@@ -7,7 +7,7 @@ import type { Database, SqlValue } from '../database/database.ts';
 import type { Caller } from '../identity.ts';
 import type { Language } from '../sandbox/sandbox.ts';
 import { listedFields, type ListedExecution, type Reason } from './fields.ts';
-import { searchable, selectFields } from './store.ts';
+import { toSearchable, selectFields } from './store.ts';
 
 export interface ExecutionSearch {
   /** Anything that stands in the start of the code or the output, in any case. */
@@ -52,14 +52,14 @@ export async function findExecutions(
   const executions: ListedExecution[] = [];
   for (let at = 0; at < hits.length; at += windowRows) {
     if (at > 0) await yieldToEventLoop();
-    executions.push(...(await shownRows(database, caller, hits.slice(at, at + windowRows))));
+    executions.push(...(await readListedRows(database, caller, hits.slice(at, at + windowRows))));
   }
   return { executions, next: next && formatCursor(next) };
 }
 
 /** Rows that one query looks at, and that a whole search does. */
 const windowRows = 25;
-const mostRows = 50_000;
+const maxSearchedRows = 50_000;
 
 interface ExecutionCursor {
   readonly startedAt: number;
@@ -75,10 +75,10 @@ async function findHits(
   { limit, after, ...search }: ExecutionSearch,
 ): Promise<{ hits: ExecutionCursor[]; next: ExecutionCursor | null }> {
   const hits: ExecutionCursor[] = [];
-  let from = after === undefined ? null : placeAt(after);
-  for (let seen = 0; seen < mostRows; seen += windowRows) {
+  let from = after === undefined ? null : parseCursor(after);
+  for (let seen = 0; seen < maxSearchedRows; seen += windowRows) {
     if (seen > 0) await yieldToEventLoop();
-    const rows = await windowAfter(database, caller, search, from);
+    const rows = await readWindow(database, caller, search, from);
     for (const { isHit, ...place } of rows) {
       if (isHit && hits.length === limit) return { hits, next: hits.at(-1)! };
       if (isHit) hits.push(place);
@@ -89,13 +89,13 @@ async function findHits(
   return { hits, next: from };
 }
 
-function placeAt(cursor: string): ExecutionCursor | null {
+function parseCursor(cursor: string): ExecutionCursor | null {
   const [, startedAt, id] = cursorForm.exec(cursor) ?? [];
   return startedAt === undefined || id === undefined ? null : { startedAt: Number(startedAt), id };
 }
 
 /** The next rows in the order of the index, whether or not they are looked for. */
-async function windowAfter(
+async function readWindow(
   database: Database,
   caller: Caller,
   search: Omit<ExecutionSearch, 'limit' | 'after'>,
@@ -104,8 +104,8 @@ async function windowAfter(
   const wanted = toSearchConditions(search);
   const range = toRangeConditions(caller, search, from);
   const rows = await database.query(
-    `SELECT id, started_at, CASE WHEN ${all(wanted)} THEN 1 ELSE 0 END AS hit
-     FROM executions WHERE ${all(range)} ORDER BY started_at DESC, id DESC LIMIT ${windowRows}`,
+    `SELECT id, started_at, CASE WHEN ${joinConditions(wanted)} THEN 1 ELSE 0 END AS hit
+     FROM executions WHERE ${joinConditions(range)} ORDER BY started_at DESC, id DESC LIMIT ${windowRows}`,
     ...[...wanted, ...range].flatMap(({ values }) => values),
   );
   return rows.map((row) => ({
@@ -115,14 +115,15 @@ async function windowAfter(
   }));
 }
 
-const all = (conditions: readonly Condition[]): string => conditions.map(({ sql }) => sql).join(' AND ');
+const joinConditions = (conditions: readonly Condition[]): string =>
+  conditions.map(({ sql }) => sql).join(' AND ');
 
-const listed = selectFields(listedFields);
-const listedColumns = listed.columns.map((column) =>
+const listedSelection = selectFields(listedFields);
+const listedColumns = listedSelection.columns.map((column) =>
   column === 'code' ? 'SUBSTR(code, 1, 200) AS code' : column,
 );
 
-async function shownRows(
+async function readListedRows(
   database: Database,
   caller: Caller,
   places: readonly ExecutionCursor[],
@@ -134,7 +135,7 @@ async function shownRows(
     caller.user,
     ...places.map(({ id }) => id),
   );
-  return rows.map(listed.fromRow);
+  return rows.map(listedSelection.fromRow);
 }
 
 /** What the index decides. */
@@ -163,12 +164,12 @@ function toSearchConditions({
   return [
     toCondition('1 = 1'),
     ...(language === undefined ? [] : [toCondition('language = ?', language)]),
-    ...(status === undefined ? [] : [ofStatus(status)]),
-    ...(text ? [toCondition("REPLACE(haystack, ?, '') <> haystack", searchable(text))] : []),
+    ...(status === undefined ? [] : [toStatusCondition(status)]),
+    ...(text ? [toCondition("REPLACE(haystack, ?, '') <> haystack", toSearchable(text))] : []),
   ];
 }
 
-function ofStatus(status: NonNullable<ExecutionSearch['status']>): Condition {
+function toStatusCondition(status: NonNullable<ExecutionSearch['status']>): Condition {
   if (status === 'ok') return toCondition('succeeded = 1');
   if (status === 'failed') return toCondition("succeeded = 0 AND reason <> 'running'");
   return toCondition('reason = ?', status);

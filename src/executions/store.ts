@@ -13,33 +13,33 @@ export function newExecutionId(): string {
   return `exec_${randomBytes(6).toString('hex')}`;
 }
 
-type Name = keyof Execution;
+type FieldName = keyof Execution;
 
 /** What all fields have in common, where they are gone through. */
-interface Column {
-  readonly name: Name;
+interface StoredColumn {
+  readonly name: FieldName;
   readonly column: string;
   readonly written: 'start' | 'end';
   readonly toSql: (value: unknown) => SqlValue;
   readonly fromSql: (value: SqlValue) => unknown;
 }
 
-const columns: readonly Column[] = Object.entries(executionFields).flatMap(([name, field]) =>
-  field.column === null ? [] : [{ ...(field as unknown as Column), name: name as Name }],
+const storedColumns: readonly StoredColumn[] = Object.entries(executionFields).flatMap(([name, field]) =>
+  field.column === null ? [] : [{ ...(field as unknown as StoredColumn), name: name as FieldName }],
 );
 
-const columnByName = Object.fromEntries(columns.map((column) => [column.name, column])) as Record<
-  Name,
-  Column
+const columnByName = Object.fromEntries(storedColumns.map((column) => [column.name, column])) as Record<
+  FieldName,
+  StoredColumn
 >;
 
 /** Some of the fields: their columns for a SELECT, and what reads them from its rows. */
-export function selectFields<K extends Name>(names: readonly K[]) {
+export function selectFields<K extends FieldName>(names: readonly K[]) {
   const chosen = names.map((name) => columnByName[name]);
   return {
     columns: chosen.map(({ column }) => column),
     fromRow(row: Row): Pick<Execution, K> {
-      const found: Partial<Record<Name, unknown>> = {};
+      const found: Partial<Record<FieldName, unknown>> = {};
       for (const { name, column, fromSql } of chosen) found[name] = fromSql(row[column]!);
       return found as Pick<Execution, K>;
     },
@@ -47,23 +47,23 @@ export function selectFields<K extends Name>(names: readonly K[]) {
 }
 
 export const executionFromRow: (row: Row) => Execution = selectFields(
-  columns.map(({ name }) => name),
+  storedColumns.map(({ name }) => name),
 ).fromRow;
 
-const atStart = columns.filter(({ written }) => written === 'start');
-const atEnd = columns.filter(({ written }) => written === 'end');
-const toValues = (chosen: readonly Column[], execution: Execution): SqlValue[] =>
+const startColumns = storedColumns.filter(({ written }) => written === 'start');
+const endColumns = storedColumns.filter(({ written }) => written === 'end');
+const toValues = (chosen: readonly StoredColumn[], execution: Execution): SqlValue[] =>
   chosen.map(({ name, toSql }) => toSql(execution[name]));
 
-const insertion = `INSERT INTO executions (${atStart.map(({ column }) => column).join(', ')}, haystack, server, reason, succeeded)
-     VALUES (${atStart.map(() => '?').join(', ')}, ?, ?, 'running', 0)`;
+const insertSql = `INSERT INTO executions (${startColumns.map(({ column }) => column).join(', ')}, haystack, server, reason, succeeded)
+     VALUES (${startColumns.map(() => '?').join(', ')}, ?, ?, 'running', 0)`;
 
 /** `server` is the id of the server that runs it: the others leave it alone, and its lines are written there. */
 export async function insertRunning(database: Queries, execution: Execution, server: string): Promise<void> {
-  await database.query(insertion, ...toValues(atStart, execution), toHaystack(execution), server);
+  await database.query(insertSql, ...toValues(startColumns, execution), toHaystack(execution), server);
 }
 
-const update = `UPDATE executions SET ${atEnd.map(({ column }) => `${column} = ?`).join(', ')}, haystack = ?
+const updateSql = `UPDATE executions SET ${endColumns.map(({ column }) => `${column} = ?`).join(', ')}, haystack = ?
      WHERE id = ? AND (reason = 'running' OR (reason = ? AND ended_at = ?)) RETURNING id`;
 
 /**
@@ -72,22 +72,22 @@ const update = `UPDATE executions SET ${atEnd.map(({ column }) => `${column} = ?
  */
 export async function updateEnded(database: Queries, execution: Execution): Promise<boolean> {
   const { id, reason, endedAt } = execution;
-  const end = toValues(atEnd, execution);
-  const rows = await database.query(update, ...end, toHaystack(execution), id, reason, endedAt);
+  const end = toValues(endColumns, execution);
+  const rows = await database.query(updateSql, ...end, toHaystack(execution), id, reason, endedAt);
   return rows.length > 0;
 }
 
 /** How much of each can be searched: every row that is looked at takes its time. */
-export const mostSearchedCode = 16 * 1024;
-const mostSearchedOutput = 8 * 1024;
+export const maxSearchedCode = 16 * 1024;
+const maxSearchedOutput = 8 * 1024;
 
 function toHaystack({ code, stdout, stderr }: Execution): string {
-  const outputs = [stdout, stderr].map((text) => text.slice(0, mostSearchedOutput));
-  return searchable([code.slice(0, mostSearchedCode), ...outputs].join('\n'));
+  const outputs = [stdout, stderr].map((text) => text.slice(0, maxSearchedOutput));
+  return toSearchable([code.slice(0, maxSearchedCode), ...outputs].join('\n'));
 }
 
 /** The form in which text is searched, and searched for. */
-export function searchable(text: string): string {
+export function toSearchable(text: string): string {
   return toStorable(text).toLowerCase();
 }
 
@@ -97,13 +97,13 @@ export type Write = (queries: Queries) => Promise<void>;
  * Writes what is asked for within one turn of the event loop in one transaction: a disk takes as long for eight
  * rows as for one. Resolves when it is durable. One that cannot be written does not cost the others.
  */
-export function writeTogether(database: Database): (write: Write) => Promise<void> {
+export function createBatchWriter(database: Database): (write: Write) => Promise<void> {
   let waiting: { write: Write; done: PromiseWithResolvers<void> }[] = [];
 
   async function flush(): Promise<void> {
     const batch = waiting;
     waiting = [];
-    const isWritten = batch.length > 1 && (await allAtOnce(database, batch));
+    const isWritten = batch.length > 1 && (await writeInTransaction(database, batch));
     for (const { write, done } of batch)
       if (isWritten) done.resolve();
       else await write(database).then(done.resolve, done.reject);
@@ -116,7 +116,10 @@ export function writeTogether(database: Database): (write: Write) => Promise<voi
   };
 }
 
-async function allAtOnce(database: Database, batch: readonly { readonly write: Write }[]): Promise<boolean> {
+async function writeInTransaction(
+  database: Database,
+  batch: readonly { readonly write: Write }[],
+): Promise<boolean> {
   try {
     await database.transaction(async (tx) => {
       for (const { write } of batch) await write(tx);

@@ -21,7 +21,7 @@ export interface Surroundings {
 }
 
 /** Asks the sandbox; null where no code is run. */
-export async function askSurroundings(
+export async function readSurroundings(
   sandbox: Sandbox | string,
   onlyPlace: Workspace | null,
 ): Promise<Surroundings | null> {
@@ -35,37 +35,37 @@ export async function askSurroundings(
 export function describeFolders(surroundings: Surroundings | null): string {
   if (surroundings?.kind !== 'subprocess') return '';
   const { folders } = surroundings;
-  const real = folders === null ? 'results name the real folders' : foldersText(folders);
+  const real = folders === null ? 'results name the real folders' : describeRealFolders(folders);
   return ` Here these folders are not mounted: in a shell they are ~/workspace, ~/artifacts, ~/tools and ~/skills; ${real}.`;
 }
 
 /** `/workspace is /data/places/1/workspace, /artifacts is …`. */
-export function foldersText(folders: SandboxFolders): string {
+export function describeRealFolders(folders: SandboxFolders): string {
   const there = Object.entries(folders).filter(([, path]) => path !== null);
   return there.map(([name, path]) => `/${name} is ${path}`).join(', ');
 }
 
 /** As many as a description has room for. */
-const mostDescribed = 8;
+const maxDescribedPackages = 8;
 
 /** For the description of a tool: a model that knows this does not try to install anything. */
 export function describeSurroundings(surroundings: Surroundings | null): string {
   if (surroundings === null) return '';
-  return [networkText(surroundings), pythonText(surroundings)]
+  return [describeNetwork(surroundings), describePython(surroundings)]
     .filter((sentence) => sentence !== '')
     .map((sentence) => ` ${sentence}`)
     .join('');
 }
 
-export const networkText = ({ hasNetwork }: Surroundings): string =>
+export const describeNetwork = ({ hasNetwork }: Surroundings): string =>
   hasNetwork ? '' : 'No network, so no pip or npm install.';
 
-const pythonText = ({ python }: Surroundings): string =>
-  python === null ? '' : `Python ${python.version} ${packagesText(python)}.`;
+const describePython = ({ python }: Surroundings): string =>
+  python === null ? '' : `Python ${python.version} ${describePackages(python)}.`;
 
 /** `with numpy 1.24.2 and without pandas, matplotlib`. */
-export function packagesText({ packages }: PythonPackages): string {
-  const all = Object.entries(packages).slice(0, mostDescribed);
+export function describePackages({ packages }: PythonPackages): string {
+  const all = Object.entries(packages).slice(0, maxDescribedPackages);
   const there = all.flatMap(([name, version]) => (version === null ? [] : `${name} ${version}`.trimEnd()));
   const missing = all.filter(([, version]) => version === null).map(([name]) => name);
   return [
@@ -75,7 +75,7 @@ export function packagesText({ packages }: PythonPackages): string {
 }
 
 /** What an operator runs to have these packages, by the names that `import` takes; null where nobody can say. */
-export function installLine({ isDebian }: PythonPackages, names: readonly string[]): string | null {
+export function toInstallCommand({ isDebian }: PythonPackages, names: readonly string[]): string | null {
   const known = names.map((name) => debianNames[name]).filter((name) => name !== undefined);
   return isDebian && known.length > 0 ? `apt-get install ${known.join(' ')}` : null;
 }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sqliteDatabase } from '../database/sqlite.ts';
-import { writeTogether } from './store.ts';
+import { createBatchWriter } from './store.ts';
 
 test('what is written in one turn is one transaction, and one that fails costs only itself', async () => {
   const database = sqliteDatabase(':memory:');
   await database.query('CREATE TABLE numbers (number BIGINT NOT NULL PRIMARY KEY)');
-  const write = writeTogether(database);
+  const write = createBatchWriter(database);
   const insert = (number: number) =>
     write(async (tx) => void (await tx.query('INSERT INTO numbers VALUES (?)', number)));
   const count = async () => (await database.query('SELECT number FROM numbers')).length;

@@ -6,13 +6,20 @@ import { z } from 'zod';
 import { WorkcrateError } from '../errors.ts';
 import { defineTool, isQuestion, type Tool } from '../mcp/tool.ts';
 import { languages } from '../sandbox/sandbox.ts';
-import { buildAnswer, endedShape, endLines, inputLines, outputLines, type AnswerOptions } from './answer.ts';
 import {
-  clientFiles,
-  crateFiles,
+  buildAnswer,
+  endedShape,
+  toEndLines,
+  toInputLines,
+  toOutputLines,
+  type AnswerOptions,
+} from './answer.ts';
+import {
+  clientFilesInput,
+  crateFilesInput,
   findClientFiles,
   findCrateFiles,
-  type ClientFiles,
+  type ClientFilePort,
   type FindCrateFiles,
 } from './client-and-crate-files.ts';
 import type { Execution, Executions } from './executions.ts';
@@ -20,33 +27,33 @@ import {
   codeText,
   executionId,
   executionShape,
-  givenFiles,
+  filesInput,
   pageShape,
   searchInput,
-  shownExecution,
+  showExecution,
   toExecutionPage,
   stdinText,
 } from './schema.ts';
 import { describeFolders, describeSurroundings } from './surroundings.ts';
-import { truncateText, type Bounds } from './truncation.ts';
+import { truncateText, type OutputBounds } from './truncation.ts';
 
-export type { RequestedClientFile, ClientFiles, FindCrateFiles } from './client-and-crate-files.ts';
-export { askSurroundings, installLine, packagesText } from './surroundings.ts';
+export type { RequestedClientFile, ClientFilePort, FindCrateFiles } from './client-and-crate-files.ts';
+export { readSurroundings, toInstallCommand, describePackages } from './surroundings.ts';
 
 export interface ExecutionToolsOptions extends AnswerOptions {
   readonly executions: Executions;
   readonly timeoutMs: number;
   readonly maxTimeoutMs: number;
   /** How much of the code of an earlier run is shown. */
-  readonly outputBounds: Bounds;
+  readonly outputBounds: OutputBounds;
   /** Finds files in crates for runs; without it there are no crates. */
   readonly crateFiles?: FindCrateFiles;
   /** Asks the client for files of its own; without it nobody is asked. */
-  readonly clientFiles?: ClientFiles;
+  readonly clientFiles?: ClientFilePort;
 }
 
 /** Code may do anything that the sandbox lets it; it meets the world where it has a network (D10). */
-const runningIn = (surroundings: ExecutionToolsOptions['surroundings']) => ({
+const toRunAnnotations = (surroundings: ExecutionToolsOptions['surroundings']) => ({
   readOnlyHint: false,
   destructiveHint: true,
   idempotentHint: false,
@@ -55,11 +62,16 @@ const runningIn = (surroundings: ExecutionToolsOptions['surroundings']) => ({
 const readOnlyAnnotations = { readOnlyHint: true, openWorldHint: false };
 
 /** Tools that run code, and that look up what was run. */
-export function executionTools(options: ExecutionToolsOptions): Tool[] {
-  return [executeCode(options), executeBash(options), getExecution(options), searchExecutionsTool(options)];
+export function createExecutionTools(options: ExecutionToolsOptions): Tool[] {
+  return [
+    createExecuteCodeTool(options),
+    createExecuteBashTool(options),
+    createGetExecutionTool(options),
+    createSearchExecutionsTool(options),
+  ];
 }
 
-function executeCode(options: ExecutionToolsOptions): Tool {
+function createExecuteCodeTool(options: ExecutionToolsOptions): Tool {
   return defineTool({
     name: 'execute_code',
     group: 'code',
@@ -81,13 +93,13 @@ function executeCode(options: ExecutionToolsOptions): Tool {
         .optional()
         .describe('In /workspace, /artifacts, /tmp or ~; default: a folder of its own in /workspace'),
       stdin: stdinText.optional(),
-      files: givenFiles,
-      crate_files: crateFiles,
-      client_files: clientFiles,
+      files: filesInput,
+      crate_files: crateFilesInput,
+      client_files: clientFilesInput,
       session_id: z.string().min(1).max(200).optional().describe('There are no sessions yet: leave it out'),
     }),
     output: endedShape,
-    annotations: runningIn(options.surroundings),
+    annotations: toRunAnnotations(options.surroundings),
     auditFields: {
       subject: [],
       made: ['execution_id'],
@@ -122,7 +134,7 @@ function executeCode(options: ExecutionToolsOptions): Tool {
   });
 }
 
-function executeBash(options: ExecutionToolsOptions): Tool {
+function createExecuteBashTool(options: ExecutionToolsOptions): Tool {
   return defineTool({
     name: 'execute_bash',
     group: 'code',
@@ -135,12 +147,12 @@ function executeBash(options: ExecutionToolsOptions): Tool {
         .min(0.001)
         .optional()
         .describe(`Seconds; default ${options.timeoutMs / 1000}, at most ${options.maxTimeoutMs / 1000}`),
-      files: givenFiles,
-      crate_files: crateFiles,
-      client_files: clientFiles,
+      files: filesInput,
+      crate_files: crateFilesInput,
+      client_files: clientFilesInput,
     }),
     output: endedShape,
-    annotations: runningIn(options.surroundings),
+    annotations: toRunAnnotations(options.surroundings),
     auditFields: {
       subject: [],
       made: ['execution_id'],
@@ -170,7 +182,7 @@ function executeBash(options: ExecutionToolsOptions): Tool {
   });
 }
 
-function getExecution({ executions, outputBounds }: ExecutionToolsOptions): Tool {
+function createGetExecutionTool({ executions, outputBounds }: ExecutionToolsOptions): Tool {
   return defineTool({
     name: 'get_execution',
     group: 'code',
@@ -183,26 +195,26 @@ function getExecution({ executions, outputBounds }: ExecutionToolsOptions): Tool
     auditFields: { subject: ['execution_id'], runEnd: { reason: 'end_reason', exitCode: 'exit_code' } },
     async handle({ execution_id }, { caller }) {
       const execution = await executions.get(caller, execution_id);
-      return { text: describeExecution(execution, outputBounds), structured: shownExecution(execution) };
+      return { text: describeExecution(execution, outputBounds), structured: showExecution(execution) };
     },
   });
 }
 
-function describeExecution(execution: Execution, bounds: Bounds): string {
+function describeExecution(execution: Execution, bounds: OutputBounds): string {
   const { language, workingDir, startedAt, code, stdoutFile, stderrFile } = execution;
   return [
     `${language} in ${workingDir} at ${new Date(startedAt).toISOString()}:`,
     truncateText(code, bounds),
-    ...inputLines(execution),
+    ...toInputLines(execution),
     '--- stdout ---',
-    ...outputLines(execution),
-    ...endLines(execution),
+    ...toOutputLines(execution),
+    ...toEndLines(execution),
     ...(stdoutFile === null ? [] : [`All of stdout: share_file with file_id ${stdoutFile}`]),
     ...(stderrFile === null ? [] : [`All of stderr: share_file with file_id ${stderrFile}`]),
   ].join('\n');
 }
 
-function searchExecutionsTool({ executions }: ExecutionToolsOptions): Tool {
+function createSearchExecutionsTool({ executions }: ExecutionToolsOptions): Tool {
   return defineTool({
     name: 'search_executions',
     group: 'code',

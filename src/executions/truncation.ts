@@ -4,7 +4,7 @@
  */
 
 /** How much of an output is shown: all of it up to `most` characters, else its start and its end. */
-export interface Bounds {
+export interface OutputBounds {
   readonly most: number;
   readonly head: number;
   readonly tail: number;
@@ -14,7 +14,7 @@ export interface Bounds {
  * Takes text piece by piece and holds no more of it than will be shown. Lengths are UTF-16 units, as
  * everywhere in JavaScript, but no character is cut in two.
  */
-export function createTruncation({ most, head, tail }: Bounds) {
+export function createTruncation({ most, head, tail }: OutputBounds) {
   let total = 0;
   /** All of it at first; the head once there is too much. */
   let start = '';
@@ -28,12 +28,12 @@ export function createTruncation({ most, head, tail }: Bounds) {
       start += text;
     } else if (before <= most) {
       const whole = start + text;
-      start = cutStart(whole, head);
-      end = cutEnd(whole.slice(start.length), tail);
+      start = keepStart(whole, head);
+      end = keepEnd(whole.slice(start.length), tail);
     } else {
       end += text;
       // Not at every piece: a flood of small ones would copy the tail each time.
-      if (end.length > 4 * tail) end = cutEnd(end, tail);
+      if (end.length > 4 * tail) end = keepEnd(end, tail);
     }
   }
 
@@ -48,26 +48,26 @@ export function createTruncation({ most, head, tail }: Bounds) {
     truncated: (): boolean => total > most,
     text(): string {
       if (total <= most) return start;
-      const last = cutEnd(end, tail);
+      const last = keepEnd(end, tail);
       return `${start}\n[... truncated ${total - start.length - last.length} chars ...]\n${last}`;
     },
   };
 }
 
 /** A text that is at hand as a whole, cut in the same way. */
-export function truncateText(text: string, bounds: Bounds): string {
+export function truncateText(text: string, bounds: OutputBounds): string {
   const truncation = createTruncation(bounds);
   truncation.add(text);
   return truncation.text();
 }
 
 /** At most `length` units from the start; half a character is left out. */
-function cutStart(text: string, length: number): string {
+function keepStart(text: string, length: number): string {
   return text.slice(0, isSplit(text, length) ? length - 1 : length);
 }
 
 /** At most `length` units from the end; half a character is left out. */
-export function cutEnd(text: string, length: number): string {
+export function keepEnd(text: string, length: number): string {
   const from = Math.max(0, text.length - length);
   return text.slice(isSplit(text, from) ? from + 1 : from);
 }

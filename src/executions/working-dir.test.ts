@@ -7,11 +7,11 @@ import fc from 'fast-check';
 import { asWorkcrateError, isWorkcrateError } from '../errors.ts';
 import type { Workspace } from '../sandbox/sandbox.ts';
 import { exchanging, noExchange } from './exchange.testing.ts';
-import { insidePath, parseWorkingDir, settleFolder } from './working-dir.ts';
+import { toInsidePath, parseWorkingDir, ensureFolder } from './working-dir.ts';
 import { recordProof } from '../requirements.testing.ts';
 
 const server = ['/data/workcrate', '/Homes/ada', '/tmp/server'];
-const parse = (path: string): string => insidePath(parseWorkingDir(path, server));
+const parse = (path: string): string => toInsidePath(parseWorkingDir(path, server));
 
 const allowed: Record<string, string> = {
   data: '/workspace/data',
@@ -93,7 +93,7 @@ for (const path of ['/', '//', '/.', '/etcetera', '/varnish/x', '/data', '/data/
 test('a home of this machine is not the one inside, though it may be called the same', () => {
   const own = ['/home/user'];
   assert.throws(() => parseWorkingDir('/home/user/x', own), refused('protected'));
-  assert.equal(insidePath(parseWorkingDir('~/x', own)), '/home/user/x');
+  assert.equal(toInsidePath(parseWorkingDir('~/x', own)), '/home/user/x');
   recordProof('D6:refusal-says-what-is-allowed');
 });
 
@@ -220,8 +220,8 @@ test(
 function settlingIn(place: Workspace): (path: string) => string {
   return (path) => {
     const folder = parseWorkingDir(path, []);
-    settleFolder(place, folder);
-    return insidePath(folder);
+    ensureFolder(place, folder);
+    return toInsidePath(folder);
   };
 }
 

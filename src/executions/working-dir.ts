@@ -8,8 +8,13 @@ import { openBelow, findBestWalkMethod, rootPath, parsePath, type Components } f
 import type { Workspace } from '../sandbox/sandbox.ts';
 
 /** The folders inside in which a run can stand. Those of the user are on this machine too. */
-const roots = { workspace: '/workspace', artifacts: '/artifacts', tmp: '/tmp', home: '/home/user' } as const;
-type InsideRoot = keyof typeof roots;
+const insideRoots = {
+  workspace: '/workspace',
+  artifacts: '/artifacts',
+  tmp: '/tmp',
+  home: '/home/user',
+} as const;
+type InsideRoot = keyof typeof insideRoots;
 
 /** A folder as seen inside, such as `/workspace/data`. */
 export interface InsideFolder {
@@ -26,12 +31,12 @@ const systemFolders =
 /** What programs keep their secrets in, below whatever home. */
 const secretFolders: ReadonlySet<string | undefined> = new Set(['.ssh', '.gnupg', '.aws', '.config']);
 
-export function insidePath({ root, below }: InsideFolder): string {
-  return posix.join(roots[root], ...below);
+export function toInsidePath({ root, below }: InsideFolder): string {
+  return posix.join(insideRoots[root], ...below);
 }
 
 /** Whether a folder is of this run alone: made when it starts, and gone with it. */
-export const isFleeting = (root: InsideRoot): root is 'tmp' | 'home' => root === 'tmp' || root === 'home';
+export const isTemporary = (root: InsideRoot): root is 'tmp' | 'home' => root === 'tmp' || root === 'home';
 
 /**
  * What a caller's working_dir means: relative paths are below /workspace, and ~ is the home of the sandbox. A place of the host that is to
@@ -43,23 +48,26 @@ export function parseWorkingDir(path: string, serverFolders: readonly string[]):
   const plain = posix.normalize(path);
   const ours =
     isInsideFolder(plain, '/workspace') || isInsideFolder(plain, '/artifacts') || /^\/tmp\/?$/.test(plain);
-  if (isInsideFolder(plain, roots.home) && !serverFolders.some((folder) => isInsideFolder(plain, folder)))
-    return parseHome(`~${plain.slice(roots.home.length)}`);
+  if (
+    isInsideFolder(plain, insideRoots.home) &&
+    !serverFolders.some((folder) => isInsideFolder(plain, folder))
+  )
+    return parseHome(`~${plain.slice(insideRoots.home.length)}`);
   if (!ours && [...systemFolders, ...serverFolders].some((folder) => isInsideFolder(plain, folder)))
-    throw protectedPath(path);
+    throw protectedPathError(path);
   const named = path.replace(/^\/+/, '');
   const [first, ...rest] = named === '' ? rootPath : parsePath(named);
   const root = (['workspace', 'artifacts', 'tmp'] as const).find((name) => name === first);
-  if (root === undefined) throw notInside(path);
+  if (root === undefined) throw workingDirMissingError(path);
   return { root, below: rest.length === 0 ? rootPath : parsePath(rest.join('/')) };
 }
 
 /** None of this machine's homes is open to runs, whosever it is. */
 function parseHome(path: string): InsideFolder {
-  if (!/^~(?:\/|$)/.test(path)) throw protectedPath(path);
+  if (!/^~(?:\/|$)/.test(path)) throw protectedPathError(path);
   const named = path.replace(/^~\/*/, '');
   const below = named === '' ? rootPath : parsePath(named);
-  if (secretFolders.has(below[0])) throw protectedPath(path);
+  if (secretFolders.has(below[0])) throw protectedPathError(path);
   return { root: 'home', below };
 }
 
@@ -69,22 +77,22 @@ function isInsideFolder(path: string, folder: string): boolean {
 }
 
 /** Makes sure that the folder is there: made where it is missing, and refused where a link is on the way. */
-export function settleFolder(place: Workspace, folder: InsideFolder): void {
+export function ensureFolder(place: Workspace, folder: InsideFolder): void {
   const { root, below } = folder;
-  if (isFleeting(root) || below.length === 0) return;
+  if (isTemporary(root) || below.length === 0) return;
   try {
-    if (standsThere(place[root], folder)) return;
-    makeOwned(place[root], below, place.uid);
+    if (folderExists(place[root], folder)) return;
+    makeFolderFor(place[root], below, place.uid);
   } catch (error) {
     // Where a link leads is not looked up: it could be exchanged meanwhile, and the answer would tell.
-    throw isRefusedLink(error) ? throughLink(insidePath(folder), error) : error;
+    throw isRefusedLink(error) ? workingDirLinkError(toInsidePath(folder), error) : error;
   }
 }
 
-function standsThere(base: string, folder: InsideFolder): boolean {
+function folderExists(base: string, folder: InsideFolder): boolean {
   try {
     const { type } = openBelow(base, { links: 'refuse' }).stat(folder.below);
-    if (type !== 'folder') throw notFolder(insidePath(folder));
+    if (type !== 'folder') throw workingDirNotFolderError(toInsidePath(folder));
     return true;
   } catch (error) {
     if (isWorkcrateError(error, 'path_not_found')) return false;
@@ -96,18 +104,18 @@ function isRefusedLink(error: unknown): boolean {
   return isWorkcrateError(error, 'path_refused') && error.details['kind'] === 'link';
 }
 
-const whatIsAllowed =
+const allowedFoldersText =
   'Code runs in /workspace or /artifacts, which are kept, in /tmp or ~, which are new in every run, or in a folder below one of these. For files of your own in a run, name them in client_files, or upload them (request_upload) and name them in files';
 
-function protectedPath(path: string): WorkcrateError {
-  return workingDirRefusedError(path, 'protected', `it belongs to this machine. ${whatIsAllowed}`);
+function protectedPathError(path: string): WorkcrateError {
+  return workingDirRefusedError(path, 'protected', `it belongs to this machine. ${allowedFoldersText}`);
 }
 
-function notFolder(path: string): WorkcrateError {
+function workingDirNotFolderError(path: string): WorkcrateError {
   return workingDirRefusedError(path, 'not_folder', 'it is not a folder');
 }
 
-function throughLink(path: string, cause: unknown): WorkcrateError {
+function workingDirLinkError(path: string, cause: unknown): WorkcrateError {
   return workingDirRefusedError(
     path,
     'link',
@@ -127,10 +135,10 @@ function workingDirRefusedError(path: string, kind: string, reason: string, caus
   );
 }
 
-function notInside(path: string): WorkcrateError {
+function workingDirMissingError(path: string): WorkcrateError {
   return new WorkcrateError(
     'path_not_found',
-    `There is no ${quoteWorkingDir(path)} where code runs. ${whatIsAllowed}.`,
+    `There is no ${quoteWorkingDir(path)} where code runs. ${allowedFoldersText}.`,
   );
 }
 
@@ -139,7 +147,7 @@ function quoteWorkingDir(path: string): string {
 }
 
 /** Makes a folder and those above it that are missing, and gives those to the user whose place it is. */
-export function makeOwned(base: string, below: Components, uid: number | null): void {
+export function makeFolderFor(base: string, below: Components, uid: number | null): void {
   if (uid !== null && findBestWalkMethod() !== 'descriptors')
     throw new WorkcrateError(
       'unsupported',

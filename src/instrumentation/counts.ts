@@ -7,7 +7,7 @@ import { countRuns, countRunsByOwner } from '../executions/counts.ts';
 import { listUsage, usageOwnersSql } from '../files/files.ts';
 import { countActiveLinks, countActiveLinksByOwner } from '../links/counts.ts';
 import { countKeysByUser, listUserNames, userNamesSql } from '../users/counts.ts';
-import { listPlaces, placeOwnersSql } from '../workspaces/workspaces.ts';
+import { listWorkspaces, workspaceOwnersSql } from '../workspaces/workspaces.ts';
 
 export interface RowCounts {
   readonly users: number;
@@ -24,7 +24,7 @@ export async function readCounts(database: Database, now: number, asksWho: boole
   const users = await countUpTo(
     mostCounted,
     database,
-    `SELECT name FROM (${userNamesSql} UNION ${placeOwnersSql} UNION ${usageOwnersSql}) AS known
+    `SELECT name FROM (${userNamesSql} UNION ${workspaceOwnersSql} UNION ${usageOwnersSql}) AS known
      WHERE name <> '*' AND name <> ?`,
     // Where callers sign in, `local` is nobody: it is the server's own commands, or was there before.
     asksWho ? 'local' : '*',
@@ -71,7 +71,7 @@ export async function listUserUsage(database: Queries, now: number): Promise<Use
     add(owner, { activeLinks: count });
   for (const { owner, count, last } of await countRunsByOwner(database))
     add(owner, { runs: count, lastRunAt: last });
-  for (const { owner, number } of await listPlaces(database)) add(owner, { place: number });
+  for (const { owner, number } of await listWorkspaces(database)) add(owner, { place: number });
   for (const { user, ...keys } of await countKeysByUser(database)) add(user, keys);
   return [...users.values()].sort((a, b) => (a.user < b.user ? -1 : 1));
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Artifacts } from '../artifacts/artifacts.ts';
-import type { Bridge } from '../client-files/client-files.ts';
+import type { ClientFiles } from '../client-files/client-files.ts';
 import type { Crates } from '../crates/crates.ts';
 import type { DocumentBuilder } from '../documents/documents.ts';
 import type { Executions } from '../executions/executions.ts';
@@ -76,7 +76,7 @@ const uploads: Reasons<Uploads> = {
 const executions: Reasons<Executions> = { lastEnded: ofServer, recover: ofServer, sweep: ofServer };
 const crates: Reasons<Crates> = { isOfSeveral: ofServer, packedBytes: byOwner, sync: ofServer };
 const documents: Reasons<DocumentBuilder> = { occupancy: ofServer };
-const bridge: Reasons<Bridge> = {
+const bridge: Reasons<ClientFiles> = {
   demand: byContext,
   find: byContext,
   list: byContext,

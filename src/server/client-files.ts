@@ -5,23 +5,23 @@
 import { existsSync } from 'node:fs';
 import { createCache, type ClientCache } from '../client-files/cache/cache.ts';
 import {
-  createBridge,
+  createClientFiles,
   createFilesystemChallenges,
-  isOffer,
-  type Bridge,
-  type HadFile,
-  type Offer,
+  isInstructions,
+  type ClientFiles,
+  type FoundFile,
+  type ClientInstructions,
 } from '../client-files/client-files.ts';
 import {
-  absoluteAllowed,
+  listAbsoluteAllowed,
   checkAllowed,
   type PolicyOptions,
   type ProjectPaths,
 } from '../client-files/policy/policy.ts';
 import { defaultClientPaths, type Config } from '../config/config.ts';
 import { WorkcrateError } from '../errors.ts';
-import { storedBytes } from '../executions/input-files.ts';
-import type { RequestedClientFile, ClientFiles } from '../executions/tools.ts';
+import { readStoredBytes } from '../executions/input-files.ts';
+import type { RequestedClientFile, ClientFilePort } from '../executions/tools.ts';
 import type { Files } from '../files/files.ts';
 import { isQuestion, type Question } from '../mcp/tool.ts';
 import type { Log } from '../observability/log.ts';
@@ -38,7 +38,7 @@ export interface ClientBridgeOptions extends AppContext {
 
 /** The part of the composition root that is about the client's files: cache, proofs → bridge. */
 export function openClientBridge(options: ClientBridgeOptions): {
-  readonly bridge: Bridge;
+  readonly bridge: ClientFiles;
   readonly cache: ClientCache;
   /** As was set. */
   readonly readable: readonly string[];
@@ -55,7 +55,7 @@ export function openClientBridge(options: ClientBridgeOptions): {
   const paths = { read: clientPaths, list: clientListPaths.length === 0 ? null : clientListPaths };
   const projects = config.projects.map(({ root, filesystem }) => ({ root, read: filesystem.allowed_paths }));
   warnOfOutsidePaths([{ root: config.clientRoot, ...paths }, ...projects], log);
-  const bridge = createBridge({
+  const bridge = createClientFiles({
     ...keeping,
     cache,
     audit,
@@ -91,12 +91,17 @@ function warnOfOutsidePaths(
  * Says at the start what may be read in the projects that are known, and which of it is not there. The usual folders
  * are not missed: few projects have all of them.
  */
-function logAllowedPaths(config: Config, projects: readonly ProjectPaths[], bridge: Bridge, log: Log): void {
+function logAllowedPaths(
+  config: Config,
+  projects: readonly ProjectPaths[],
+  bridge: ClientFiles,
+  log: Log,
+): void {
   const { clientRoot, clientPaths, shareRoots } = config;
   const isUsual = clientPaths.join() === defaultClientPaths.join();
   const named = clientRoot === null || isUsual ? [] : [{ root: clientRoot, read: clientPaths }];
   for (const { root, read } of [...named, ...projects].filter(({ root }) => existsSync(root))) {
-    log.info('bridge.allowed', { root, paths: absoluteAllowed(root, read) });
+    log.info('bridge.allowed', { root, paths: listAbsoluteAllowed(root, read) });
     bridge.warnOfMissing([root]);
   }
   const roots = shareRoots.filter((root) => !projects.some((project) => project.root === root));
@@ -104,21 +109,28 @@ function logAllowedPaths(config: Config, projects: readonly ProjectPaths[], brid
 }
 
 /** For runs: what has come, or what has to be done for it. */
-export function createClientFiles(
-  { demand, find, read }: Pick<Bridge, 'demand' | 'find' | 'read'>,
+export function createClientFilePort(
+  { demand, find, read }: Pick<ClientFiles, 'demand' | 'find' | 'read'>,
   files: Pick<Files, 'open'>,
   mostBytes: number,
-): ClientFiles {
-  const asFile = (answer: HadFile): RequestedClientFile => {
+): ClientFilePort {
+  const asFile = (answer: FoundFile): RequestedClientFile => {
     const { path, rung, cached } = answer;
     const facts = { path, rung, cached };
     if ('stored' in answer)
-      return { ...facts, size: answer.stored.size, held: 0, open: () => storedBytes(files, answer.stored) };
+      return {
+        ...facts,
+        size: answer.stored.size,
+        held: 0,
+        open: () => readStoredBytes(files, answer.stored),
+      };
     const { bytes } = answer;
     return { ...facts, size: bytes.length, held: bytes.length, open: () => yieldOnce(bytes) };
   };
-  const shown = <T extends Question | Offer | null>(answer: HadFile | T): RequestedClientFile | T =>
-    answer === null || isQuestion(answer) || isOffer(answer) ? answer : asFile(answer);
+  const shown = <T extends Question | ClientInstructions | null>(
+    answer: FoundFile | T,
+  ): RequestedClientFile | T =>
+    answer === null || isQuestion(answer) || isInstructions(answer) ? answer : asFile(answer);
   return {
     mostBytes,
     demand: (context, path) => demand(path, context),

@@ -12,8 +12,8 @@ import { toFairLimits } from '../concurrency/fair-queue.ts';
 import type { Config } from '../config/config.ts';
 import type { Database } from '../database/database.ts';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
-import { createExecutions, type Bounds } from '../executions/executions.ts';
-import { askSurroundings } from '../executions/tools.ts';
+import { createExecutions, type OutputBounds } from '../executions/executions.ts';
+import { readSurroundings } from '../executions/tools.ts';
 import type { Files } from '../files/files.ts';
 import { localCaller } from '../identity.ts';
 import { traceExecutions, traceSandbox } from '../instrumentation/instrumentation.ts';
@@ -47,7 +47,7 @@ export async function startCodeRunner(options: CodeRunnerOptions) {
     logSandboxGaps(sandbox, log);
   }
   const onlyPlace = config.auth.length === 0 ? await places.of(localCaller.user) : null;
-  const surroundings = await askSurroundings(sandbox, onlyPlace);
+  const surroundings = await readSurroundings(sandbox, onlyPlace);
   const executions = createExecutions({
     database,
     files,
@@ -100,7 +100,11 @@ async function restoreRunAudit(
 export const getWorkspacesFolder = ({ placesDir, data }: Config): string => placesDir ?? join(data, 'places');
 
 /** How much of each output is shown; refuses a start and an end that are more than the whole. */
-export function getOutputBounds({ outputChars: most, outputHead: head, outputTail: tail }: Config): Bounds {
+export function getOutputBounds({
+  outputChars: most,
+  outputHead: head,
+  outputTail: tail,
+}: Config): OutputBounds {
   if (head + tail <= most) return { most, head, tail };
   throw new WorkcrateError(
     'config_invalid',

@@ -4,12 +4,12 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
-import { artifactRoutes } from '../artifacts/route.ts';
+import { createArtifactRoutes } from '../artifacts/route.ts';
 import { auditDownloads, auditTokens, auditUploads } from '../audit/transfers.ts';
 import { auditRequests } from '../audit/wrappers.ts';
-import type { Bridge } from '../client-files/client-files.ts';
+import type { ClientFiles } from '../client-files/client-files.ts';
 import { createAskRoute } from '../client-files/page.ts';
-import { executionRoutes } from '../executions/route.ts';
+import { createExecutionRoutes } from '../executions/route.ts';
 import { createApp } from '../http/app.ts';
 import { createAuth, createResourceMetadata, type AuthOptions } from '../http/auth.ts';
 import { createClientAddress } from '../http/client-address.ts';
@@ -35,7 +35,7 @@ import type { Stores } from './stores.ts';
 export interface ListenOptions extends AppContext {
   readonly keeping: Stores;
   readonly code: CodeRunner;
-  readonly bridge: Bridge;
+  readonly bridge: ClientFiles;
   /** The tools, for clients that may be anywhere. */
   readonly factory: ReturnType<typeof createServerFactory>;
   readonly underWay: { readonly calls: number };
@@ -154,9 +154,9 @@ function createRoutes(
   const noted = auditRequests(audit);
   return [
     ...createOperatorRoutes({ ...seen, instance, baseUrl, ready, clock, log }),
-    executionRoutes({ executions, callerOf: (env) => auth.getCaller(env) ?? localCaller, noted, log }),
+    createExecutionRoutes({ executions, callerOf: (env) => auth.getCaller(env) ?? localCaller, noted, log }),
     // Last: the names of users are first in its paths.
-    artifactRoutes({ artifacts, signedIn: auth.getCaller, noted, log }),
+    createArtifactRoutes({ artifacts, signedIn: auth.getCaller, noted, log }),
   ];
 }
 

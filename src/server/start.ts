@@ -25,7 +25,7 @@ import { createMetrics } from '../observability/metrics.ts';
 import { openTracing } from '../observability/tracing.ts';
 import { programName } from '../program.ts';
 import { readTrustedTime } from '../trusted-clock.ts';
-import { createClientFiles, openClientBridge } from './client-files.ts';
+import { createClientFilePort, openClientBridge } from './client-files.ts';
 import type { AppContext } from './context.ts';
 import { openCrates, watchCrates } from './crates.ts';
 import { openDocuments } from './documents.ts';
@@ -154,7 +154,7 @@ function createTools(
     rooms.crates.inside.inputs(caller, wanted, signal);
   const [timeoutMs, maxTimeoutMs] = [config.runTimeout * 1000, config.runMaxTimeout * 1000];
   const offered = { files, links, uploads, localFiles, executions, artifacts, crateFiles, ...rooms };
-  const clientFiles = createClientFiles(rooms.bridge, files, config.clientCache);
+  const clientFiles = createClientFilePort(rooms.bridge, files, config.clientCache);
   const auditLog = { folder: getAuditFolder(config.data), key: config.auditKey };
   const terms = {
     audit,

@@ -2,13 +2,13 @@
  * The one list of all tools, and the choice of groups by `--tools`. Each tool is defined in the `tools.ts` of its room;
  * which of them a key may call is decided in `mcp/`.
  */
-import { artifactTools, type ArtifactToolsOptions } from '../artifacts/tools.ts';
+import { createArtifactTools, type ArtifactToolsOptions } from '../artifacts/tools.ts';
 import { createAuditTools } from '../audit/tools.ts';
-import { clientTools, type ClientToolsOptions } from '../client-files/tools.ts';
+import { createClientTools, type ClientToolsOptions } from '../client-files/tools.ts';
 import { createCrateTools, type CrateToolsOptions } from '../crates/tools.ts';
 import { documentTools, type DocumentToolsOptions } from '../documents/tools.ts';
 import { WorkcrateError } from '../errors.ts';
-import { executionTools, type ExecutionToolsOptions } from '../executions/tools.ts';
+import { createExecutionTools, type ExecutionToolsOptions } from '../executions/tools.ts';
 import { fileTools } from '../files/tools.ts';
 import { linkTools, type LinkToolsOptions } from '../links/tools.ts';
 import { toolGroups, type Tool } from '../mcp/tool.ts';
@@ -26,13 +26,13 @@ export type ToolsOptions = LinkToolsOptions &
 /** Every tool there is. */
 function listAllTools(options: ToolsOptions): Tool[] {
   return [
-    ...executionTools(options),
-    ...artifactTools(options),
+    ...createExecutionTools(options),
+    ...createArtifactTools(options),
     ...linkTools(options),
     ...fileTools(options.files),
     ...createCrateTools(options),
     ...documentTools(options),
-    ...clientTools(options),
+    ...createClientTools(options),
     ...createAuditTools(options.auditLog),
   ];
 }

@@ -29,7 +29,7 @@ export function createWorkspaces(options: WorkspacesOptions) {
     async of(user: string): Promise<Workspace> {
       const found = known.get(user);
       if (found !== undefined && areFoldersIntact(found)) return found.place;
-      const made = await make(options, user);
+      const made = await makeWorkspace(options, user);
       known.set(user, made);
       return made.place;
     },
@@ -47,10 +47,10 @@ async function findWorkspaceNumber({ database }: WorkspacesOptions, user: string
 }
 
 /** A SELECT of everybody who has folders, for one statement with other tables. */
-export const placeOwnersSql = 'SELECT owner FROM places';
+export const workspaceOwnersSql = 'SELECT owner FROM places';
 
 /** The number of every user's folders. */
-export async function listPlaces(database: Queries) {
+export async function listWorkspaces(database: Queries) {
   return database.query<{ owner: string; number: number }>('SELECT owner, number FROM places');
 }
 
@@ -60,7 +60,7 @@ interface MadeWorkspace {
   readonly inodes: readonly number[];
 }
 
-async function make(options: WorkspacesOptions, user: string): Promise<MadeWorkspace> {
+async function makeWorkspace(options: WorkspacesOptions, user: string): Promise<MadeWorkspace> {
   const place = toWorkspace(
     options,
     (await findWorkspaceNumber(options, user)) ?? (await takeWorkspaceNumber(options, user)),
@@ -68,7 +68,7 @@ async function make(options: WorkspacesOptions, user: string): Promise<MadeWorks
   const { uid, workspace, artifacts } = place;
   for (const folder of [workspace, artifacts]) {
     makeFolderAndParents(folder, 0o700);
-    if (uid !== null) giveTo(folder, uid);
+    if (uid !== null) giveFolderTo(folder, uid);
     chmodSync(folder, 0o700);
   }
   return { place, inodes: [workspace, artifacts].map((folder) => statSync(folder).ino) };
@@ -100,7 +100,7 @@ export function canRunsRead(
 }
 
 /** By its path: the folder above belongs to the server alone, so nobody can have put a link here. */
-export function giveTo(folder: string, uid: number): void {
+export function giveFolderTo(folder: string, uid: number): void {
   try {
     chownSync(folder, uid, uid);
   } catch (cause) {

@@ -3,23 +3,23 @@
  * asks no client: `requests/read.ts` does. It is empty after a restart.
  */
 import type { Clock } from '../../clock.ts';
-import type { ClientEntry, ClientFile, Way } from '../client-file.ts';
+import type { ClientEntry, ClientFile, ArrivalMethod } from '../client-file.ts';
 
 /** A file as it came, and in which encoding its text is, where somebody told. */
-export interface NewEntry extends ClientFile {
+export interface NewCacheEntry extends ClientFile {
   readonly encoding: string | null;
   /** What tells its state from any other, where the file itself was seen. */
   readonly mark?: string | undefined;
 }
 
-export interface CacheEntry extends NewEntry {
+export interface CacheEntry extends NewCacheEntry {
   readonly size: number;
   /** Milliseconds since 1970, by the clock of the server. */
   readonly storedAt: number;
 }
 
 /** What a listing tells of a file. */
-export type SeenEntry = Pick<ClientEntry, 'path' | 'size' | 'mtime'>;
+export type ListedFile = Pick<ClientEntry, 'path' | 'size' | 'mtime'>;
 
 export interface CacheStatistics {
   readonly hits: number;
@@ -50,11 +50,11 @@ export interface ClientCache {
   /** The same without a trace: nothing is counted, and it is not the one used last. */
   peek(user: string, root: string | null, path: string): CacheEntry | null;
   /** Whether it is kept now: a file without room is not, and neither is what stood at its path. */
-  put(user: string, root: string | null, file: NewEntry): boolean;
+  put(user: string, root: string | null, file: NewCacheEntry): boolean;
   /** All of them or, where there is no room for them together, none: then nothing has changed. */
-  putAll(user: string, root: string | null, files: readonly NewEntry[]): boolean;
+  putAll(user: string, root: string | null, files: readonly NewCacheEntry[]): boolean;
   /** Forgets those that changed since they came, as a listing shows them. */
-  outdate(user: string, root: string | null, seen: readonly SeenEntry[]): void;
+  outdate(user: string, root: string | null, seen: readonly ListedFile[]): void;
   /** Whether it was there. */
   forgetPath(user: string, root: string | null, path: string): boolean;
   /** All of a user, the counts included. */
@@ -66,12 +66,12 @@ export interface ClientCache {
 
 export function createCache(limits: CacheLimits & { readonly clock: Clock }): ClientCache {
   const { clock } = limits;
-  const holders = createHolders(limits);
+  const holders = createUserCaches(limits);
 
   const putAll: ClientCache['putAll'] = (user, root, files) => {
     const incoming = new Map(files.map((file) => [toCacheKey(root, file.path), file]));
     const sizes = new Map([...incoming].map(([key, file]) => [key, weighEntry(key, file)]));
-    const victims = makeRoom(holders, user, sizes, clock());
+    const victims = chooseVictims(holders, user, sizes, clock());
     if (victims === null) return false;
     for (const { holder, key } of victims) {
       holders.drop(holder, key);
@@ -83,7 +83,7 @@ export function createCache(limits: CacheLimits & { readonly clock: Clock }): Cl
     return true;
   };
 
-  const invalidate = (holder: Holder, key: string): void => {
+  const invalidate = (holder: UserCache, key: string): void => {
     holders.drop(holder, key);
     holders.count(holder, 'invalidations');
   };
@@ -93,7 +93,7 @@ export function createCache(limits: CacheLimits & { readonly clock: Clock }): Cl
       const holder = holders.of(user);
       const key = toCacheKey(root, path);
       const entry = holders.use(holder, key, clock());
-      const changed = entry !== null && isOlder(entry, mtime);
+      const changed = entry !== null && isOlderEntry(entry, mtime);
       if (changed) invalidate(holder, key);
       const hit = changed ? null : entry;
       holders.count(holder, hit === null ? 'misses' : 'hits');
@@ -123,32 +123,33 @@ export function createCache(limits: CacheLimits & { readonly clock: Clock }): Cl
 }
 
 /** What an entry takes besides its bytes and its key: the objects around it, measured and rounded up. */
-const overhead = 1024;
+const entryOverheadBytes = 1024;
 
-const weighEntry = (key: string, { bytes }: NewEntry): number => bytes.length + 2 * key.length + overhead;
+const weighEntry = (key: string, { bytes }: NewCacheEntry): number =>
+  bytes.length + 2 * key.length + entryOverheadBytes;
 
 const toCacheKey = (root: string | null, path: string): string => JSON.stringify([root, path]);
 
 /** An entry of unknown age may be older, too: asking again is dearer than being right. */
-const isOlder = (entry: CacheEntry, mtime: number | null): boolean =>
+const isOlderEntry = (entry: CacheEntry, mtime: number | null): boolean =>
   mtime !== null && (entry.mtime === null || entry.mtime < mtime);
 
 /** By these a file comes byte for byte, so that another size is another file. */
-const exactMethods: ReadonlySet<Way> = new Set(['direct', 'upload', 'url']);
+const exactMethods: ReadonlySet<ArrivalMethod> = new Set(['direct', 'upload', 'url']);
 
 /** Where nobody told when it changed last, it did so before it came. */
-function hasEntryChanged(entry: CacheEntry, { size, mtime }: SeenEntry): boolean {
+function hasEntryChanged(entry: CacheEntry, { size, mtime }: ListedFile): boolean {
   if (size !== null && size !== entry.size && exactMethods.has(entry.rung)) return true;
   return mtime !== null && Math.trunc(mtime) > Math.trunc(entry.mtime ?? entry.storedAt);
 }
 
 /** The bytes are copied: they may be a part of a buffer that is far larger, or is written to again. */
-function toCacheEntry({ bytes, ...told }: NewEntry, storedAt: number): CacheEntry {
+function toCacheEntry({ bytes, ...told }: NewCacheEntry, storedAt: number): CacheEntry {
   return { ...told, bytes: new Uint8Array(bytes), size: bytes.length, storedAt };
 }
 
 function toStatistics(
-  of: Pick<Holder, 'counts' | 'bytes' | 'entries'>,
+  of: Pick<UserCache, 'counts' | 'bytes' | 'entries'>,
   limits: CacheLimits,
 ): CacheStatistics {
   const { mostBytes: limit, mostEntries: entryLimit } = limits;
@@ -173,41 +174,41 @@ interface HeldEntry {
   usedAt: number;
 }
 
-interface Sum {
+interface CacheSum {
   bytes: number;
   entries: number;
   readonly counts: CacheCounts;
 }
 
 /** What one user has in the cache, what was used last at the end. */
-export interface Holder extends Sum {
+export interface UserCache extends CacheSum {
   readonly held: Map<string, HeldEntry>;
 }
 
-export type Holders = ReturnType<typeof createHolders>;
+export type UserCaches = ReturnType<typeof createUserCaches>;
 
 /** Users without files whose counts are remembered. */
 const maxCacheUsers = 10_000;
 
-const createEmptySum = (): Sum => ({
+const createEmptySum = (): CacheSum => ({
   bytes: 0,
   entries: 0,
   counts: { hits: 0, misses: 0, evictions: 0, invalidations: 0 },
 });
 
 /** Who holds what, and the sums of it. Decides nothing. No bounded map, since whose entry goes depends on its user. */
-function createHolders(limits: CacheLimits) {
-  const users = new Map<string, Holder>();
+function createUserCaches(limits: CacheLimits) {
+  const users = new Map<string, UserCache>();
   const all = createEmptySum();
 
-  const add = (holder: Holder, weight: number, entries: 1 | -1): void => {
+  const add = (holder: UserCache, weight: number, entries: 1 | -1): void => {
     for (const sum of [holder, all]) {
       sum.bytes += entries * weight;
       sum.entries += entries;
     }
   };
 
-  const drop = (holder: Holder, key: string): boolean => {
+  const drop = (holder: UserCache, key: string): boolean => {
     const held = holder.held.get(key);
     if (held === undefined) return false;
     holder.held.delete(key);
@@ -228,18 +229,18 @@ function createHolders(limits: CacheLimits) {
 
   return {
     limits,
-    all: all as Readonly<Sum>,
-    users: users as ReadonlyMap<string, Holder>,
-    of(user: string): Holder {
+    all: all as Readonly<CacheSum>,
+    users: users as ReadonlyMap<string, UserCache>,
+    of(user: string): UserCache {
       const known = users.get(user);
       if (known !== undefined) return known;
       forgetIdle();
-      const holder: Holder = { ...createEmptySum(), held: new Map() };
+      const holder: UserCache = { ...createEmptySum(), held: new Map() };
       users.set(user, holder);
       return holder;
     },
     /** Makes it the one used last. */
-    use(holder: Holder, key: string, now: number): CacheEntry | null {
+    use(holder: UserCache, key: string, now: number): CacheEntry | null {
       const held = holder.held.get(key);
       if (held === undefined) return null;
       holder.held.delete(key);
@@ -247,13 +248,13 @@ function createHolders(limits: CacheLimits) {
       held.usedAt = now;
       return held.entry;
     },
-    keep(holder: Holder, key: string, entry: CacheEntry, weight: number, now: number): void {
+    keep(holder: UserCache, key: string, entry: CacheEntry, weight: number, now: number): void {
       drop(holder, key);
       holder.held.set(key, { entry, weight, usedAt: now });
       add(holder, weight, 1);
     },
     drop,
-    count(holder: Holder, what: keyof CacheCounts): void {
+    count(holder: UserCache, what: keyof CacheCounts): void {
       holder.counts[what]++;
       all.counts[what]++;
     },
@@ -265,11 +266,11 @@ function createHolders(limits: CacheLimits) {
 }
 
 export interface Victim {
-  readonly holder: Holder;
+  readonly holder: UserCache;
   readonly key: string;
 }
 
-interface Leaving {
+interface LeavingEntry {
   readonly key: string;
   readonly weight: number;
   readonly usedAt: number;
@@ -277,26 +278,31 @@ interface Leaving {
 
 /** A user's part while room is sought: what would be left of it, and what would leave next. */
 interface CacheShare {
-  readonly holder: Holder;
-  readonly leaving: Iterator<Leaving, undefined>;
-  next: Leaving | undefined;
+  readonly holder: UserCache;
+  readonly leaving: Iterator<LeavingEntry, undefined>;
+  next: LeavingEntry | undefined;
   bytes: number;
   entries: number;
 }
 
-type Incoming = ReadonlyMap<string, number>;
+type IncomingWeights = ReadonlyMap<string, number>;
 
-const idleAfter = 3_600_000;
+const idleEntryMs = 3_600_000;
 
 /**
  * What has to go so that a user's files, given by key and weight, have room. Changes nothing. Null where there is none
  * for them: they are larger than the cache, or would make their user hold more than anybody else, by themselves.
  */
-function makeRoom(holders: Holders, user: string, incoming: Incoming, now: number): Victim[] | null {
+function chooseVictims(
+  holders: UserCaches,
+  user: string,
+  incoming: IncomingWeights,
+  now: number,
+): Victim[] | null {
   const { mostBytes, mostEntries } = holders.limits;
   const weight = sumNumbers(incoming.values());
   if (weight > mostBytes || incoming.size > mostEntries) return null;
-  const own = withIncoming(holders.of(user), incoming, weight);
+  const own = toShareWithIncoming(holders.of(user), incoming, weight);
   let bytes = holders.all.bytes - own.holder.bytes + own.bytes;
   let entries = holders.all.entries - own.holder.entries + own.entries;
   const tooMuch = () => bytes > mostBytes || entries > mostEntries;
@@ -310,9 +316,9 @@ function makeRoom(holders: Holders, user: string, incoming: Incoming, now: numbe
     takeNext(part);
   };
   const parts = [own, ...listOtherShares(holders, own.holder)];
-  for (const part of parts) while (tooMuch() && age(part, now) >= idleAfter) take(part);
+  for (const part of parts) while (tooMuch() && getAge(part, now) >= idleEntryMs) take(part);
   while (tooMuch()) {
-    const giver = whoGives(parts, bytes > mostBytes ? 'bytes' : 'entries', now);
+    const giver = chooseGiver(parts, bytes > mostBytes ? 'bytes' : 'entries', now);
     if (giver.next === undefined) return null;
     take(giver);
   }
@@ -323,7 +329,7 @@ const sumNumbers = (numbers: Iterable<number>): number =>
   Iterator.from(numbers).reduce((all, one) => all + one, 0);
 
 /** As if the files were here already, in the place of those that they replace. */
-function withIncoming(holder: Holder, incoming: Incoming, weight: number): CacheShare {
+function toShareWithIncoming(holder: UserCache, incoming: IncomingWeights, weight: number): CacheShare {
   const replaced = [...incoming.keys()].flatMap((key) => holder.held.get(key)?.weight ?? []);
   return toCacheShare(holder, {
     bytes: holder.bytes - sumNumbers(replaced) + weight,
@@ -332,16 +338,19 @@ function withIncoming(holder: Holder, incoming: Incoming, weight: number): Cache
   });
 }
 
-function* listOtherShares(holders: Holders, own: Holder): Iterable<CacheShare> {
+function* listOtherShares(holders: UserCaches, own: UserCache): Iterable<CacheShare> {
   for (const holder of holders.users.values())
     if (holder !== own && holder.entries > 0) yield toCacheShare(holder, { ...holder, staying: new Map() });
 }
 
-function toCacheShare(holder: Holder, of: { bytes: number; entries: number; staying: Incoming }): CacheShare {
+function toCacheShare(
+  holder: UserCache,
+  of: { bytes: number; entries: number; staying: IncomingWeights },
+): CacheShare {
   const leaving = holder.held
     .entries()
     .filter(([key]) => !of.staying.has(key))
-    .map(([key, { weight, usedAt }]): Leaving => ({ key, weight, usedAt }));
+    .map(([key, { weight, usedAt }]): LeavingEntry => ({ key, weight, usedAt }));
   return { holder, leaving, next: leaving.next().value, bytes: of.bytes, entries: of.entries };
 }
 
@@ -352,13 +361,13 @@ function takeNext(part: CacheShare): void {
 }
 
 /** Who holds the most of what is scarce; of several, who has not used the next to leave for longest. */
-function whoGives(parts: readonly CacheShare[], scarce: 'bytes' | 'entries', now: number): CacheShare {
+function chooseGiver(parts: readonly CacheShare[], scarce: 'bytes' | 'entries', now: number): CacheShare {
   return parts.reduce((one, other) => {
-    const more = other[scarce] - one[scarce] || age(other, now) - age(one, now);
+    const more = other[scarce] - one[scarce] || getAge(other, now) - getAge(one, now);
     return more > 0 ? other : one;
   });
 }
 
 /** Where nothing can leave but what is to come, that is the youngest there is. */
-const age = ({ next }: CacheShare, now: number): number =>
+const getAge = ({ next }: CacheShare, now: number): number =>
   next === undefined ? -Infinity : now - next.usedAt;

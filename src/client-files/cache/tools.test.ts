@@ -9,7 +9,7 @@ import { createMetrics } from '../../observability/metrics.ts';
 import { recordProof } from '../../requirements.testing.ts';
 import { createPolicy } from '../policy/policy.ts';
 import { createCache } from './cache.ts';
-import { guideTools, type GuideToolsOptions } from './tools.ts';
+import { createCacheTools, type CacheToolsOptions } from './tools.ts';
 
 const policy = createPolicy({ root: '/p', read: null, list: null });
 
@@ -30,11 +30,11 @@ function memoryAudit(): Audit & { readonly lines: string[] } {
 }
 
 /** The tools behind a real client, which checks every answer against the schema that it was told. */
-async function connected(policyFor: GuideToolsOptions['policyFor'] = async () => policy) {
+async function connected(policyFor: CacheToolsOptions['policyFor'] = async () => policy) {
   const cache = createCache({ mostBytes: 100_000, mostEntries: 100, clock: Date.now });
   const audit = memoryAudit();
   const factory = createServerFactory({
-    tools: guideTools({ cache, policyFor, audit }),
+    tools: createCacheTools({ cache, policyFor, audit }),
     metrics: createMetrics(),
     log: createLog('error', () => {}),
     sharesMachine: false,

@@ -17,10 +17,10 @@ import {
 } from '../../mcp/tool.ts';
 import { formatBytes } from '../../text.ts';
 import type { ClientPath } from '../client-file.ts';
-import { encodeText, encodingNamed, parseBase64 } from '../text/text.ts';
-import type { CacheStatistics, ClientCache, NewEntry } from './cache.ts';
+import { encodeText, normalizeEncoding, parseBase64 } from '../text/text.ts';
+import type { CacheStatistics, ClientCache, NewCacheEntry } from './cache.ts';
 
-export interface GuideToolsOptions {
+export interface CacheToolsOptions {
   readonly cache: ClientCache;
   /** The policy for this client's root, or the question that has to be asked first. */
   readonly policyFor: (context: ToolContext) => MaybeLater<GuidePolicy | Question>;
@@ -33,17 +33,17 @@ export interface GuideToolsOptions {
 type MaybeLater<T> = T | Promise<T>;
 
 /** Tools by which a client gives its files of its own accord, and sees what is remembered of them. */
-export function guideTools(options: GuideToolsOptions): Tool[] {
-  return [guideCacheFile(options), clientCache(options)];
+export function createCacheTools(options: CacheToolsOptions): Tool[] {
+  return [createGuideCacheFileTool(options), createClientCacheTool(options)];
 }
 
-const path = z.string().min(1).max(4096).describe("From the project's folder, such as docs/plan.md");
+const pathSchema = z.string().min(1).max(4096).describe("From the project's folder, such as docs/plan.md");
 
 /** As much as a request over HTTP holds; over stdio one holds as many, even if each is escaped (mcp/stdio/transport.ts). */
 const maxGuideCharacters = 2 ** 22;
 
 const guideFileShape = {
-  path,
+  path: pathSchema,
   content: z
     .string()
     .max(maxGuideCharacters)
@@ -58,29 +58,29 @@ const guideFileShape = {
     .describe('When it last changed, in milliseconds since 1970'),
 };
 
-const countSchema = z.number().int();
+const integerSchema = z.number().int();
 
 const statisticsShape = z.object({
-  hits: countSchema,
-  misses: countSchema,
-  evictions: countSchema.describe('Removed to make space for others'),
-  invalidations: countSchema.describe('Removed because they changed on the client'),
-  entries: countSchema,
-  bytes: countSchema,
-  limit: countSchema.describe('Most bytes, of all users together'),
-  entryLimit: countSchema.describe('Most files, of all users together'),
+  hits: integerSchema,
+  misses: integerSchema,
+  evictions: integerSchema.describe('Removed to make space for others'),
+  invalidations: integerSchema.describe('Removed because they changed on the client'),
+  entries: integerSchema,
+  bytes: integerSchema,
+  limit: integerSchema.describe('Most bytes, of all users together'),
+  entryLimit: integerSchema.describe('Most files, of all users together'),
 });
 
 const storedShape = z.object({
   path: z.string(),
-  size: countSchema,
+  size: integerSchema,
   sha256: z.string(),
   encoding: z.string().nullable(),
 });
 
 const { path: _path, content: _content, ...further } = guideFileShape;
 
-function guideCacheFile(options: GuideToolsOptions): Tool {
+function createGuideCacheFileTool(options: CacheToolsOptions): Tool {
   return defineTool({
     name: 'guide_cache_file',
     group: 'client',
@@ -88,7 +88,7 @@ function guideCacheFile(options: GuideToolsOptions): Tool {
     description:
       'Gives the server the content of a file of the project (path, content), or of several (files), so that read_client_file and runs need not ask for it. Several are stored together or not at all. For a large file use read_client_file, which sends it outside the conversation.',
     input: z.strictObject({
-      path: path.optional(),
+      path: pathSchema.optional(),
       content: guideFileShape.content.optional(),
       ...further,
       files: z
@@ -112,7 +112,7 @@ function guideCacheFile(options: GuideToolsOptions): Tool {
       return auditGuide(options.audit, 'guide_cache_file', context, subjects, () =>
         storeGivenFiles(
           options,
-          files === undefined ? [demandSingleFile(one)] : several(files, one),
+          files === undefined ? [requireSingleFile(one)] : requireOnlyFiles(files, one),
           context,
         ),
       );
@@ -121,7 +121,7 @@ function guideCacheFile(options: GuideToolsOptions): Tool {
 }
 
 async function storeGivenFiles(
-  { policyFor, cache }: GuideToolsOptions,
+  { policyFor, cache }: CacheToolsOptions,
   given: readonly GuideFile[],
   context: ToolContext,
 ) {
@@ -143,14 +143,14 @@ async function storeGivenFiles(
   };
 }
 
-type One = { [Key in keyof GuideFile]?: GuideFile[Key] | undefined };
+type SingleFileInput = { [Key in keyof GuideFile]?: GuideFile[Key] | undefined };
 
-function demandSingleFile({ path, content, ...rest }: One): GuideFile {
+function requireSingleFile({ path, content, ...rest }: SingleFileInput): GuideFile {
   if (path !== undefined && content !== undefined) return { path, content, ...rest };
   throw new WorkcrateError('invalid_input', 'Give either path and content, or files.');
 }
 
-function several(files: readonly GuideFile[], one: One): readonly GuideFile[] {
+function requireOnlyFiles(files: readonly GuideFile[], one: SingleFileInput): readonly GuideFile[] {
   if (Object.values(one).every((value) => value === undefined)) return files;
   throw new WorkcrateError(
     'invalid_input',
@@ -158,14 +158,14 @@ function several(files: readonly GuideFile[], one: One): readonly GuideFile[] {
   );
 }
 
-function clientCache({ cache, policyFor, audit, forgetKept }: GuideToolsOptions): Tool {
+function createClientCacheTool({ cache, policyFor, audit, forgetKept }: CacheToolsOptions): Tool {
   return defineTool({
     name: 'client_cache',
     group: 'client',
     title: 'See which files of the client are cached',
     description:
       'Shows how many of your files the server has cached and how often that helped. With forget, it drops one, so that the next read_client_file asks for it again.',
-    input: z.strictObject({ forget: path.optional() }),
+    input: z.strictObject({ forget: pathSchema.optional() }),
     output: z.object({ forgot: z.boolean().nullable(), cache: statisticsShape }),
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
     auditFields: { subject: [] },
@@ -221,7 +221,7 @@ export interface GuideFile {
 }
 
 export interface CachedFiles {
-  readonly stored: readonly NewEntry[];
+  readonly stored: readonly NewCacheEntry[];
   /** Of this user, afterwards. */
   readonly statistics: CacheStatistics;
 }
@@ -234,13 +234,13 @@ export function cacheFiles(
   files: readonly GuideFile[],
 ): CachedFiles {
   const paths = files.map(({ path }) => policy.judge(path, 'read').relative);
-  demandDistinct(paths);
+  requireDistinct(paths);
   const stored = files.map((file, at) => toNewEntry(paths[at]!, file));
-  if (!cache.putAll(user, policy.root, stored)) throw noRoom(stored, cache);
+  if (!cache.putAll(user, policy.root, stored)) throw cacheFullError(stored, cache);
   return { stored, statistics: cache.statistics(user) };
 }
 
-function demandDistinct(paths: readonly string[]): void {
+function requireDistinct(paths: readonly string[]): void {
   const seen = new Set<string>();
   for (const path of paths) {
     if (path === '')
@@ -254,8 +254,8 @@ function demandDistinct(paths: readonly string[]): void {
   }
 }
 
-function toNewEntry(path: string, { content, encoding, binary = false, mtime }: GuideFile): NewEntry {
-  const name = encoding === undefined ? null : encodingNamed(encoding);
+function toNewEntry(path: string, { content, encoding, binary = false, mtime }: GuideFile): NewCacheEntry {
+  const name = encoding === undefined ? null : normalizeEncoding(encoding);
   const bytes = namePathInErrors(path, () =>
     binary ? parseBase64(content) : encodeText(content, name ?? 'utf-8'),
   );
@@ -274,7 +274,7 @@ function namePathInErrors<T>(path: string, work: () => T): T {
   }
 }
 
-function noRoom(files: readonly NewEntry[], cache: ClientCache): WorkcrateError {
+function cacheFullError(files: readonly NewCacheEntry[], cache: ClientCache): WorkcrateError {
   const bytes = files.reduce((sum, file) => sum + file.bytes.length, 0);
   const { limit, entryLimit } = cache.statistics();
   return new WorkcrateError(

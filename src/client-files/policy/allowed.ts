@@ -6,22 +6,22 @@ import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import { openBelow, parsePath } from '../../paths/paths.ts';
 import type { PolicyOptions } from './policy.ts';
 import {
-  asRefusal,
+  toPolicyRefusal,
   hasHiddenName,
   isPlainPath,
   isRefusal,
-  oddKind,
+  findOddKind,
   parseRoot,
   oddPathError,
   type ProjectRoot,
 } from './refusal.ts';
 
-const usualPaths = ['docs', 'src', 'tests', '.guide', '.todo'];
+const defaultAllowedPaths = ['docs', 'src', 'tests', '.guide', '.todo'];
 /** Hidden folders that belong to the project all the same. */
-const shownOfHidden = ['.guide', '.todo'];
+const allowedHiddenFolders = ['.guide', '.todo'];
 
 /** Paths that may be asked for, with all below them that is not hidden. */
-export interface AllowedList {
+export interface AllowList {
   /** From the project's folder; `.` is that folder. */
   readonly paths: readonly string[];
   /** Absolute ones that are not below the project's folder, and so allow nothing. */
@@ -34,10 +34,10 @@ export interface AllowedList {
  * Names are compared letter by letter, and no folder is excluded by its name: so a system that takes `SRC` for `src`
  * can lead to less than is allowed and never to more.
  */
-export function createAllowed(paths: readonly string[] | null, root: ProjectRoot | null): AllowedList {
-  const read = (paths ?? usualPaths).map((path) => [path, toAllowedPath(path, root)] as const);
+export function createAllowList(paths: readonly string[] | null, root: ProjectRoot | null): AllowList {
+  const read = (paths ?? defaultAllowedPaths).map((path) => [path, toAllowedPath(path, root)] as const);
   const named = [...new Set(read.map(([, relative]) => relative).filter((path) => path !== null))];
-  const known = [...new Set([...named, ...(named.includes('') ? shownOfHidden : [])])];
+  const known = [...new Set([...named, ...(named.includes('') ? allowedHiddenFolders : [])])];
   return {
     paths: named.map((path) => path || '.'),
     elsewhere: read.filter(([, relative]) => relative === null).map(([path]) => path),
@@ -68,7 +68,7 @@ function toAllowedPath(path: string, root: ProjectRoot | null): string | null {
       'A path of --client-paths or --client-list-paths is empty. Write "." for all.',
     );
   try {
-    return relativePath(root, path);
+    return toRelativePath(root, path);
   } catch (error) {
     if (!isRefusal(error)) throw error;
     throw new WorkcrateError(
@@ -87,15 +87,15 @@ function toAllowedPath(path: string, root: ProjectRoot | null): string | null {
  */
 export function checkAllowed({ root, read, list }: PolicyOptions): string[] {
   const folder = root === null ? null : parseRoot(root);
-  const elsewhere = [read, list ?? []].flatMap((paths) => createAllowed(paths, folder).elsewhere);
+  const elsewhere = [read, list ?? []].flatMap((paths) => createAllowList(paths, folder).elsewhere);
   return [...new Set(elsewhere)].map((path) => {
-    demandFolder(path);
+    requireProjectFolder(path);
     const where = root === null ? 'a project that it lies in' : `a project other than ${root}`;
     return `${path} is absolute, and allows something only in ${where}. Name it from the project's folder, such as docs, to allow it in each.`;
   });
 }
 
-function demandFolder(path: string): void {
+function requireProjectFolder(path: string): void {
   try {
     parseRoot(path);
   } catch (error) {
@@ -112,13 +112,13 @@ function demandFolder(path: string): void {
  * The path from the project's folder on. What would lead elsewhere, or to another name, on any system is refused;
  * whether it is allowed is asked by others.
  */
-export function relativePath(root: ProjectRoot | null, path: string): string {
+export function toRelativePath(root: ProjectRoot | null, path: string): string {
   // The folder itself has no name, and an absolute path to it leaves none either.
   const rest = (root?.after(path) ?? path) || '.';
   try {
-    return isPlainPath(rest) ? checkedNames(rest, path) : resolvedNames(rest, path);
+    return isPlainPath(rest) ? checkNames(rest, path) : resolveNames(rest, path);
   } catch (error) {
-    throw asRefusal(error, path);
+    throw toPolicyRefusal(error, path);
   }
 }
 
@@ -127,25 +127,25 @@ export function relativePath(root: ProjectRoot | null, path: string): string {
  * is left for the check to refuse, and so is anything odd among the names that it takes away. What is left is checked
  * again: only there is `~` of `docs/../~root` at the beginning.
  */
-function resolvedNames(rest: string, path: string): string {
+function resolveNames(rest: string, path: string): string {
   const names = rest.split('/');
-  if (!names.includes('..') || rest.startsWith('/')) return checkedNames(parsePath(rest).join('/'), path);
-  checkedNames(parsePath(names.filter((name) => name !== '..').join('/') || '.').join('/'), path);
+  if (!names.includes('..') || rest.startsWith('/')) return checkNames(parsePath(rest).join('/'), path);
+  checkNames(parsePath(names.filter((name) => name !== '..').join('/') || '.').join('/'), path);
   const left: string[] = [];
   for (const name of names)
     if (name !== '..') left.push(...(name === '' || name === '.' ? [] : [name]));
     else if (left.pop() === undefined) return parsePath(rest).join('/');
-  return checkedNames(left.join('/'), path);
+  return checkNames(left.join('/'), path);
 }
 
-function checkedNames(relative: string, path: string): string {
-  const kind = oddKind(relative);
+function checkNames(relative: string, path: string): string {
+  const kind = findOddKind(relative);
   if (kind !== null) throw oddPathError(kind, path);
   return relative;
 }
 
 /** Allowed paths that lead to nothing, where the client's files are on this machine. */
-export function findMissingAllowed(folder: string, lists: readonly AllowedList[]): string[] {
+export function findMissingAllowed(folder: string, lists: readonly AllowList[]): string[] {
   const root = openBelow(folder, { links: 'within' });
   const missing = lists.flatMap(({ paths, elsewhere }) => [
     ...elsewhere,

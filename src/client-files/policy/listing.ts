@@ -6,7 +6,7 @@ import { startTimeSlices, type TimeSlices } from '../../concurrency/yield.ts';
 import { WorkcrateError } from '../../errors.ts';
 import { createGlob } from '../../glob.ts';
 import type { ClientEntry, ClientListing, ClientPath } from '../client-file.ts';
-import { afterFolder, isWithinFolder, relativePath, type AllowedList } from './allowed.ts';
+import { afterFolder, isWithinFolder, toRelativePath, type AllowList } from './allowed.ts';
 import { isRefusal, type ProjectRoot } from './refusal.ts';
 
 export interface ListingOptions {
@@ -14,7 +14,7 @@ export interface ListingOptions {
   /** About paths from the folder on that was asked for; null for all. */
   readonly pattern: string | null;
   /** From where on the client tells paths; from the project's folder where nothing is said. */
-  readonly from?: From;
+  readonly from?: PathBase;
   /** How many entries are kept. */
   readonly most?: number;
   /** How many slices of time the work may take, each about ten milliseconds. */
@@ -22,7 +22,7 @@ export interface ListingOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface JudgedListing extends Omit<ClientListing, 'rung'> {
+export interface FilteredListing extends Omit<ClientListing, 'rung'> {
   /** How many of the hidden were not below the folder at all: a client that lists such does not keep to the question. */
   readonly outside: number;
   /** The first of those, as it was told, cut to what a log can take. */
@@ -31,12 +31,12 @@ export interface JudgedListing extends Omit<ClientListing, 'rung'> {
 
 const maxListedEntries = 100_000;
 /** How many are judged for each that is kept: whoever sends more of what is not to be seen sends it for nothing. */
-const judgedForEach = 10;
+const maxCheckedPerKept = 10;
 /** Of all paths together: a hundred thousand of the longest would fill memory. */
 const maxListingCharacters = 32 * 1024 * 1024;
-const mostPattern = 1024;
+const maxPatternLength = 1024;
 /** Ten times what a hundred thousand take. Only paths and patterns that are made for it take longer. */
-const mostSlicesTaken = 1000;
+const maxTimeSlices = 1000;
 
 interface KeptEntries {
   readonly entries: Map<string, ClientEntry>;
@@ -53,8 +53,8 @@ interface KeptEntries {
 }
 
 /** What may be seen of a client's listing, each path once, by path. It reads no further once it has its fill. */
-export async function judgedListing(
-  grounds: Grounds,
+export async function filterListing(
+  grounds: AnswerRules,
   asked: ClientPath,
   raw: RawEntries,
   {
@@ -62,22 +62,22 @@ export async function judgedListing(
     pattern,
     from = 'root',
     most = maxListedEntries,
-    mostSlices = mostSlicesTaken,
+    mostSlices = maxTimeSlices,
     signal,
   }: ListingOptions,
-): Promise<JudgedListing> {
+): Promise<FilteredListing> {
   const kept = createKeptEntries();
   const isWanted = createPathFilter(asked, recursive, pattern);
   let judged = 0;
   const { end, hidden } = await readEach(raw, startTimeSlices(signal), mostSlices, (one) => {
-    const entry = judgeEntry(grounds, asked, one, from, kept);
-    if (++judged > most * judgedForEach) return false;
+    const entry = checkEntry(grounds, asked, one, from, kept);
+    if (++judged > most * maxCheckedPerKept) return false;
     if (entry === null) return true;
     if (!keepEntry(kept, entry, isWanted(entry.path), most)) return false;
     noteFolders(kept, asked, entry.path);
     return true;
   });
-  if (end === 'unknown' && kept.seen + kept.outside === 0) throw noListing();
+  if (end === 'unknown' && kept.seen + kept.outside === 0) throw notAListingError();
   kept.hidden += hidden;
   const hasRoom = addFolders(kept, isWanted, most);
   return { path: asked.relative, ...toOrderedListing(kept), cut: end !== 'whole' || !hasRoom };
@@ -95,21 +95,21 @@ const createKeptEntries = (): KeptEntries => ({
 });
 
 /** Whoever sends an error page, or a command that failed, has not said that the folder is empty. */
-const noListing = (): WorkcrateError =>
+const notAListingError = (): WorkcrateError =>
   new WorkcrateError(
     'invalid_input',
     'This is not a listing, or it ended before its first entry. Call again and run the command that you get; it prints what is wrong. A listing made by hand ends with the line {"end":true}.',
   );
 
-function judgeEntry(
-  grounds: Grounds,
+function checkEntry(
+  grounds: AnswerRules,
   asked: ClientPath,
   one: unknown,
-  from: From,
+  from: PathBase,
   kept: KeptEntries,
 ): ClientEntry | null {
   const path = readEntryPath(one);
-  const verdict = path === null ? null : judgedAnswer(grounds, asked, path, from);
+  const verdict = path === null ? null : checkAnswer(grounds, asked, path, from);
   if (verdict?.is === 'seen') {
     kept.seen++;
     return toClientEntry(one, verdict.relative);
@@ -128,8 +128,8 @@ function createPathFilter(
   recursive: boolean,
   pattern: string | null,
 ): (path: string) => boolean {
-  if (pattern !== null && pattern.length > mostPattern)
-    throw new WorkcrateError('invalid_input', `A pattern may have at most ${mostPattern} characters.`);
+  if (pattern !== null && pattern.length > maxPatternLength)
+    throw new WorkcrateError('invalid_input', `A pattern may have at most ${maxPatternLength} characters.`);
   const fits = pattern === null ? () => true : createGlob(pattern);
   return (path) => {
     const below = path === asked.relative ? '' : afterFolder(asked.relative, path);
@@ -169,7 +169,7 @@ function addFolders(
   most: number,
 ): boolean {
   for (const path of folders) {
-    if (entries.has(path) || links.has(path) || !isWanted(path) || isBehind(links, path)) continue;
+    if (entries.has(path) || links.has(path) || !isWanted(path) || isBehindLink(links, path)) continue;
     if (entries.size >= most) return false;
     entries.set(path, { path, type: 'folder', size: null, mtime: null });
   }
@@ -177,14 +177,14 @@ function addFolders(
 }
 
 /** What lies behind a link lies elsewhere: a client that lists it has followed the link. */
-function toOrderedListing(kept: KeptEntries): Omit<JudgedListing, 'path' | 'cut'> {
+function toOrderedListing(kept: KeptEntries): Omit<FilteredListing, 'path' | 'cut'> {
   const { entries, links, hidden, outside, firstOutside } = kept;
-  const own = [...entries.values()].filter(({ path }) => links.size === 0 || !isBehind(links, path));
+  const own = [...entries.values()].filter(({ path }) => links.size === 0 || !isBehindLink(links, path));
   own.sort((a, b) => (a.path < b.path ? -1 : 1));
   return { entries: own, hidden: hidden + entries.size - own.length, outside, firstOutside };
 }
 
-function isBehind(links: ReadonlySet<string>, path: string): boolean {
+function isBehindLink(links: ReadonlySet<string>, path: string): boolean {
   for (let at = path.indexOf('/'); at >= 0; at = path.indexOf('/', at + 1))
     if (links.has(path.slice(0, at))) return true;
   return false;
@@ -202,7 +202,7 @@ export interface RawEnd {
 
 /** Where nobody says otherwise. */
 const wholeEnd: RawEnd = { end: 'whole', hidden: 0 };
-const cutEnd: RawEnd = { end: 'cut', hidden: 0 };
+const truncatedEnd: RawEnd = { end: 'cut', hidden: 0 };
 
 /**
  * Gives each to `take` until that has its fill, or the work has taken too many slices. What a generator returns would be
@@ -222,10 +222,10 @@ async function readEach(
       hasEnded = step.done === true;
       if (step.done) return step.value ?? wholeEnd;
       if (slices.isOver()) {
-        if (++taken > mostSlices) return cutEnd;
+        if (++taken > mostSlices) return truncatedEnd;
         await slices.next();
       }
-      if (!take(step.value)) return cutEnd;
+      if (!take(step.value)) return truncatedEnd;
     }
   } finally {
     if (!hasEnded) await entries.return?.();
@@ -237,10 +237,10 @@ type RawIterator = Iterator<unknown, RawEnd | void> | AsyncIterator<unknown, Raw
 const getRawIterator = (raw: RawEntries): RawIterator =>
   Symbol.asyncIterator in raw ? raw[Symbol.asyncIterator]() : raw[Symbol.iterator]();
 
-type Type = ClientEntry['type'];
+type EntryType = ClientEntry['type'];
 
 /** As programs call them, among them the letters of find(1). */
-const entryTypes: ReadonlyMap<unknown, Type> = new Map<unknown, Type>([
+const entryTypes: ReadonlyMap<unknown, EntryType> = new Map<unknown, EntryType>([
   ['file', 'file'],
   ['f', 'file'],
   ['folder', 'folder'],
@@ -274,7 +274,7 @@ function toClientEntry(raw: unknown, path: string): ClientEntry {
 }
 
 /** Where no type is told, a slash at the end tells of a folder. */
-function readEntryType(raw: unknown): Type {
+function readEntryType(raw: unknown): EntryType {
   const type = readEntryField(raw, 'type') ?? null;
   if (type !== null) return entryTypes.get(type) ?? 'other';
   return readEntryPath(raw)?.endsWith('/') ? 'folder' : 'file';
@@ -289,11 +289,11 @@ function readEntryField(raw: unknown, name: 'path' | 'type' | 'size' | 'mtime'):
 }
 
 /** From where on a client tells paths: the project's folder, or the folder that was asked for. */
-export type From = 'root' | 'folder';
+export type PathBase = 'root' | 'folder';
 
-export interface Grounds {
+export interface AnswerRules {
   readonly root: ProjectRoot | null;
-  readonly allowed: AllowedList;
+  readonly allowed: AllowList;
 }
 
 /** What to make of a path that a client gave back. */
@@ -317,14 +317,14 @@ const outsideKinds = new Set<unknown>([
   'unc',
 ]);
 
-export function judgedAnswer(
-  { root, allowed }: Grounds,
+export function checkAnswer(
+  { root, allowed }: AnswerRules,
   asked: ClientPath,
   answered: string,
-  from: From,
+  from: PathBase,
 ): AnswerVerdict {
   try {
-    const relative = relativePath(root, fromRoot(asked, answered, from));
+    const relative = toRelativePath(root, toProjectPath(asked, answered, from));
     if (!isWithinFolder(asked.relative, relative)) return outsideVerdict;
     return allowed.refuses(relative) === null ? { is: 'seen', relative } : hiddenVerdict;
   } catch (error) {
@@ -334,7 +334,7 @@ export function judgedAnswer(
 }
 
 /** An absolute path is never told from a folder, whatever the client says. */
-function fromRoot(asked: ClientPath, answered: string, from: From): string {
+function toProjectPath(asked: ClientPath, answered: string, from: PathBase): string {
   const isWhole = from === 'root' || asked.relative === '' || /^(?:[/\\]|[a-z]:)/i.test(answered);
   return isWhole ? answered : `${asked.relative}/${answered}`;
 }

@@ -4,19 +4,19 @@
  * `requests/direct.ts` does.
  */
 import type { ClientPath } from '../client-file.ts';
-import { createAllowed, findMissingAllowed, relativePath } from './allowed.ts';
+import { createAllowList, findMissingAllowed, toRelativePath } from './allowed.ts';
 import {
-  judgedAnswer,
-  judgedListing,
-  type From,
-  type JudgedListing,
+  checkAnswer,
+  filterListing,
+  type PathBase,
+  type FilteredListing,
   type ListingOptions,
   type RawEntries,
 } from './listing.ts';
-import { notAllowed, parseRoot, oddPathError, type PathPurpose } from './refusal.ts';
+import { pathNotAllowedError, parseRoot, oddPathError, type PathPurpose } from './refusal.ts';
 
 export { checkAllowed } from './allowed.ts';
-export type { From, JudgedListing, ListingOptions, RawEnd, RawEntries } from './listing.ts';
+export type { PathBase, FilteredListing, ListingOptions, RawEnd, RawEntries } from './listing.ts';
 export type { PolicyKind, PathPurpose } from './refusal.ts';
 
 export interface PolicyOptions {
@@ -41,9 +41,9 @@ export interface PathPolicy {
    * Takes a path that a client gave back; absolute ones are known as such. Null unless it is what was asked for, or
    * below it, and allowed.
    */
-  judgeAnswer(asked: ClientPath, answered: string, purpose: PathPurpose, from?: From): ClientPath | null;
+  judgeAnswer(asked: ClientPath, answered: string, purpose: PathPurpose, from?: PathBase): ClientPath | null;
   /** Judges all that a client listed, in turns with other work. */
-  judgeListing(asked: ClientPath, entries: RawEntries, options: ListingOptions): Promise<JudgedListing>;
+  judgeListing(asked: ClientPath, entries: RawEntries, options: ListingOptions): Promise<FilteredListing>;
   /** Allowed paths that are not in this folder of this machine, to be warned of. */
   missingAllowed(root: string): string[];
 }
@@ -53,26 +53,29 @@ const readSetting = 'filesystem.allowed_paths in its config file, or --client-pa
 /** Fails with `invalid_input` for a root that is none, and with `config_invalid` for an allowed path that is none. */
 export function createPolicy(options: PolicyOptions): PathPolicy {
   const root = options.root === null ? null : parseRoot(options.root);
-  const read = createAllowed(options.read, root);
-  const allowed = { read, list: options.list === null ? read : createAllowed(options.list, root) };
+  const read = createAllowList(options.read, root);
+  const allowed = { read, list: options.list === null ? read : createAllowList(options.list, root) };
   const settings = { read: readSetting, list: options.list === null ? readSetting : '--client-list-paths' };
   const placed = (relative: string) => ({ relative, absolute: root?.join(relative) ?? null });
   return {
     root: root?.text ?? null,
     judge(path, purpose) {
-      const relative = relativePath(root, path);
+      const relative = toRelativePath(root, path);
       const kind = allowed[purpose].refuses(relative);
       if (kind === 'not_allowed')
-        throw notAllowed(path, purpose, { allowed: allowed[purpose].paths, setting: settings[purpose] });
+        throw pathNotAllowedError(path, purpose, {
+          allowed: allowed[purpose].paths,
+          setting: settings[purpose],
+        });
       if (kind === 'hidden') throw oddPathError(kind, path);
       return placed(relative);
     },
     judgeAnswer(asked, answered, purpose, from = 'root') {
-      const verdict = judgedAnswer({ root, allowed: allowed[purpose] }, asked, answered, from);
+      const verdict = checkAnswer({ root, allowed: allowed[purpose] }, asked, answered, from);
       return verdict.is === 'seen' ? placed(verdict.relative) : null;
     },
     judgeListing: (asked, entries, how) =>
-      judgedListing({ root, allowed: allowed.list }, asked, entries, how),
+      filterListing({ root, allowed: allowed.list }, asked, entries, how),
     missingAllowed: (folder) => findMissingAllowed(folder, [allowed.read, allowed.list]),
   };
 }
@@ -96,7 +99,7 @@ export function createPathsByProject(
 }
 
 /** The paths that may be read in a project, absolute and without a slash at their ends. */
-export function absoluteAllowed(root: string, paths: readonly string[] | null): string[] {
+export function listAbsoluteAllowed(root: string, paths: readonly string[] | null): string[] {
   const folder = parseRoot(root);
-  return createAllowed(paths, folder).paths.map((path) => folder.join(path === '.' ? '' : path));
+  return createAllowList(paths, folder).paths.map((path) => folder.join(path === '.' ? '' : path));
 }

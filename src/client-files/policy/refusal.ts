@@ -27,7 +27,7 @@ export type OddKind = keyof typeof policyReasons;
 
 const fromProject = "name it from the project's folder, such as docs/a.csv";
 /** What `paths/` says of roots, in words for somebody who thinks of a project. */
-const ownWords: Readonly<Record<string, string>> = {
+const projectReasons: Readonly<Record<string, string>> = {
   absolute: `it is absolute; ${fromProject}`,
   drive: `it names a drive; ${fromProject}`,
   unc: `it names a network share; ${fromProject}`,
@@ -41,7 +41,7 @@ export type PolicyKind = RefusalKind | OddKind | 'not_allowed';
  * Kinds that lead out of the project, or would once somebody decodes them: violations, `path_refused`. All others stay
  * inside and are mistakes, `path_not_allowed` (E4).
  */
-const leadsOut: ReadonlySet<string> = new Set<PolicyKind>([
+const kindsLeadingOut: ReadonlySet<string> = new Set<PolicyKind>([
   'absolute',
   'alike',
   'drive',
@@ -64,7 +64,7 @@ export function oddPathError(kind: OddKind, path: string): WorkcrateError {
 export type PathPurpose = 'read' | 'list';
 
 /** Tells a model what it can do by itself, and what it can ask for, and of whom: `setting` allows more. */
-export function notAllowed(
+export function pathNotAllowedError(
   path: string,
   purpose: PathPurpose,
   { allowed, setting }: { readonly allowed: readonly string[]; readonly setting: string },
@@ -89,12 +89,12 @@ export const isRefusal = (error: unknown): error is WorkcrateError =>
 const policyRefusals = new WeakSet<WorkcrateError>();
 
 /** The same refusal, as one of the policy: it knows the path as it was given. */
-export function asRefusal(error: unknown, path: string): unknown {
+export function toPolicyRefusal(error: unknown, path: string): unknown {
   if (!isRefusal(error) || policyRefusals.has(error)) return error;
   const kind = String(error.details['kind']);
   // A drive stands first. Elsewhere a colon is part of a name, such as `docs/a:b.md`.
   if (kind === 'drive' && !/^(?:\.?\/)*[a-z]:/i.test(path)) return oddPathError('stream', path);
-  const words = ownWords[kind];
+  const words = projectReasons[kind];
   return toPolicyError(
     path,
     kind,
@@ -104,7 +104,7 @@ export function asRefusal(error: unknown, path: string): unknown {
 
 function toPolicyError(path: string, kind: string, message: string): WorkcrateError {
   const details = { kind, path: path.slice(0, maxRefusedPath).toWellFormed() };
-  const isViolation = kind === 'backslash' ? leadsOutOnWindows(path) : leadsOut.has(kind);
+  const isViolation = kind === 'backslash' ? leadsOutOnWindows(path) : kindsLeadingOut.has(kind);
   const error = isViolation
     ? new WorkcrateError('path_refused', `SecurityError: ${message}`, { details })
     : new WorkcrateError('path_not_allowed', message, { details });
@@ -139,25 +139,25 @@ const maxRootLength = 4096;
 export function parseRoot(text: string): ProjectRoot {
   const isWindows = /^(?:[a-z]:[/\\]|\\\\[^/\\])/i.test(text);
   const root = (isWindows ? toForwardSlashes(text) : text).replace(/(?<!\/)\/+$/, '');
-  if (text.length > maxRootLength || !isBelowFileSystemRoot(root, isWindows)) throw notARoot();
-  return isWindows ? windowsRoot(root) : posixRoot(root);
+  if (text.length > maxRootLength || !isBelowFileSystemRoot(root, isWindows)) throw invalidRootError();
+  return isWindows ? createWindowsRoot(root) : createPosixRoot(root);
 }
 
-function posixRoot(root: string): ProjectRoot {
+function createPosixRoot(root: string): ProjectRoot {
   return {
     text: root,
-    after: (path) => restAfter(root, path),
+    after: (path) => cutFolderPrefix(root, path),
     join: (relative) => (relative === '' ? root : `${root}/${relative}`),
   };
 }
 
 /** Backslashes are separators in absolute paths alone, which say by their beginning what system they are of. */
-function windowsRoot(root: string): ProjectRoot {
+function createWindowsRoot(root: string): ProjectRoot {
   const text = root.replaceAll('/', '\\');
   return {
     text,
     // Long ones are refused anyway.
-    after: (path) => (path.length > 2 * maxRootLength ? null : restAfter(root, toForwardSlashes(path))),
+    after: (path) => (path.length > 2 * maxRootLength ? null : cutFolderPrefix(root, toForwardSlashes(path))),
     join: (relative) => (relative === '' ? text : `${text}\\${relative.replaceAll('/', '\\')}`),
   };
 }
@@ -166,7 +166,7 @@ function windowsRoot(root: string): ProjectRoot {
 const toForwardSlashes = (path: string): string =>
   path.replaceAll('\\', '/').replace(/^[a-z]:/, (drive) => drive.toUpperCase());
 
-function restAfter(root: string, path: string): string | null {
+function cutFolderPrefix(root: string, path: string): string | null {
   if (path === root) return '';
   return path.startsWith(`${root}/`) ? path.slice(root.length + 1) : null;
 }
@@ -179,7 +179,7 @@ function isBelowFileSystemRoot(root: string, isWindows: boolean): boolean {
   return below.split('/').every((name) => !['', '.', '..'].includes(name.trim()));
 }
 
-const notARoot = () =>
+const invalidRootError = () =>
   new WorkcrateError(
     'invalid_input',
     'The project\'s folder has to be an absolute path without "..", and not the root of a filesystem. Name the folder that the project lies in.',
@@ -192,7 +192,7 @@ interface OddForm {
   readonly plain: boolean;
 }
 
-const device =
+const deviceForm =
   /(?:^|\/)(?:con|prn|aux|nul|conin\$|conout\$|clock\$|(?:com|lpt)[0-9¹²³])\s*(?:\.[^/]*)?(?:\/|$)/i;
 
 /**
@@ -213,7 +213,7 @@ const oddForms: readonly OddForm[] = [
   { kind: 'variable', form: /^\$|%[A-Za-z_][^%/]*%|\$[({]|`|\$[A-Z_][A-Z0-9_]+(?![a-z])/, plain: true },
   { kind: 'percent', form: /%(?:[0-9a-f]{2}|u[0-9a-f]{4})/i, plain: true },
   { kind: 'home', form: /^~/, plain: true },
-  { kind: 'device', form: device, plain: true },
+  { kind: 'device', form: deviceForm, plain: true },
   { kind: 'short_name', form: /(?:^|\/)[^./]{1,7}~\d+(?:\.[^./]{0,3})?(?:\/|$)/, plain: true },
   { kind: 'edges', form: /(?:^|\/)\s|[\s.](?:\/|$)/, plain: false },
   // Windows takes < > and " for wildcards as well.
@@ -227,16 +227,16 @@ const oddForms: readonly OddForm[] = [
 export const isPlainPath = (path: string): boolean => /^(?=.{1,255}$)[\w-]+(?:[./][\w-]+)*$/.test(path);
 
 /** Why a path of names with single slashes between them may not be asked for. */
-export function oddKind(path: string): OddKind | null {
-  if (isPlainPath(path)) return device.test(path) ? 'device' : null;
+export function findOddKind(path: string): OddKind | null {
+  if (isPlainPath(path)) return deviceForm.test(path) ? 'device' : null;
   const odd = oddForms.find(({ form }) => form.test(path));
-  return odd?.kind ?? (isSeenThrough(path) ? 'alike' : null);
+  return odd?.kind ?? (becomesOdd(path) ? 'alike' : null);
 }
 
 export const hasHiddenName = (path: string): boolean => path.startsWith('.') || path.includes('/.');
 
 /** Whether a path takes an odd form, or a name becomes a hidden one, once its characters are made plain. */
-function isSeenThrough(path: string): boolean {
+function becomesOdd(path: string): boolean {
   const made = path.replace(/(?<=^|\/)[\u0701\u0702\u3002\ua4f8\ua60e]/g, '.').normalize('NFKC');
   if (made === path) return false;
   if (oddForms.some(({ form, plain }) => plain && form.test(made))) return true;

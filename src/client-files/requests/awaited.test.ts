@@ -10,7 +10,7 @@ import { openUploads } from '../../links/open-uploads.ts';
 import { createLog } from '../../observability/log.ts';
 import { memoryStorage } from '../../storage/memory.ts';
 import type { FileRequest } from './file-request.ts';
-import { createAwaited, type ReceivedFile } from './pending-uploads.ts';
+import { createPendingUploads, type ReceivedFile } from './pending-uploads.ts';
 
 const postgres = await findPostgres();
 const backends = {
@@ -52,7 +52,7 @@ async function open(location: string) {
   function server() {
     const files = createFiles({ ...ground, openUploads, quotas, maxFileSize: 1e6 });
     const uploads = createUploads({ ...ground, files, uploadTtl: 600, maxBundleFiles: 10 });
-    return { files, uploads, awaited: createAwaited({ files, uploads }) };
+    return { files, uploads, awaited: createPendingUploads({ files, uploads }) };
   }
   const first = server();
   return {

@@ -4,7 +4,7 @@
  */
 import { BoundedMap } from '../../concurrency/bounded-map.ts';
 
-export interface Most {
+export interface ByUserLimits {
   /** Of one user: whoever has more loses the oldest of their own. */
   readonly each: number;
   readonly users: number;
@@ -13,7 +13,7 @@ export interface Most {
 export type ByUser<T> = ReturnType<typeof createByUser<T>>;
 
 /** Things of users under their keys, so that nobody's take the room of another's. */
-export function createByUser<T>(most: Most) {
+export function createByUser<T>(most: ByUserLimits) {
   const all = new BoundedMap<string, BoundedMap<string, T>>({ mostEntries: most.users });
 
   function remove(user: string, key: string): boolean {

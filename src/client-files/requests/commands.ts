@@ -23,49 +23,49 @@ const guardCommand = (condition: string, unless: string): string =>
   `{ ${condition} || { echo ${quoteForShell(`Nothing was sent: ${unless}`)} >&2; false; }; } && `;
 
 /** For sh in the project's folder: sends one file. A folder would go as an empty file, and a pipe would never end. */
-export function sendFile({ path }: FileRequest, url: string): string {
+export function buildSendFileCommand({ path }: FileRequest, url: string): string {
   const file = toRelativeArgument(path.relative);
   const folder = path.relative.split('/').slice(0, -1).join('/');
-  const isFile = `${isItself(folder)}[ -f ${file} ] && [ ! -L ${file} ]`;
-  return `${guardCommand(isFile, noneHere('file'))}${buildCurlCommand(file, url)}`;
+  const isFile = `${buildNoLinkTest(folder)}[ -f ${file} ] && [ ! -L ${file} ]`;
+  return `${guardCommand(isFile, describeAbsence('file'))}${buildCurlCommand(file, url)}`;
 }
 
 /** For sh in the project's folder: sends what stands in a folder, by GNU find or, where that is not, by Python. */
-export function sendListing(errand: FileRequest, url: string): string {
+export function buildSendListingCommand(errand: FileRequest, url: string): string {
   const folder = toRelativeArgument(errand.path.relative);
-  const isFolder = `${isItself(errand.path.relative)}[ -d ${folder} ] && [ ! -L ${folder} ]`;
-  const canList = `${hasFind} || command -v python3 >/dev/null`;
-  const lister = `{ if ${hasFind}; then ${byFind(errand)}; else ${byPython(errand)}; fi; }`;
-  return `${guardCommand(isFolder, noneHere('folder'))}${guardCommand(canList, noLister)}${lister} | ${buildCurlCommand('-', url)}`;
+  const isFolder = `${buildNoLinkTest(errand.path.relative)}[ -d ${folder} ] && [ ! -L ${folder} ]`;
+  const canList = `${hasFindTest} || command -v python3 >/dev/null`;
+  const lister = `{ if ${hasFindTest}; then ${buildFindCommand(errand)}; else ${buildPythonCommand(errand)}; fi; }`;
+  return `${guardCommand(isFolder, describeAbsence('folder'))}${guardCommand(canList, noListerMessage)}${lister} | ${buildCurlCommand('-', url)}`;
 }
 
-const noneHere = (what: string): string =>
+const describeAbsence = (what: string): string =>
   `there is no such ${what} below this folder, or its path contains a link. Run this in the folder of the project.`;
-const noLister =
+const noListerMessage =
   'this needs GNU find or python3, and neither is installed. Install one of them, or list another way.';
 
 /** Others have no -printf. */
-const hasFind = "find . -maxdepth 0 -printf '' 2>/dev/null";
+const hasFindTest = "find . -maxdepth 0 -printf '' 2>/dev/null";
 
 /** True in sh where no link stands in the path of a folder: what it leads to was not judged. */
-function isItself(folder: string): string {
+function buildNoLinkTest(folder: string): string {
   if (folder === '') return '';
   return `[ "$(cd -P ${toRelativeArgument(folder)} && pwd -P)" = "$(pwd -P)"${quoteForShell(`/${folder}`)} ] && `;
 }
 
 /** Ends records with NUL, the one character that no name can hold. The last is written only if all went well. */
-function byFind({ path, recursive, pattern }: FileRequest): string {
+function buildFindCommand({ path, recursive, pattern }: FileRequest): string {
   const depth = recursive ? '' : ' -maxdepth 1';
-  const name = plainPattern(pattern) === null ? '' : ` -name ${quoteForShell(pattern!)}`;
+  const name = toFindPattern(pattern) === null ? '' : ` -name ${quoteForShell(pattern!)}`;
   return `find ${toRelativeArgument(path.relative)} -mindepth 1${depth}${name} -printf '%y\\t%s\\t%T@\\t%P\\0' && printf '%s\\0' ${quoteForShell(endRecord)}`;
 }
 
 /** A pattern that find means as we do; any other is applied here alone. */
-const plainPattern = (pattern: string | null): string | null =>
+const toFindPattern = (pattern: string | null): string | null =>
   pattern !== null && /^[\w.*-]+$/.test(pattern) && !pattern.includes('**') ? pattern : null;
 
 /** As find does, it goes on past what it may not see, and then does not say that it is done. */
-const script = `import json, os, sys
+const pythonListingScript = `import json, os, sys
 whole = True
 def walk(folder, prefix):
     global whole
@@ -81,15 +81,15 @@ def walk(folder, prefix):
 walk(sys.argv[1], "")
 if whole: print(json.dumps({"end": True}))`;
 
-const byPython = ({ path, recursive }: FileRequest): string =>
-  `python3 -c ${quoteForShell(script)} ${toRelativeArgument(path.relative)} ${recursive ? 'all' : 'one'}`;
+const buildPythonCommand = ({ path, recursive }: FileRequest): string =>
+  `python3 -c ${quoteForShell(pythonListingScript)} ${toRelativeArgument(path.relative)} ${recursive ? 'all' : 'one'}`;
 
-const mostRecord = 32 * 1024;
+const maxRecordBytes = 32 * 1024;
 
 /** What ends a record: find writes NULs, all others line feeds. Which of them it is shows in the first record. */
-const enders = { find: 0, lines: 10 };
+const recordEnds = { find: 0, lines: 10 };
 
-type ListingForm = keyof typeof enders;
+type ListingForm = keyof typeof recordEnds;
 
 /** The last record of a whole listing. Without it, a command that failed half way could not be told from one that did not. */
 export const endRecord = '{"end":true}';
@@ -104,7 +104,7 @@ export interface ListingTextOptions {
  * `type size mtime path`, or plain paths. What is none of these is null, so that whoever reads can
  * count it: a listing may be made of nothing else.
  */
-export async function* listingFrom(
+export async function* parseListing(
   chunks: AsyncIterable<Uint8Array>,
   { isWhole }: ListingTextOptions,
 ): AsyncGenerator<RawEntry | null, RawEnd> {
@@ -112,30 +112,30 @@ export async function* listingFrom(
   let form: ListingForm | null = null;
   for await (const chunk of chunks) {
     const bytes = Buffer.concat([rest, chunk]);
-    let start = form === null ? markLength(bytes) : 0;
+    let start = form === null ? countMarkBytes(bytes) : 0;
     form ??= detectListingForm(bytes);
     for (let end = findRecordEnd(bytes, form, start); end !== -1; end = findRecordEnd(bytes, form, start)) {
-      const entry = entryFrom(bytes.subarray(start, end), form!);
+      const entry = parseRecord(bytes.subarray(start, end), form!);
       start = end + 1;
       if (entry === 'end') hasEnded = true;
       else yield entry;
     }
     rest = form === null ? bytes : Buffer.from(bytes.subarray(start));
-    if (rest.length > mostRecord)
+    if (rest.length > maxRecordBytes)
       throw new WorkcrateError('invalid_input', 'This is not a listing: a line of it is too long.');
   }
-  const last = lastFrom(rest, form);
+  const last = parseLastRecord(rest, form);
   if (last !== null && last !== 'end') yield last;
   return { end: hasEnded || last === 'end' ? 'whole' : 'unknown', hidden: 0 };
 }
 
 const findRecordEnd = (bytes: Buffer, form: ListingForm | null, from: number): number =>
-  form === null ? -1 : bytes.indexOf(enders[form], from);
+  form === null ? -1 : bytes.indexOf(recordEnds[form], from);
 
 /** A line in a name must not end the record of find that holds it, so the tabs of find are looked for. */
 function detectListingForm(bytes: Buffer): ListingForm | null {
-  if (isFromFind(bytes)) return bytes.includes(enders.find) ? 'find' : null;
-  return bytes.includes(enders.lines) ? 'lines' : null;
+  if (isFromFind(bytes)) return bytes.includes(recordEnds.find) ? 'find' : null;
+  return bytes.includes(recordEnds.lines) ? 'lines' : null;
 }
 
 /** An empty folder has nothing but an end. */
@@ -144,7 +144,7 @@ const isFromFind = (bytes: Buffer): boolean =>
   bytes.indexOf(`${endRecord}\0`) === 0;
 
 /** The mark of UTF-8, which Windows writes, is no part of the first path. */
-function markLength(bytes: Buffer): number {
+function countMarkBytes(bytes: Buffer): number {
   const mark = bytes.toString('hex', 0, 2);
   if (mark === 'fffe' || mark === 'feff')
     throw new WorkcrateError(
@@ -155,45 +155,52 @@ function markLength(bytes: Buffer): number {
 }
 
 /** Lines may lack the last line feed. What find wrote was cut off there, and may be half a name. */
-function lastFrom(rest: Buffer, form: ListingForm | null): RawEntry | 'end' | null {
+function parseLastRecord(rest: Buffer, form: ListingForm | null): RawEntry | 'end' | null {
   if (form === 'find' || (form === null && isFromFind(rest))) return null;
-  return entryFrom(rest.subarray(form === null ? markLength(rest) : 0), 'lines');
+  return parseRecord(rest.subarray(form === null ? countMarkBytes(rest) : 0), 'lines');
 }
 
-function entryFrom(record: Buffer, form: ListingForm): RawEntry | 'end' | null {
+function parseRecord(record: Buffer, form: ListingForm): RawEntry | 'end' | null {
   // No string can name it again.
   if (!isUtf8(record)) return null;
   const text = record.toString('utf8');
   const line = form === 'find' ? text : text.replace(/\r$/, '');
   if (line.trim() === '') return null;
-  if (line.startsWith('{')) return fromJson(line);
+  if (line.startsWith('{')) return parseJsonRecord(line);
   const tabbed = /^(?<type>[a-zA-Z?])\t(?<size>\d+)\t(?<seconds>-?[\d.]+)\t(?<path>[^]+)$/.exec(line)?.groups;
-  if (tabbed) return fromFind(tabbed);
+  if (tabbed) return parseFindRecord(tabbed);
   const worded = /^(?<type>file|folder|link|other) (?<size>\d+|-) (?<mtime>\S+) (?<path>.+)$/.exec(
     line,
   )?.groups;
-  if (worded) return fromWords(worded);
+  if (worded) return parseWordedRecord(worded);
   const path = line.trim();
-  return path.endsWith('/') ? entry(path.slice(0, -1), 'folder', null, null) : entry(path, null, null, null);
+  return path.endsWith('/')
+    ? createRawEntry(path.slice(0, -1), 'folder', null, null)
+    : createRawEntry(path, null, null, null);
 }
 
 type RecordParts = Record<string, string>;
 
-const findTypes: Readonly<Record<string, string>> = { f: 'file', d: 'folder', l: 'link' };
+const findTypeNames: Readonly<Record<string, string>> = { f: 'file', d: 'folder', l: 'link' };
 
-const fromFind = ({ type, size, seconds, path }: RecordParts): RawEntry =>
-  entry(path!, findTypes[type!] ?? 'other', Number(size), Number(seconds) * 1000);
+const parseFindRecord = ({ type, size, seconds, path }: RecordParts): RawEntry =>
+  createRawEntry(path!, findTypeNames[type!] ?? 'other', Number(size), Number(seconds) * 1000);
 
-function fromWords({ type, size, mtime, path }: RecordParts): RawEntry {
+function parseWordedRecord({ type, size, mtime, path }: RecordParts): RawEntry {
   const time = /^\d+$/.test(mtime!) ? Number(mtime) : Date.parse(mtime!);
-  return entry(path!, type!, size === '-' ? null : Number(size), Number.isNaN(time) ? null : time);
+  return createRawEntry(path!, type!, size === '-' ? null : Number(size), Number.isNaN(time) ? null : time);
 }
 
-function fromJson(line: string): RawEntry | 'end' | null {
+function parseJsonRecord(line: string): RawEntry | 'end' | null {
   try {
     const { path, type, size, mtime, end } = JSON.parse(line) as Record<string, unknown>;
     if (typeof path !== 'string') return end === true ? 'end' : null;
-    return entry(path, typeof type === 'string' ? type : null, toFiniteNumber(size), toFiniteNumber(mtime));
+    return createRawEntry(
+      path,
+      typeof type === 'string' ? type : null,
+      toFiniteNumber(size),
+      toFiniteNumber(mtime),
+    );
   } catch (error) {
     if (error instanceof SyntaxError) return null;
     throw error;
@@ -203,7 +210,12 @@ function fromJson(line: string): RawEntry | 'end' | null {
 const toFiniteNumber = (value: unknown): number | null =>
   typeof value === 'number' && Number.isFinite(value) ? value : null;
 
-const entry = (path: string, type: string | null, size: number | null, mtime: number | null): RawEntry => ({
+const createRawEntry = (
+  path: string,
+  type: string | null,
+  size: number | null,
+  mtime: number | null,
+): RawEntry => ({
   path,
   type,
   size,

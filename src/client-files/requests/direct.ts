@@ -16,7 +16,7 @@ import {
   type FolderRoot,
 } from '../../paths/paths.ts';
 import type { PathPolicy, PathPurpose, RawEnd } from '../policy/policy.ts';
-import { mayNot, noFile, noFolder, clientPathNotFoundError } from './failures.ts';
+import { clientRefusedError, notAFileError, notAFolderError, clientPathNotFoundError } from './failures.ts';
 import type { FileRequest, RawEntry } from './file-request.ts';
 
 /** Where a path leads when its links are followed, judged there once more. */
@@ -88,17 +88,20 @@ function withDirectErrors<T>(errand: FileRequest, act: () => T): T {
     const errno = getErrno(error);
     if (errno === 'ENOENT' || errno === 'ENOTDIR' || isWorkcrateError(error, 'path_not_found'))
       throw clientPathNotFoundError(path, 'server');
-    if (errno === 'EACCES' || errno === 'EPERM' || isRefused(error, 'denied'))
-      throw mayNot(path, 'permission was denied');
-    if (errno === 'ENAMETOOLONG' || isRefused(error, 'too_long'))
-      throw mayNot(path, 'its whole path is longer than this system takes (via: "upload" can do it)');
-    if (isRefused(error, 'not_regular')) throw noFile(path);
-    if (isRefused(error, 'not_folder')) throw noFolder(path);
+    if (errno === 'EACCES' || errno === 'EPERM' || isRefusedFor(error, 'denied'))
+      throw clientRefusedError(path, 'permission was denied');
+    if (errno === 'ENAMETOOLONG' || isRefusedFor(error, 'too_long'))
+      throw clientRefusedError(
+        path,
+        'its whole path is longer than this system takes (via: "upload" can do it)',
+      );
+    if (isRefusedFor(error, 'not_regular')) throw notAFileError(path);
+    if (isRefusedFor(error, 'not_folder')) throw notAFolderError(path);
     throw error;
   }
 }
 
-const isRefused = (error: unknown, kind: string): boolean =>
+const isRefusedFor = (error: unknown, kind: string): boolean =>
   isWorkcrateError(error, 'path_refused') && error.details['kind'] === kind;
 
 const maxDirectLinks = 40;
@@ -112,7 +115,7 @@ export function followLinks(folder: string, path: string): string {
   let [passed, links]: [string[], number] = [[], 0];
   for (let name = ahead.shift(); name !== undefined; name = ahead.shift()) {
     if (name === '..') {
-      if (passed.pop() === undefined) throw astray('link', path);
+      if (passed.pop() === undefined) throw linkRefusedError('link', path);
       continue;
     }
     const place = join(folder, ...passed, name);
@@ -120,10 +123,10 @@ export function followLinks(folder: string, path: string): string {
       passed.push(name);
       continue;
     }
-    if (++links > maxDirectLinks) throw astray('link_loop', path);
+    if (++links > maxDirectLinks) throw linkRefusedError('link_loop', path);
     const target = readDirectLink(place, path);
     if (isAbsolute(target)) passed = [];
-    ahead.unshift(...(isAbsolute(target) ? namesAfter(folder, target, path) : splitPathNames(target)));
+    ahead.unshift(...(isAbsolute(target) ? cutFolderNames(folder, target, path) : splitPathNames(target)));
   }
   return passed.join('/');
 }
@@ -133,15 +136,15 @@ function readDirectLink(place: string, path: string): string {
     return readlinkSync(place);
   } catch (error) {
     // It was a link a moment ago.
-    if (getErrno(error) === 'EINVAL') throw astray('changed', path);
+    if (getErrno(error) === 'EINVAL') throw linkRefusedError('changed', path);
     throw error;
   }
 }
 
 /** Name by name and nothing folded: what `..` means behind a link shows only once that is followed. */
-function namesAfter(folder: string, target: string, path: string): string[] {
+function cutFolderNames(folder: string, target: string, path: string): string[] {
   const [above, names] = [splitPathNames(folder), splitPathNames(target)];
-  if (!above.every((name, at) => names[at] === name)) throw astray('link', path);
+  if (!above.every((name, at) => names[at] === name)) throw linkRefusedError('link', path);
   return names.slice(above.length);
 }
 
@@ -154,7 +157,7 @@ const directFailureReasons = {
   changed: 'it was replaced during the check; call again',
 };
 
-const astray = (kind: keyof typeof directFailureReasons, path: string): WorkcrateError =>
+const linkRefusedError = (kind: keyof typeof directFailureReasons, path: string): WorkcrateError =>
   new WorkcrateError('path_refused', `SecurityError: The path was refused: ${directFailureReasons[kind]}.`, {
     details: { kind, path },
   });

@@ -17,25 +17,25 @@ export const clientPathNotFoundError = (path: string, seenBy: 'client' | 'server
     `${seenBy === 'client' ? 'The client says that there is no' : 'There is no'} ${quoteRequestedPath(path)} in the project. list_client_directory shows what there is.`,
   );
 
-export const noFile = (path: string): WorkcrateError =>
+export const notAFileError = (path: string): WorkcrateError =>
   new WorkcrateError(
     'invalid_input',
     `${quoteRequestedPath(path)} is a folder or another thing that is not a file. Name a file; list_client_directory shows them.`,
   );
 
-export const noFolder = (path: string): WorkcrateError =>
+export const notAFolderError = (path: string): WorkcrateError =>
   new WorkcrateError(
     'invalid_input',
     `${quoteRequestedPath(path)} is not a folder. Read it with read_client_file.`,
   );
 
-export const mayNot = (path: string, why: string): WorkcrateError =>
+export const clientRefusedError = (path: string, why: string): WorkcrateError =>
   new WorkcrateError(
     'client_refused',
     `${quoteRequestedPath(path)} was not sent: ${why}. Ask the user, call again with via: "upload", or paste what is needed with guide_cache_file.`,
   );
 
-export const tooLate = (path: string, timeoutMs: number): WorkcrateError =>
+export const clientTimeoutError = (path: string, timeoutMs: number): WorkcrateError =>
   new WorkcrateError(
     'client_timeout',
     `${quoteRequestedPath(path)} did not arrive within ${Math.ceil(timeoutMs / 1000)} seconds. ` +
@@ -46,16 +46,16 @@ export const tooLate = (path: string, timeoutMs: number): WorkcrateError =>
 const orPaste =
   'Or: paste the text with guide_cache_file; where a file cannot be read, a person can attach it to the conversation as a resource first.';
 
-export const cannot = (what: string, instead: string): WorkcrateError =>
+export const clientUnsupportedError = (what: string, instead: string): WorkcrateError =>
   new WorkcrateError('client_unsupported', `${what} What can be done instead: ${instead} ${orPaste}`);
 
-export const otherQuestion = (): WorkcrateError =>
+export const wrongAnswerError = (): WorkcrateError =>
   new WorkcrateError(
     'invalid_input',
     'This answers a different question, or one that was already answered. Call again without it.',
   );
 
-export const tooLargeFor = (rung: string, path: string, most: number): WorkcrateError =>
+export const tooLargeForMethodError = (rung: string, path: string, most: number): WorkcrateError =>
   new WorkcrateError(
     'too_large',
     `${quoteRequestedPath(path)} is larger than the ${formatBytes(most)} that ${rung} can send. Call again with via: "upload".`,

@@ -1,10 +1,10 @@
 /** The types of a request to a client, and which methods a client supports. It asks nobody. */
 import type { ClientCapabilities } from '@modelcontextprotocol/server';
 import type { ToolContext } from '../../mcp/tool.ts';
-import type { ClientPath, Rung } from '../client-file.ts';
-import type { From } from '../policy/policy.ts';
+import type { ClientPath, TransferMethod } from '../client-file.ts';
+import type { PathBase } from '../policy/policy.ts';
 import type { ReceivedFile } from './pending-uploads.ts';
-import type { Subject } from './questions.ts';
+import type { QuestionSubject } from './questions.ts';
 
 /** What is to be had of a client, after its path was judged. */
 export interface FileRequest {
@@ -33,11 +33,11 @@ export interface RawEntry {
 }
 
 /** What the client can do for itself, then call again. Not a failure: most agents have a shell. */
-export interface Offer {
+export interface ClientInstructions {
   readonly offer: 'upload' | 'proof';
   /** From the project's folder. */
   readonly path: string;
-  readonly rung: Rung;
+  readonly rung: TransferMethod;
   /** For sh, in the project's folder. */
   readonly command: string;
   readonly uploadUrl: string | null;
@@ -49,7 +49,7 @@ export interface Offer {
   readonly proofCommand: string | null;
 }
 
-export const isOffer = (answer: object): answer is Offer => 'offer' in answer;
+export const isInstructions = (answer: object): answer is ClientInstructions => 'offer' in answer;
 
 export type FileRequestKey = Pick<FileRequest, 'operation' | 'path' | 'place' | 'recursive' | 'pattern'>;
 
@@ -63,9 +63,9 @@ export const getRequestName = (path: ClientPath): string => path.relative.split(
 
 /** How something came, and what was said of it. */
 export interface AnswerSource {
-  readonly rung: Rung;
+  readonly rung: TransferMethod;
   /** From where on the paths of a listing are told. */
-  readonly from: From;
+  readonly from: PathBase;
   readonly size: number | null;
   readonly sha256: string | null;
   /** Of what was typed: it is text, and in no other. */
@@ -78,35 +78,35 @@ export interface AnswerSource {
 export type UseAnswer<T> = (chunks: AsyncIterable<Uint8Array>, source: AnswerSource) => Promise<T>;
 
 /** How an answer is had: from what came, or from another call that had it meanwhile. */
-export interface Taking<T> {
+export interface AnswerHandlers<T> {
   readonly use: UseAnswer<T>;
   readonly meanwhile: () => T | null;
 }
 
 /** An errand and the call that it is run for. */
-export interface Trip {
+export interface RequestCall {
   readonly errand: FileRequest;
-  readonly subject: Subject;
+  readonly subject: QuestionSubject;
   readonly context: ToolContext;
 }
 
 /** What can come by a form, or by a model that types it. */
-export const mostTyped = 64 * 1024;
+export const maxTypedBytes = 64 * 1024;
 
-export interface ClientFooting {
+export interface ClientSupport {
   readonly capabilities: ClientCapabilities;
   /** Whether this process can read the client's project itself, and knows where it is. */
   readonly sharesProject: boolean;
 }
 
 /** Whether a rung can bear an errand at all. */
-export function bears(
-  rung: Rung,
+export function supportsMethod(
+  rung: TransferMethod,
   errand: FileRequest,
-  { capabilities, sharesProject }: ClientFooting,
+  { capabilities, sharesProject }: ClientSupport,
 ): boolean {
   const { elicitation, sampling } = capabilities;
-  const isSmall = errand.size === null || errand.size <= mostTyped;
+  const isSmall = errand.size === null || errand.size <= maxTypedBytes;
   switch (rung) {
     case 'direct':
       return sharesProject;
@@ -129,5 +129,5 @@ const hasForms = ({ form, url }: NonNullable<ClientCapabilities['elicitation']>)
 const askingMethods = ['url', 'form', 'sampling'] as const;
 
 /** The way that is taken where nobody chose one: the client is asked where it can be, else its agent's shell sends. */
-export const usualRung = (errand: FileRequest, footing: ClientFooting): Rung =>
-  askingMethods.find((rung) => bears(rung, errand, footing)) ?? 'upload';
+export const chooseMethod = (errand: FileRequest, footing: ClientSupport): TransferMethod =>
+  askingMethods.find((rung) => supportsMethod(rung, errand, footing)) ?? 'upload';

@@ -20,7 +20,7 @@ interface Challenge {
 const challengeMs = 10 * 60_000;
 const provenMs = 60 * 60_000;
 const maxOpenChallenges = 100;
-const mostProven = 1000;
+const maxProven = 1000;
 
 const challengePrefix = 'workcrate-proof-';
 
@@ -35,7 +35,7 @@ export function createFilesystemChallenges({ clock, folder = tmpdir() }: { clock
     mostEntries: maxOpenChallenges,
     onEvict: removeChallengeFile,
   });
-  const proven = new BoundedMap<string, number>({ mostEntries: mostProven });
+  const proven = new BoundedMap<string, number>({ mostEntries: maxProven });
   const keyOf = (user: string, root: string): string => JSON.stringify([user, root]);
 
   function drop(key: string): void {
@@ -46,7 +46,7 @@ export function createFilesystemChallenges({ clock, folder = tmpdir() }: { clock
 
   function make(key: string): Challenge {
     drop(key);
-    sweep(folder, clock() - challengeMs);
+    removeOldChallenges(folder, clock() - challengeMs);
     const file = join(folder, `${challengePrefix}${randomBytes(12).toString('hex')}`);
     const secret = randomBytes(24).toString('base64url');
     writeFileSync(file, secret, { flag: 'wx', mode: 0o600 });
@@ -71,7 +71,7 @@ export function createFilesystemChallenges({ clock, folder = tmpdir() }: { clock
       const key = keyOf(user, root);
       const open = challenges.get(key);
       drop(key);
-      if (!open || open.until <= clock() || !isSameSecret(open.secret, proof.trim())) throw wrongProof();
+      if (!open || open.until <= clock() || !isSameSecret(open.secret, proof.trim())) throw wrongProofError();
       proven.set(key, clock() + provenMs);
     },
 
@@ -84,7 +84,7 @@ export function createFilesystemChallenges({ clock, folder = tmpdir() }: { clock
 const removeChallengeFile = ({ file }: Challenge): void => rmSync(file, { force: true });
 
 /** What a process that was killed left behind. */
-function sweep(folder: string, before: number): void {
+function removeOldChallenges(folder: string, before: number): void {
   for (const name of readdirSync(folder).filter((each) => each.startsWith(challengePrefix))) {
     const file = join(folder, name);
     const stats = lstatSync(file, { throwIfNoEntry: false });
@@ -98,7 +98,7 @@ function isSameSecret(secret: string, given: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-const wrongProof = (): WorkcrateError =>
+const wrongProofError = (): WorkcrateError =>
   new WorkcrateError(
     'client_refused',
     'The proof is not what the server wrote, or it is too old. Call again with via: "direct" for a new one.',

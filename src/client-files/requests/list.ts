@@ -8,24 +8,24 @@ import type { Question, ToolContext } from '../../mcp/tool.ts';
 import type { ClientCache } from '../cache/cache.ts';
 import type { ClientListing } from '../client-file.ts';
 import type { RawEntries } from '../policy/policy.ts';
-import { listingFrom } from './commands.ts';
+import { parseListing } from './commands.ts';
 import { listDirectly } from './direct.ts';
-import { mayNot } from './failures.ts';
-import type { Offer, AnswerSource, UseAnswer } from './file-request.ts';
+import { clientRefusedError } from './failures.ts';
+import type { ClientInstructions, AnswerSource, UseAnswer } from './file-request.ts';
 import type { FileMethods } from './methods.ts';
-import type { Approach, Approaches, ListWish } from './requests.ts';
+import type { PreparedRequest, ClientRequests, ListFolderOptions } from './requests.ts';
 
 export interface ListRequestOptions {
   readonly ladder: FileMethods;
-  readonly approaches: Approaches;
+  readonly approaches: ClientRequests;
   readonly audit: Audit;
   readonly cache: Pick<ClientCache, 'outdate'>;
 }
 
 /** Lists a folder of the client's. Every path that comes is judged, and the pattern applied again (E1). */
-export function createListing({ ladder, approaches, audit, cache }: ListRequestOptions) {
+export function createFolderLister({ ladder, approaches, audit, cache }: ListRequestOptions) {
   async function judged(
-    { trip, policy }: Approach,
+    { trip, policy }: PreparedRequest,
     entries: RawEntries,
     { rung, from }: Pick<AnswerSource, 'rung' | 'from'>,
   ): Promise<ClientListing> {
@@ -46,17 +46,20 @@ export function createListing({ ladder, approaches, audit, cache }: ListRequestO
     audit.violation(event, 'answered_outside', new Error('a client listed what was not asked for'));
   }
 
-  return async (wish: ListWish, context: ToolContext): Promise<ClientListing | Question | Offer> => {
+  return async (
+    wish: ListFolderOptions,
+    context: ToolContext,
+  ): Promise<ClientListing | Question | ClientInstructions> => {
     const { recursive = false, pattern = null } = wish;
     const terms = { binary: false, size: null, sha256: null, recursive, pattern };
     const approach = approaches.begin('list', wish, terms, context);
     if ('ask' in approach) return approach;
     const { trip, policy, left } = approach;
     const use: UseAnswer<ClientListing> = (chunks, source) =>
-      judged(approach, listingFrom(chunks, { isWhole: isTyped(source) }), source);
+      judged(approach, parseListing(chunks, { isWhole: isTypedAnswer(source) }), source);
     if (left !== null) {
       const came = await ladder.answered(trip, left, { use, meanwhile: () => null });
-      if (came === null) throw mayNot(trip.errand.path.relative, 'the answer holds no listing');
+      if (came === null) throw clientRefusedError(trip.errand.path.relative, 'the answer holds no listing');
       return came;
     }
     if (approach.isDirect)
@@ -66,10 +69,10 @@ export function createListing({ ladder, approaches, audit, cache }: ListRequestO
 }
 
 /** A person, or a model between its marks, gives all there is. What is sent may be cut off on its way. */
-const isTyped = ({ rung }: AnswerSource): boolean => rung === 'form' || rung === 'sampling';
+const isTypedAnswer = ({ rung }: AnswerSource): boolean => rung === 'form' || rung === 'sampling';
 
 /** What was said of a file before it came; null where nothing was. */
-interface Said {
+interface AnnouncedDigest {
   readonly size: number | null;
   readonly sha256: string | null;
 }
@@ -80,7 +83,7 @@ interface ReceivedDigest {
 }
 
 /** Refuses a file that is not what it was said to be. Nothing of it is kept. */
-export function demandSame(came: ReceivedDigest, said: Said): void {
+export function requireSame(came: ReceivedDigest, said: AnnouncedDigest): void {
   const found = findDifference(came, said);
   if (found === 'size')
     throw new WorkcrateError(
@@ -94,7 +97,10 @@ export function demandSame(came: ReceivedDigest, said: Said): void {
     );
 }
 
-export function findDifference({ size, sha256 }: ReceivedDigest, said: Said): 'size' | 'sha256' | null {
+export function findDifference(
+  { size, sha256 }: ReceivedDigest,
+  said: AnnouncedDigest,
+): 'size' | 'sha256' | null {
   if (said.size !== null && said.size !== size) return 'size';
   return said.sha256 !== null && said.sha256 !== sha256 ? 'sha256' : null;
 }

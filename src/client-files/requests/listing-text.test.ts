@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listingFrom } from './commands.ts';
+import { parseListing } from './commands.ts';
 
 async function* inPieces(bytes: Uint8Array, size: number) {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
 
 async function parsed(text: string, size = text.length): Promise<unknown[]> {
-  const entries = listingFrom(inPieces(Buffer.from(text), size), { isWhole: true });
+  const entries = parseListing(inPieces(Buffer.from(text), size), { isWhole: true });
   return (await Array.fromAsync(entries)).filter((entry) => entry !== null);
 }
 
 /** Its paths, and null for each that has none; whether it was cut comes last. */
 async function sent(bytes: Uint8Array | string, size = 1000): Promise<(string | boolean | null)[]> {
-  const entries = listingFrom(inPieces(Buffer.from(bytes as string), size), { isWhole: false });
+  const entries = parseListing(inPieces(Buffer.from(bytes as string), size), { isWhole: false });
   const seen: (string | boolean | null)[] = [];
   for (let step = await entries.next(); ; step = await entries.next()) {
     if (step.done) return [...seen, step.value.end !== 'whole'];

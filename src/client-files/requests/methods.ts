@@ -12,52 +12,65 @@ import {
 } from '@modelcontextprotocol/server';
 import { isWorkcrateError } from '../../errors.ts';
 import { stoppingError, type Question, type ToolContext } from '../../mcp/tool.ts';
-import type { Rung } from '../client-file.ts';
+import type { TransferMethod } from '../client-file.ts';
 import { encodeText, parseBase64 } from '../text/text.ts';
-import { sendFile, sendListing } from './commands.ts';
-import { mayNot, clientPathNotFoundError, tooLargeFor, tooLate } from './failures.ts';
+import { buildSendFileCommand, buildSendListingCommand } from './commands.ts';
 import {
-  mostTyped,
+  clientRefusedError,
+  clientPathNotFoundError,
+  tooLargeForMethodError,
+  clientTimeoutError,
+} from './failures.ts';
+import {
+  maxTypedBytes,
   type FileRequest,
-  type Offer,
-  type Taking,
-  type Trip,
+  type ClientInstructions,
+  type AnswerHandlers,
+  type RequestCall,
   type UseAnswer,
 } from './file-request.ts';
 import type { FilesystemChallenges } from './filesystem-challenge.ts';
-import { createAwaited, type AwaitedFiles, type AwaitedOptions } from './pending-uploads.ts';
-import { answerKey, createQuestions, type AskOptions, type Left, type Questions } from './questions.ts';
+import { createPendingUploads, type PendingUploads, type PendingUploadsOptions } from './pending-uploads.ts';
+import {
+  answerKey,
+  createQuestions,
+  type QuestionsOptions,
+  type QuestionState,
+  type Questions,
+} from './questions.ts';
 
-export interface LadderOptions extends AwaitedOptions, AskOptions {
+export interface FileMethodsOptions extends PendingUploadsOptions, QuestionsOptions {
   readonly proofs: FilesystemChallenges;
   /** The base of the URLs handed out. A function, since the port may be known only later. */
   readonly baseUrl: () => string;
 }
 
-export type FileMethods = ReturnType<typeof createLadder>;
+export type FileMethods = ReturnType<typeof createFileMethods>;
 
 /** The ways of asking. What can be asked of which client is not judged here. */
-export function createLadder(options: LadderOptions) {
+export function createFileMethods(options: FileMethodsOptions) {
   const { proofs, baseUrl, timeoutMs } = options;
   const questions = createQuestions(options);
-  const awaited = createAwaited(options);
+  const awaited = createPendingUploads(options);
 
   /** What was sent meanwhile, and since that moment; or null. */
-  const arrived = <T>({ errand, context }: Trip, use: UseAnswer<T>, since = 0): Promise<T | null> =>
+  const arrived = <T>({ errand, context }: RequestCall, use: UseAnswer<T>, since = 0): Promise<T | null> =>
     awaited.taking(
       context.caller,
       errand,
-      ({ file, rung, read, keep }) => use(read(), { ...unsaidByClient, rung, stored: { file, keep } }),
+      ({ file, rung, read, keep }) => use(read(), { ...nothingSaid, rung, stored: { file, keep } }),
       since,
     );
 
   const pages = createUploadPages({ questions, awaited, arrived, baseUrl, timeoutMs });
 
-  async function offer({ errand, context }: Trip): Promise<Offer> {
+  async function offer({ errand, context }: RequestCall): Promise<ClientInstructions> {
     const { token, expiresAt } = await awaited.expect(context.caller, errand, 'upload');
     const uploadUrl = `${baseUrl()}/uploads/${token}`;
     const command =
-      errand.operation === 'read' ? sendFile(errand, uploadUrl) : sendListing(errand, uploadUrl);
+      errand.operation === 'read'
+        ? buildSendFileCommand(errand, uploadUrl)
+        : buildSendListingCommand(errand, uploadUrl);
     const path = errand.path.relative;
     const proofCommand = proofFor(errand, context)?.command ?? null;
     const pageUrl = `${baseUrl()}/ask/${token}`;
@@ -69,7 +82,7 @@ export function createLadder(options: LadderOptions) {
     return proofs.challenge(caller.user, root);
   }
 
-  function offerProof({ errand, context }: Trip): Offer {
+  function offerProof({ errand, context }: RequestCall): ClientInstructions {
     const { command, until } = proofs.challenge(context.caller.user, errand.root!);
     const path = errand.path.relative;
     return {
@@ -91,23 +104,30 @@ export function createLadder(options: LadderOptions) {
     page: awaited.page,
 
     /** What came earlier and stayed stored. */
-    kept: ({ errand, context }: Trip) => awaited.kept(context.caller, errand),
+    kept: ({ errand, context }: RequestCall) => awaited.kept(context.caller, errand),
     forgetKept: awaited.forgetKept,
     outdate: awaited.outdate,
 
     /** Asks by one rung; what comes back is not the answer yet. */
-    async ask(rung: Exclude<Rung, 'direct'>, trip: Trip): Promise<Question | Offer> {
+    async ask(
+      rung: Exclude<TransferMethod, 'direct'>,
+      trip: RequestCall,
+    ): Promise<Question | ClientInstructions> {
       const { errand, subject, context } = trip;
       if (rung === 'upload') return offer(trip);
       if (rung === 'url') return pages.ask(trip, 0);
-      if (rung === 'form') return questions.ask(subject, context, 'form', () => formRequest(errand));
+      if (rung === 'form') return questions.ask(subject, context, 'form', () => buildFormRequest(errand));
       const withTools = context.client.capabilities.sampling?.tools !== undefined;
-      const request = (mark: string) => samplingRequest(errand, mark, withTools);
+      const request = (mark: string) => buildSamplingRequest(errand, mark, withTools);
       return questions.ask(subject, context, 'sampling', request);
     },
 
     /** What the client answered to that; null where a model says that it gave it by another way. */
-    async answered<T>(trip: Trip, left: Left, taking: Taking<T>): Promise<T | Question | null> {
+    async answered<T>(
+      trip: RequestCall,
+      left: QuestionState,
+      taking: AnswerHandlers<T>,
+    ): Promise<T | Question | null> {
       const { errand, context } = trip;
       const { use } = taking;
       if (left.rung === 'url') return pages.answered(trip, left, taking);
@@ -115,8 +135,8 @@ export function createLadder(options: LadderOptions) {
       const encoding = errand.binary ? null : 'utf-8';
       const told = { from: 'root', size: null, sha256: null, encoding, stored: null } as const;
       if (left.rung === 'form')
-        return use(yieldBytesOnce(formAnswer(errand, answer)), { ...told, rung: 'form' });
-      const typed = samplingAnswer(errand, left.nonce, answer);
+        return use(yieldBytesOnce(readFormAnswer(errand, answer)), { ...told, rung: 'form' });
+      const typed = readSamplingAnswer(errand, left.nonce, answer);
       if (typed === null) return null;
       const { bytes, size, sha256 } = typed;
       return use(yieldBytesOnce(bytes), { ...told, rung: 'sampling', size, sha256 });
@@ -128,10 +148,10 @@ async function* yieldBytesOnce(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 
-const unsaidByClient = { from: 'folder', size: null, sha256: null, encoding: null } as const;
+const nothingSaid = { from: 'folder', size: null, sha256: null, encoding: null } as const;
 
 /** Asks a person, or the program that speaks for one, for a small text. */
-function formRequest({ operation, path, recursive }: FileRequest): InputRequest {
+function buildFormRequest({ operation, path, recursive }: FileRequest): InputRequest {
   const shown = JSON.stringify(path.relative || '.');
   const message =
     operation === 'read'
@@ -147,8 +167,8 @@ function formRequest({ operation, path, recursive }: FileRequest): InputRequest 
         content: {
           type: 'string',
           title: operation === 'read' ? 'Text' : 'Paths',
-          description: `At most ${mostTyped} bytes`,
-          maxLength: mostTyped,
+          description: `At most ${maxTypedBytes} bytes`,
+          maxLength: maxTypedBytes,
         },
       },
       required: ['content'],
@@ -156,20 +176,21 @@ function formRequest({ operation, path, recursive }: FileRequest): InputRequest 
   });
 }
 
-function formAnswer({ path: { relative } }: FileRequest, answer: InputResponseView): Uint8Array {
-  if (answer.kind !== 'elicit') throw mayNot(relative, 'the client sent no answer to the question');
-  if (answer.action === 'decline') throw mayNot(relative, 'the person declined');
-  if (answer.action === 'cancel') throw mayNot(relative, 'the person closed the question');
+function readFormAnswer({ path: { relative } }: FileRequest, answer: InputResponseView): Uint8Array {
+  if (answer.kind !== 'elicit')
+    throw clientRefusedError(relative, 'the client sent no answer to the question');
+  if (answer.action === 'decline') throw clientRefusedError(relative, 'the person declined');
+  if (answer.action === 'cancel') throw clientRefusedError(relative, 'the person closed the question');
   const content = answer.content?.['content'];
-  if (typeof content !== 'string') throw mayNot(relative, 'the answer holds no text');
+  if (typeof content !== 'string') throw clientRefusedError(relative, 'the answer holds no text');
   // Half a character is refused, and not replaced.
   const bytes = encodeText(content, 'utf-8');
-  if (bytes.length > mostTyped) throw tooLargeFor('form', relative, mostTyped);
+  if (bytes.length > maxTypedBytes) throw tooLargeForMethodError('form', relative, maxTypedBytes);
   return bytes;
 }
 
 /** A file as a model gave it, with what it says of the file. */
-export interface Typed {
+export interface TypedFile {
   readonly bytes: Uint8Array;
   readonly size: number | null;
   readonly sha256: string | null;
@@ -178,7 +199,7 @@ export interface Typed {
 type SamplingTools = NonNullable<CreateMessageRequestParams['tools']>;
 
 /** So that a model can give the content as an argument, where nothing is added to it. */
-const tools: SamplingTools = [
+const samplingTools: SamplingTools = [
   {
     name: 'guide_cache_file',
     description: 'Gives the server the content of a file of the project',
@@ -197,16 +218,18 @@ const tools: SamplingTools = [
 const maxSamplingTokens = 32_000;
 
 /** Asks the client's model to type a file. The marks are new each time, so no file can hold them. */
-function samplingRequest(errand: FileRequest, mark: string, withTools: boolean): InputRequest {
+function buildSamplingRequest(errand: FileRequest, mark: string, withTools: boolean): InputRequest {
   return inputRequired.createMessage({
-    messages: [{ role: 'user', content: { type: 'text', text: prompt(errand, mark) } }],
+    messages: [{ role: 'user', content: { type: 'text', text: buildPrompt(errand, mark) } }],
     maxTokens: maxSamplingTokens,
     temperature: 0,
-    ...(withTools && errand.operation === 'read' ? { tools, toolChoice: { mode: 'auto' } } : {}),
+    ...(withTools && errand.operation === 'read'
+      ? { tools: samplingTools, toolChoice: { mode: 'auto' } }
+      : {}),
   });
 }
 
-function prompt({ operation, path, binary, recursive, pattern }: FileRequest, mark: string): string {
+function buildPrompt({ operation, path, binary, recursive, pattern }: FileRequest, mark: string): string {
   const shown = JSON.stringify(path.relative || '.');
   const wanted =
     operation === 'read'
@@ -224,29 +247,31 @@ function prompt({ operation, path, binary, recursive, pattern }: FileRequest, ma
 }
 
 /** Null where the answer gives nothing itself: it may have come by guide_cache_file. */
-function samplingAnswer(errand: FileRequest, mark: string, answer: InputResponseView): Typed | null {
+function readSamplingAnswer(errand: FileRequest, mark: string, answer: InputResponseView): TypedFile | null {
   const { relative } = errand.path;
-  if (answer.kind !== 'sampling') throw mayNot(relative, 'the client sent no answer to the question');
+  if (answer.kind !== 'sampling')
+    throw clientRefusedError(relative, 'the client sent no answer to the question');
   const blocks = ([answer.result.content].flat() as readonly (Record<string, unknown> | null)[]).filter(
     (block) => typeof block === 'object' && block !== null,
   );
   const called = blocks.find(({ type, name }) => type === 'tool_use' && name === 'guide_cache_file');
-  if (called) return fromCall(errand, called['input']);
+  if (called) return readToolCall(errand, called['input']);
   const text = blocks.map((block) => (typeof block['text'] === 'string' ? block['text'] : '')).join('');
-  const given = between(text, `BEGIN-${mark}`, `END-${mark}`);
+  const given = extractBetween(text, `BEGIN-${mark}`, `END-${mark}`);
   if (given !== null) return parseTypedFile(relative, given, errand.binary);
   if (text.includes(`NOT-FOUND-${mark}`)) throw clientPathNotFoundError(relative, 'client');
-  if (text.includes(`DENIED-${mark}`)) throw mayNot(relative, 'the client may not read it');
-  if (answer.result.stopReason === 'maxTokens') throw tooLargeFor('sampling', relative, mostTyped);
+  if (text.includes(`DENIED-${mark}`)) throw clientRefusedError(relative, 'the client may not read it');
+  if (answer.result.stopReason === 'maxTokens')
+    throw tooLargeForMethodError('sampling', relative, maxTypedBytes);
   return null;
 }
 
 /** An answer about another file than the one asked for is none. */
-function fromCall(errand: FileRequest, input: unknown): Typed {
+function readToolCall(errand: FileRequest, input: unknown): TypedFile {
   const { relative, absolute } = errand.path;
   const { path, content, binary, size, sha256 } = (input ?? {}) as Record<string, unknown>;
   if ((path !== relative && path !== absolute) || typeof content !== 'string')
-    throw mayNot(relative, 'the client gave another file');
+    throw clientRefusedError(relative, 'the client gave another file');
   const told = {
     size: typeof size === 'number' ? size : null,
     sha256: typeof sha256 === 'string' ? sha256.toLowerCase() : null,
@@ -254,36 +279,36 @@ function fromCall(errand: FileRequest, input: unknown): Typed {
   return { ...parseTypedFile(relative, content, binary === true), ...told };
 }
 
-function parseTypedFile(path: string, content: string, isBase64: boolean): Typed {
+function parseTypedFile(path: string, content: string, isBase64: boolean): TypedFile {
   // Base64 takes four characters for three bytes.
-  if (content.length > mostTyped * 2) throw tooLargeFor('sampling', path, mostTyped);
+  if (content.length > maxTypedBytes * 2) throw tooLargeForMethodError('sampling', path, maxTypedBytes);
   const bytes = isBase64 ? parseBase64(content) : encodeText(content, 'utf-8');
-  if (bytes.length > mostTyped) throw tooLargeFor('sampling', path, mostTyped);
+  if (bytes.length > maxTypedBytes) throw tooLargeForMethodError('sampling', path, maxTypedBytes);
   return { bytes, size: null, sha256: null };
 }
 
 /** What stands between two lines; the last line break belongs to the mark. */
-function between(text: string, begin: string, end: string): string | null {
+function extractBetween(text: string, begin: string, end: string): string | null {
   const mark = new RegExp(`${RegExp.escape(begin)}\\r?\\n`).exec(text);
   const to = text.lastIndexOf(end);
   if (mark === null || to < mark.index + mark[0].length) return null;
   return text.slice(mark.index + mark[0].length, to).replace(/\r?\n$/, '');
 }
 
-export interface PagesOptions {
+export interface UploadPagesOptions {
   readonly questions: Pick<Questions, 'ask'>;
-  readonly awaited: Pick<AwaitedFiles, 'expect' | 'withdraw'>;
-  readonly arrived: <T>(trip: Trip, use: UseAnswer<T>) => Promise<T | null>;
+  readonly awaited: Pick<PendingUploads, 'expect' | 'withdraw'>;
+  readonly arrived: <T>(trip: RequestCall, use: UseAnswer<T>) => Promise<T | null>;
   readonly baseUrl: () => string;
   readonly timeoutMs: number;
 }
 
 const pagePollMs = 200;
-const pagesAsked = 2;
+const maxPageRounds = 2;
 
 /** Asking by a page on which a person chooses the file. */
-function createUploadPages({ questions, awaited, arrived, baseUrl, timeoutMs }: PagesOptions) {
-  async function ask({ errand, subject, context }: Trip, round: number): Promise<Question> {
+function createUploadPages({ questions, awaited, arrived, baseUrl, timeoutMs }: UploadPagesOptions) {
+  async function ask({ errand, subject, context }: RequestCall, round: number): Promise<Question> {
     const { token } = await awaited.expect(context.caller, errand, 'url');
     const what = errand.operation === 'read' ? 'file' : 'names of what is in the folder';
     const request = inputRequired.elicitUrl({
@@ -294,12 +319,13 @@ function createUploadPages({ questions, awaited, arrived, baseUrl, timeoutMs }: 
   }
 
   /** Where nobody agreed to open the page, nothing can be sent by it any more. */
-  async function demandAgreed({ errand, context }: Trip): Promise<void> {
+  async function demandAgreed({ errand, context }: RequestCall): Promise<void> {
     const { relative } = errand.path;
     try {
       const answer = context.client.answer(answerKey);
-      if (answer.kind !== 'elicit') throw mayNot(relative, 'the client sent no answer to the question');
-      if (answer.action !== 'accept') throw mayNot(relative, 'the person declined');
+      if (answer.kind !== 'elicit')
+        throw clientRefusedError(relative, 'the client sent no answer to the question');
+      if (answer.action !== 'accept') throw clientRefusedError(relative, 'the person declined');
     } catch (error) {
       if (isWorkcrateError(error, 'client_refused')) await awaited.withdraw(context.caller, errand);
       throw error;
@@ -307,11 +333,15 @@ function createUploadPages({ questions, awaited, arrived, baseUrl, timeoutMs }: 
   }
 
   /** To agree to open a page is not to have used it: most clients answer before anything was sent. */
-  async function answered<T>(trip: Trip, left: Left, { use, meanwhile }: Taking<T>): Promise<T | Question> {
+  async function answered<T>(
+    trip: RequestCall,
+    left: QuestionState,
+    { use, meanwhile }: AnswerHandlers<T>,
+  ): Promise<T | Question> {
     const { relative } = trip.errand.path;
     const { context } = trip;
     await demandAgreed(trip);
-    const share = timeoutMs / pagesAsked;
+    const share = timeoutMs / maxPageRounds;
     const since = performance.now();
     for (;;) {
       const came = (await arrived(trip, use)) ?? meanwhile();
@@ -321,8 +351,8 @@ function createUploadPages({ questions, awaited, arrived, baseUrl, timeoutMs }: 
       context.progress(Math.round(left.round * share + waited), null, 'waiting for the file');
       await wait(context);
     }
-    if (left.round + 1 < pagesAsked) return ask(trip, left.round + 1);
-    throw tooLate(relative, timeoutMs);
+    if (left.round + 1 < maxPageRounds) return ask(trip, left.round + 1);
+    throw clientTimeoutError(relative, timeoutMs);
   }
 
   async function wait({ signal, stopping }: ToolContext): Promise<void> {

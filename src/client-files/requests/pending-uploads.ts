@@ -8,40 +8,41 @@ import type { Upload, Uploads } from '../../links/links.ts';
 import { createByUser } from './by-user.ts';
 import { getRequestName, type FileRequest } from './file-request.ts';
 import {
-  createArrivals,
+  createReceivedUploads,
   parseUploadNote,
   toPurposeKey,
-  type ArrivalsOptions,
+  type ReceivedUploadsOptions,
   type UploadNote,
 } from './received-uploads.ts';
 
 export type { ReceivedFile, KeptFile } from './received-uploads.ts';
 
 /** A file that was asked for and has not come. */
-export interface Awaited extends UploadNote {
+export interface PendingUpload extends UploadNote {
   readonly token: string;
   readonly expiresAt: number;
 }
 
-export interface AwaitedOptions extends ArrivalsOptions {
-  readonly uploads: ArrivalsOptions['uploads'] & Pick<Uploads, 'request' | 'find' | 'openFor' | 'giveUp'>;
+export interface PendingUploadsOptions extends ReceivedUploadsOptions {
+  readonly uploads: ReceivedUploadsOptions['uploads'] &
+    Pick<Uploads, 'request' | 'find' | 'openFor' | 'giveUp'>;
 }
 
-const mostAwaited = { each: 1000, users: 10_000 };
+const maxPendingUploads = { each: 1000, users: 10_000 };
 /** What came is taken over by the next call; if there is none, it goes. */
 const keepSeconds = 3600;
 
-export type AwaitedFiles = ReturnType<typeof createAwaited>;
+export type PendingUploads = ReturnType<typeof createPendingUploads>;
 
 /**
  * Uploads that were asked for, by what they are to hold. The database knows them, so that any server finds what came;
  * only the tokens, which stand nowhere, are remembered by the process that handed them out.
  */
-export function createAwaited(options: AwaitedOptions) {
+export function createPendingUploads(options: PendingUploadsOptions) {
   const { uploads } = options;
-  const tokens = createByUser<string>(mostAwaited);
+  const tokens = createByUser<string>(maxPendingUploads);
   /** Two calls at once for the same file get one URL. */
-  const requested = createByUser<Promise<Awaited>>(mostAwaited);
+  const requested = createByUser<Promise<PendingUpload>>(maxPendingUploads);
 
   /** The upload of a token while it is awaited; null for any other, and once it was used or has expired. */
   async function find(token: string): Promise<Upload | null> {
@@ -54,14 +55,14 @@ export function createAwaited(options: AwaitedOptions) {
     }
   }
 
-  async function request(caller: Caller, errand: FileRequest, note: UploadNote): Promise<Awaited> {
+  async function request(caller: Caller, errand: FileRequest, note: UploadNote): Promise<PendingUpload> {
     const { operation, name, size, sha256 } = note;
     const filename = operation === 'read' ? name : `${name}.listing`;
     const key = toPurposeKey(errand);
     const purpose = { key, note: JSON.stringify(note) };
     const announced = { filename, size, sha256, mediaType: null, keepSeconds, purpose };
     const { token, upload } = await uploads.request(caller, announced);
-    tokens.set(caller.user, saidKey(errand), token);
+    tokens.set(caller.user, toAnnouncedKey(errand), token);
     return toPendingUpload(token, upload, note);
   }
 
@@ -70,15 +71,15 @@ export function createAwaited(options: AwaitedOptions) {
     { user }: Caller,
     errand: FileRequest,
     note: UploadNote,
-  ): Promise<Awaited | null> {
-    const token = tokens.get(user, saidKey(errand));
+  ): Promise<PendingUpload | null> {
+    const token = tokens.get(user, toAnnouncedKey(errand));
     const upload = token === undefined ? null : await find(token);
     if (upload === null) return null;
     if (parseUploadNote(upload).rung !== note.rung) await uploads.note(upload, JSON.stringify(note));
     return toPendingUpload(token!, upload, note);
   }
 
-  async function ask(caller: Caller, errand: FileRequest, rung: UploadNote['rung']): Promise<Awaited> {
+  async function ask(caller: Caller, errand: FileRequest, rung: UploadNote['rung']): Promise<PendingUpload> {
     const { operation, path, place, size, sha256 } = errand;
     const name = getRequestName(path);
     const note = { operation, path: path.relative, place, name, rung, size, sha256, isKept: false };
@@ -86,12 +87,12 @@ export function createAwaited(options: AwaitedOptions) {
   }
 
   return {
-    ...createArrivals(options),
+    ...createReceivedUploads(options),
 
     /** The same for as long as it is good: whoever lost the answer gets it again, from the same server. */
-    async expect(caller: Caller, errand: FileRequest, rung: UploadNote['rung']): Promise<Awaited> {
+    async expect(caller: Caller, errand: FileRequest, rung: UploadNote['rung']): Promise<PendingUpload> {
       const { user } = caller;
-      const key = JSON.stringify([saidKey(errand), rung]);
+      const key = JSON.stringify([toAnnouncedKey(errand), rung]);
       const underWay = requested.get(user, key) ?? ask(caller, errand, rung);
       requested.set(user, key, underWay);
       try {
@@ -107,7 +108,7 @@ export function createAwaited(options: AwaitedOptions) {
     },
 
     /** What a page is about; null for what is not awaited, or no longer. */
-    async page(token: string): Promise<Awaited | null> {
+    async page(token: string): Promise<PendingUpload | null> {
       const upload = await find(token);
       return upload && toPendingUpload(token, upload, parseUploadNote(upload));
     },
@@ -115,10 +116,10 @@ export function createAwaited(options: AwaitedOptions) {
 }
 
 /** What was said of a file is held against what is sent: who says something else gets another URL. */
-const saidKey = (errand: FileRequest): string =>
+const toAnnouncedKey = (errand: FileRequest): string =>
   JSON.stringify([toPurposeKey(errand), errand.size, errand.sha256]);
 
-const toPendingUpload = (token: string, { expiresAt }: Upload, note: UploadNote): Awaited => ({
+const toPendingUpload = (token: string, { expiresAt }: Upload, note: UploadNote): PendingUpload => ({
   ...note,
   token,
   expiresAt,

@@ -8,21 +8,21 @@ import { z } from 'zod';
 import type { Clock } from '../../clock.ts';
 import { isWorkcrateError } from '../../errors.ts';
 import type { McpClient, Question, ToolContext } from '../../mcp/tool.ts';
-import { rungs } from '../client-file.ts';
+import { transferMethods } from '../client-file.ts';
 import { createByUser } from './by-user.ts';
-import { otherQuestion, tooLate } from './failures.ts';
+import { wrongAnswerError, clientTimeoutError } from './failures.ts';
 
 /** The one key under which a question of ours is asked. */
 export const answerKey = 'client_file';
 
 /** What a question leaves with the client. It comes back unaltered, by the same user (mcp/request-state.ts). */
-const leftShape = z.object({
+const questionStateShape = z.object({
   bridge: z.literal(1),
   user: z.string(),
   operation: z.enum(['read', 'list']),
   /** As it was given: judged anew in each round. */
   path: z.string(),
-  rung: z.enum([...rungs, 'roots']),
+  rung: z.enum([...transferMethods, 'roots']),
   nonce: z.string(),
   /** Where the project is, as far as this call knows: it need not be told again in later rounds. */
   root: z.string().nullable(),
@@ -31,23 +31,24 @@ const leftShape = z.object({
   round: z.number(),
 });
 
-export type Left = z.output<typeof leftShape>;
+export type QuestionState = z.output<typeof questionStateShape>;
 
 /** The project that an earlier round of this call was about; undefined where none has found that out. */
-function rootLeft({ state }: Pick<McpClient, 'state'>): string | null | undefined {
-  const { data: left } = leftShape.safeParse(state);
+function readRootFromState({ state }: Pick<McpClient, 'state'>): string | null | undefined {
+  const { data: left } = questionStateShape.safeParse(state);
   return left === undefined || left.rung === 'roots' ? undefined : left.root;
 }
 
 /** What a question is about. */
-export type Subject = Pick<Left, 'operation' | 'path'> & Partial<Pick<Left, 'root'>>;
+export type QuestionSubject = Pick<QuestionState, 'operation' | 'path'> &
+  Partial<Pick<QuestionState, 'root'>>;
 
-export interface AskOptions {
+export interface QuestionsOptions {
   readonly clock: Clock;
   readonly timeoutMs: number;
 }
 
-const mostUsed = { each: 1000, users: 10_000 };
+const maxUsedNonces = { each: 1000, users: 10_000 };
 
 export type Questions = ReturnType<typeof createQuestions>;
 
@@ -56,9 +57,9 @@ export type Questions = ReturnType<typeof createQuestions>;
  * server takes the answer; this process remembers which it has taken. The same answer, brought to another server in
  * time, is taken there too. That does no harm: only who was asked can bring it, and could as well give the file anew.
  */
-export function createQuestions({ clock, timeoutMs }: AskOptions) {
+export function createQuestions({ clock, timeoutMs }: QuestionsOptions) {
   /** By their nonces; until when each could have been answered, since it is too late after that anyway. */
-  const used = createByUser<number>(mostUsed);
+  const used = createByUser<number>(maxUsedNonces);
   let nextLook = 0;
 
   function forgetOld(now: number): void {
@@ -68,7 +69,7 @@ export function createQuestions({ clock, timeoutMs }: AskOptions) {
   }
 
   /** Whether this is the first answer to a question. */
-  function use({ user, nonce, until }: Left): boolean {
+  function use({ user, nonce, until }: QuestionState): boolean {
     if (used.get(user, nonce) !== undefined) return false;
     forgetOld(clock());
     used.set(user, nonce, until);
@@ -77,16 +78,26 @@ export function createQuestions({ clock, timeoutMs }: AskOptions) {
 
   return {
     ask(
-      subject: Subject,
+      subject: QuestionSubject,
       { caller }: Pick<ToolContext, 'caller'>,
-      rung: Left['rung'],
+      rung: QuestionState['rung'],
       request: (nonce: string) => InputRequest,
       round = 0,
     ): Question {
       const nonce = randomBytes(16).toString('base64url');
       const { operation, path, root = null } = subject;
       const until = clock() + timeoutMs;
-      const state: Left = { bridge: 1, user: caller.user, operation, path, root, rung, nonce, until, round };
+      const state: QuestionState = {
+        bridge: 1,
+        user: caller.user,
+        operation,
+        path,
+        root,
+        rung,
+        nonce,
+        until,
+        round,
+      };
       return { ask: { [answerKey]: request(nonce) }, state };
     },
 
@@ -94,14 +105,14 @@ export function createQuestions({ clock, timeoutMs }: AskOptions) {
      * What an earlier round left about this very subject; null where it asked nothing. What is about another is
      * refused, or passed over where a call has several.
      */
-    take(subject: Subject, context: ToolContext, amongOthers: boolean): Left | null {
-      const { data: left } = leftShape.safeParse(context.client.state);
+    take(subject: QuestionSubject, context: ToolContext, amongOthers: boolean): QuestionState | null {
+      const { data: left } = questionStateShape.safeParse(context.client.state);
       if (left === undefined) return null;
       const isAboutThis = left.operation === subject.operation && left.path === subject.path;
       if (!isAboutThis && amongOthers) return null;
-      if (!isAboutThis || left.user !== context.caller.user || !use(left)) throw otherQuestion();
+      if (!isAboutThis || left.user !== context.caller.user || !use(left)) throw wrongAnswerError();
       // Who never says where the project is can be asked for its files all the same.
-      if (left.rung !== 'roots' && clock() > left.until) throw tooLate(subject.path, timeoutMs);
+      if (left.rung !== 'roots' && clock() > left.until) throw clientTimeoutError(subject.path, timeoutMs);
       return left;
     },
   };
@@ -116,26 +127,26 @@ export interface RootsOptions {
 }
 
 /** Long where the client says when it has others; else a window may have opened another project meanwhile. */
-const tellsMs = { heard: 60 * 60_000, unheard: 60_000 };
+const rootValidMs = { heard: 60 * 60_000, unheard: 60_000 };
 
-interface ToldRoot {
+interface KnownRoot {
   readonly root: string | null;
   readonly until: number;
 }
 
 type RootsContext = Pick<ToolContext, 'client' | 'sharesMachine'>;
 
-export type Roots = ReturnType<typeof createRoots>;
+export type ProjectRoots = ReturnType<typeof createProjectRoots>;
 
 /** Where the client's project is, as it told, or as was set for clients on this machine. */
-export function createRoots({ root, check, clock }: RootsOptions) {
+export function createProjectRoots({ root, check, clock }: RootsOptions) {
   // Two windows of one person have two projects: what one told counts for its connection, or for its call.
-  const byConnection = new WeakMap<object, ToldRoot>();
-  const byRound = new WeakMap<McpClient, ToldRoot>();
+  const byConnection = new WeakMap<object, KnownRoot>();
+  const byRound = new WeakMap<McpClient, KnownRoot>();
 
   function known({ client }: RootsContext): string | null | undefined {
     const now = byRound.get(client);
-    const left = now === undefined ? rootLeft(client) : now.root;
+    const left = now === undefined ? readRootFromState(client) : now.root;
     if (left !== undefined || client.connection === null) return left;
     const told = byConnection.get(client.connection);
     return told && told.until > clock() ? told.root : undefined;
@@ -143,7 +154,7 @@ export function createRoots({ root, check, clock }: RootsOptions) {
 
   function remember({ client }: RootsContext, root: string | null): void {
     const heard = client.capabilities.roots?.listChanged === true ? 'heard' : 'unheard';
-    const told = { root, until: clock() + tellsMs[heard] };
+    const told = { root, until: clock() + rootValidMs[heard] };
     byRound.set(client, told);
     if (client.connection !== null) byConnection.set(client.connection, told);
   }

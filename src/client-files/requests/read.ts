@@ -9,16 +9,22 @@ import type { StoredFile } from '../../files/files.ts';
 import type { Question, ToolContext } from '../../mcp/tool.ts';
 import { readOpenFile, type OpenFile } from '../../paths/paths.ts';
 import { collectBytes, type CollectLimit } from '../../streams.ts';
-import type { CacheEntry, ClientCache, NewEntry } from '../cache/cache.ts';
-import type { ClientFile, Way } from '../client-file.ts';
-import { encodingNamed } from '../text/text.ts';
+import type { CacheEntry, ClientCache, NewCacheEntry } from '../cache/cache.ts';
+import type { ClientFile, ArrivalMethod } from '../client-file.ts';
+import { normalizeEncoding } from '../text/text.ts';
 import { openDirectly } from './direct.ts';
-import { mayNot, noFile, tooLargeFor } from './failures.ts';
-import { isOffer, type Offer, type AnswerSource, type Trip, type UseAnswer } from './file-request.ts';
-import { demandSame, findDifference } from './list.ts';
+import { clientRefusedError, notAFileError, tooLargeForMethodError } from './failures.ts';
+import {
+  isInstructions,
+  type ClientInstructions,
+  type AnswerSource,
+  type RequestCall,
+  type UseAnswer,
+} from './file-request.ts';
+import { requireSame, findDifference } from './list.ts';
 import type { FileMethods } from './methods.ts';
 import type { KeptFile } from './pending-uploads.ts';
-import type { Approach, Approaches, ReadWish } from './requests.ts';
+import type { PreparedRequest, ClientRequests, ReadFileOptions } from './requests.ts';
 
 /** A file of the client's, and whether it was remembered. */
 export interface ReadFile extends ClientFile {
@@ -27,23 +33,23 @@ export interface ReadFile extends ClientFile {
   readonly encoding: string | null;
 }
 
-export type HadFile = ReadFile | LargeFile;
+export type FoundFile = ReadFile | LargeFile;
 
 export interface ReadRequestOptions {
   readonly ladder: FileMethods;
-  readonly approaches: Approaches;
+  readonly approaches: ClientRequests;
   readonly cache: ClientCache;
   readonly mostBytes: number;
   readonly timeoutMs: number;
 }
 
 /** Reads a file of the client's: what was sent, what is remembered, what can be read here, else it is asked for. */
-export function createReading({ ladder, approaches, cache, mostBytes, timeoutMs }: ReadRequestOptions) {
+export function createFileReader({ ladder, approaches, cache, mostBytes, timeoutMs }: ReadRequestOptions) {
   /** Only what came whole and is what it was said to be gets here. */
   function keep(
-    { errand, context }: Trip,
+    { errand, context }: RequestCall,
     bytes: Uint8Array,
-    { mtime, mark }: Pick<NewEntry, 'mtime' | 'mark'>,
+    { mtime, mark }: Pick<NewCacheEntry, 'mtime' | 'mark'>,
     source: AnswerSource,
   ): ReadFile {
     const file = {
@@ -54,8 +60,8 @@ export function createReading({ ladder, approaches, cache, mostBytes, timeoutMs 
       rung: source.rung,
       encoding: source.encoding,
     };
-    demandSame({ size: bytes.length, sha256: file.sha256 }, errand);
-    demandSame({ size: bytes.length, sha256: file.sha256 }, source);
+    requireSame({ size: bytes.length, sha256: file.sha256 }, errand);
+    requireSame({ size: bytes.length, sha256: file.sha256 }, source);
     const isRemembered = cache.put(context.caller.user, errand.place, { ...file, mark });
     // Else it would have to be sent again.
     if (!isRemembered) source.stored?.keep();
@@ -63,7 +69,7 @@ export function createReading({ ladder, approaches, cache, mostBytes, timeoutMs 
   }
 
   /** What is not what the file is said to be is an older one, and of no more use. */
-  function remembered({ errand, context }: Trip, mtime: number | null = null): CacheEntry | null {
+  function remembered({ errand, context }: RequestCall, mtime: number | null = null): CacheEntry | null {
     const { user } = context.caller;
     const { place, path } = errand;
     const entry = cache.get(user, place, path.relative, { mtime });
@@ -73,99 +79,102 @@ export function createReading({ ladder, approaches, cache, mostBytes, timeoutMs 
   }
 
   /** By another call for the same, or by guide_cache_file while the model was being asked. */
-  function cameSince({ errand, context }: Trip, since: number): ReadFile | null {
+  function cameSince({ errand, context }: RequestCall, since: number): ReadFile | null {
     const entry = cache.peek(context.caller.user, errand.place, errand.path.relative);
     if (entry === null || entry.storedAt < since || findDifference(entry, errand) !== null) return null;
-    return { ...asRead(entry), cached: false };
+    return { ...toReadFile(entry), cached: false };
   }
 
-  async function readDirectly({ trip, policy }: Approach, refresh: boolean): Promise<ReadFile> {
+  async function readDirectly({ trip, policy }: PreparedRequest, refresh: boolean): Promise<ReadFile> {
     const { errand } = trip;
     using file = openDirectly(errand, policy);
     const { size } = file.stats;
     const mtime = Math.trunc(file.stats.mtimeMs);
     const entry = refresh ? null : remembered(trip, mtime);
-    if (entry?.mark === toFileMark(file)) return asRead(entry);
-    if (size > mostBytes) throw tooLargeFor('reading', errand.path.relative, mostBytes);
-    const bytes = await collectBytes(readOpenFile(file), limitFor(mostBytes, errand));
-    return keep(trip, bytes, { mtime, mark: toFileMark(file) }, { ...unsaidByServer, rung: 'direct' });
+    if (entry?.mark === toFileMark(file)) return toReadFile(entry);
+    if (size > mostBytes) throw tooLargeForMethodError('reading', errand.path.relative, mostBytes);
+    const bytes = await collectBytes(readOpenFile(file), toCollectLimit(mostBytes, errand));
+    return keep(trip, bytes, { mtime, mark: toFileMark(file) }, { ...nothingAnnounced, rung: 'direct' });
   }
 
-  async function answered(approach: Approach, use: UseAnswer<HadFile>): Promise<HadFile | Question> {
+  async function answered(
+    approach: PreparedRequest,
+    use: UseAnswer<FoundFile>,
+  ): Promise<FoundFile | Question> {
     const { trip, left } = approach;
     const meanwhile = () => cameSince(trip, left!.until - timeoutMs);
     const came = (await ladder.answered(trip, left!, { use, meanwhile })) ?? meanwhile();
-    if (came === null) throw mayNot(trip.errand.path.relative, 'the answer holds no file');
+    if (came === null) throw clientRefusedError(trip.errand.path.relative, 'the answer holds no file');
     // Whether a model types the file or hands it to guide_cache_file.
     return 'ask' in came || left!.rung !== 'sampling' ? came : { ...came, rung: 'sampling' };
   }
 
   /** `otherwise` says what is done where nobody has it. */
   async function read<T>(
-    wish: ReadWish,
+    wish: ReadFileOptions,
     context: ToolContext,
-    otherwise: (approach: Approach) => Promise<T>,
-  ): Promise<HadFile | Question | T> {
+    otherwise: (approach: PreparedRequest) => Promise<T>,
+  ): Promise<FoundFile | Question | T> {
     const { binary = false, encoding, size = null, sha256 = null, refresh = false } = wish;
     const terms = { binary, size, sha256: sha256?.toLowerCase() ?? null, recursive: false, pattern: null };
     // A name that nobody knows is told before anybody is asked for anything.
-    if (encoding !== undefined) encodingNamed(encoding);
+    if (encoding !== undefined) normalizeEncoding(encoding);
     const approach = approaches.begin('read', wish, terms, context);
     if ('ask' in approach) return approach;
     const { trip } = approach;
-    if (trip.errand.path.relative === '') throw noFile('.');
+    if (trip.errand.path.relative === '') throw notAFileError('.');
     const use = useOf(trip);
     if (approach.left !== null) return answered(approach, use);
     if (approach.isDirect) return readDirectly(approach, refresh);
     const came = await ladder.arrived(trip, use, knownSince(trip));
     if (came !== null) return came;
-    return (refresh ? await forget(trip) : await had(trip)) ?? otherwise(approach);
+    return (refresh ? await forgetKept(ladder, trip) : await had(trip)) ?? otherwise(approach);
   }
 
   /** What came before that is older than what is known. */
-  const knownSince = ({ errand, context }: Trip): number =>
+  const knownSince = ({ errand, context }: RequestCall): number =>
     cache.peek(context.caller.user, errand.place, errand.path.relative)?.storedAt ?? 0;
 
-  async function had(trip: Trip): Promise<HadFile | null> {
+  async function had(trip: RequestCall): Promise<FoundFile | null> {
     const entry = remembered(trip);
-    return entry === null ? keptFile(trip, await ladder.kept(trip)) : asRead(entry);
-  }
-
-  /** What is known is not what they want now. */
-  async function forget({ errand, context }: Trip): Promise<null> {
-    await ladder.forgetKept(context.caller, errand);
-    return null;
+    return entry === null ? toKeptFile(trip, await ladder.kept(trip)) : toReadFile(entry);
   }
 
   const useOf =
-    (trip: Trip): UseAnswer<HadFile> =>
+    (trip: RequestCall): UseAnswer<FoundFile> =>
     async (chunks, source) => {
       if ((source.stored?.file.size ?? 0) > mostBytes) {
         cache.forgetPath(trip.context.caller.user, trip.errand.place, trip.errand.path.relative);
-        return largeFile(trip, source);
+        return keepLargeFile(trip, source);
       }
-      const bytes = await collectBytes(chunks, limitFor(mostBytes, trip.errand));
+      const bytes = await collectBytes(chunks, toCollectLimit(mostBytes, trip.errand));
       return keep(trip, bytes, { mtime: null }, source);
     };
 
   return {
     /** Asks the client where nobody has it. */
-    read: (wish: ReadWish, context: ToolContext): Promise<HadFile | Question | Offer> =>
+    read: (wish: ReadFileOptions, context: ToolContext): Promise<FoundFile | Question | ClientInstructions> =>
       read(wish, context, (approach) => approaches.ask(approach, wish)),
 
     /** Null where the client would have to be asked for it. */
-    find: (wish: ReadWish, context: ToolContext): Promise<HadFile | Question | null> =>
+    find: (wish: ReadFileOptions, context: ToolContext): Promise<FoundFile | Question | null> =>
       read(wish, context, async () => null),
   };
 }
 
-const unsaidByServer = { from: 'root', size: null, sha256: null, encoding: null, stored: null } as const;
+/** The caller does not want what is known, but a new copy. */
+async function forgetKept(ladder: FileMethods, { errand, context }: RequestCall): Promise<null> {
+  await ladder.forgetKept(context.caller, errand);
+  return null;
+}
+
+const nothingAnnounced = { from: 'root', size: null, sha256: null, encoding: null, stored: null } as const;
 
 /** Tells one state of a file from any other, also of the same size and time. */
 const toFileMark = ({ stats: { dev, ino, size, mtimeMs, ctimeMs } }: OpenFile): string =>
   [dev, ino, size, mtimeMs, ctimeMs].join(' ');
 
-const asRead = ({ path, bytes, mtime, sha256, rung, encoding }: CacheEntry): ReadFile => ({
+const toReadFile = ({ path, bytes, mtime, sha256, rung, encoding }: CacheEntry): ReadFile => ({
   path,
   bytes,
   mtime,
@@ -175,9 +184,9 @@ const asRead = ({ path, bytes, mtime, sha256, rung, encoding }: CacheEntry): Rea
   cached: true,
 });
 
-const limitFor = (most: number, { path }: Trip['errand']): CollectLimit => ({
+const toCollectLimit = (most: number, { path }: RequestCall['errand']): CollectLimit => ({
   limit: most,
-  tooLong: () => tooLargeFor('reading', path.relative, most),
+  tooLong: () => tooLargeForMethodError('reading', path.relative, most),
 });
 
 /** A file that is too large for memory: it is stored, for a while. */
@@ -186,18 +195,18 @@ export interface LargeFile extends Omit<ReadFile, 'bytes'> {
 }
 
 /** Large files stay where they were sent to, and later calls find them there, at any server. */
-function largeFile(trip: Trip, { rung, stored }: AnswerSource): LargeFile {
+function keepLargeFile(trip: RequestCall, { rung, stored }: AnswerSource): LargeFile {
   const { file, keep } = stored!;
-  demandSame(file, trip.errand);
+  requireSame(file, trip.errand);
   keep();
-  return { ...asLarge(trip, { file, rung: rung as KeptFile['rung'] }), cached: false };
+  return { ...toLargeFile(trip, { file, rung: rung as KeptFile['rung'] }), cached: false };
 }
 
 /** One of these later calls; null where the file is said to be another by now. */
-const keptFile = (trip: Trip, kept: KeptFile | null): LargeFile | null =>
-  kept === null || findDifference(kept.file, trip.errand) !== null ? null : asLarge(trip, kept);
+const toKeptFile = (trip: RequestCall, kept: KeptFile | null): LargeFile | null =>
+  kept === null || findDifference(kept.file, trip.errand) !== null ? null : toLargeFile(trip, kept);
 
-const asLarge = ({ errand }: Trip, { file, rung }: KeptFile): LargeFile => ({
+const toLargeFile = ({ errand }: RequestCall, { file, rung }: KeptFile): LargeFile => ({
   path: errand.path.relative,
   rung,
   mtime: null,
@@ -207,13 +216,13 @@ const asLarge = ({ errand }: Trip, { file, rung }: KeptFile): LargeFile => ({
   stored: file,
 });
 
-type NotedAnswer = { readonly rung: Way } | Question;
+type AuditedAnswer = { readonly rung: ArrivalMethod } | Question;
 
 /**
  * Notes every operation (E8): what was had is a trace, what failed an information, and a path that leads out of the
  * project a violation. Null is nothing done.
  */
-export async function auditOperation<T extends NotedAnswer | null>(
+export async function auditOperation<T extends AuditedAnswer | null>(
   audit: Audit,
   operation: string,
   subject: string,
@@ -223,7 +232,7 @@ export async function auditOperation<T extends NotedAnswer | null>(
   const about = { operation, user: caller.user, client: client.name, subject };
   try {
     const done = await work();
-    if (done !== null) audit.note({ ...about, level: 'trace', ...outcome(done) });
+    if (done !== null) audit.note({ ...about, level: 'trace', ...describeOutcome(done) });
     return done;
   } catch (cause) {
     const error = asWorkcrateError(cause);
@@ -235,7 +244,7 @@ export async function auditOperation<T extends NotedAnswer | null>(
   }
 }
 
-function outcome(done: NotedAnswer) {
+function describeOutcome(done: AuditedAnswer) {
   if ('ask' in done) return { result: 'asked' };
-  return { result: isOffer(done) ? 'offered' : 'ok', details: { rung: done.rung } };
+  return { result: isInstructions(done) ? 'offered' : 'ok', details: { rung: done.rung } };
 }

@@ -24,7 +24,7 @@ export interface ReceivedFile {
 
 export type KeptFile = Pick<ReceivedFile, 'file' | 'rung'>;
 
-export interface ArrivalsOptions {
+export interface ReceivedUploadsOptions {
   readonly uploads: Pick<Uploads, 'file' | 'arrivedFor' | 'allArrived' | 'claim' | 'note'>;
   readonly files: Pick<Files, 'open' | 'remove'>;
 }
@@ -39,7 +39,7 @@ const isUnusableUpload = (error: unknown): boolean =>
  * Files that came, by what they were asked for. Any server finds them, and several calls may read one at once: it is
  * deleted only when somebody has had all of it, so that nothing is lost with a call or a process that ends before.
  */
-export function createArrivals({ uploads, files }: ArrivalsOptions) {
+export function createReceivedUploads({ uploads, files }: ReceivedUploadsOptions) {
   /** What came after that moment, the newest first. */
   async function cameAfter({ user }: Caller, errand: FileRequestKey, since: number): Promise<Upload[]> {
     const came = await uploads.arrivedFor(user, toPurposeKey(errand));

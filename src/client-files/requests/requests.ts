@@ -8,7 +8,7 @@ import { BoundedMap } from '../../concurrency/bounded-map.ts';
 import { isWorkcrateError } from '../../errors.ts';
 import type { Question, ToolContext } from '../../mcp/tool.ts';
 import type { Log } from '../../observability/log.ts';
-import type { Rung } from '../client-file.ts';
+import type { TransferMethod } from '../client-file.ts';
 import {
   createPathsByProject,
   createPolicy,
@@ -16,31 +16,31 @@ import {
   type PathPolicy,
   type ProjectPaths,
 } from '../policy/policy.ts';
-import { cannot, createMissingWarning, describeClientMachine } from './failures.ts';
+import { clientUnsupportedError, createMissingWarning, describeClientMachine } from './failures.ts';
 import {
-  bears,
-  usualRung,
+  supportsMethod,
+  chooseMethod,
   type FileRequest,
-  type ClientFooting,
-  type Offer,
-  type Trip,
+  type ClientSupport,
+  type ClientInstructions,
+  type RequestCall,
 } from './file-request.ts';
 import type { FilesystemChallenges } from './filesystem-challenge.ts';
 import type { FileMethods } from './methods.ts';
-import { answerKey, createRoots, type Left, type Subject } from './questions.ts';
+import { answerKey, createProjectRoots, type QuestionState, type QuestionSubject } from './questions.ts';
 
 /** What every request for something of a client's has. */
-export interface Wish {
+export interface RequestOptions {
   readonly path: string;
   /** The rung that is wanted; where nobody says, the best that this client can do. */
-  readonly via?: Rung | undefined;
+  readonly via?: TransferMethod | undefined;
   /** What the command of an offer printed. */
   readonly proof?: string | undefined;
   /** Whether the same call asks for other things too, so that an answer may be to one of those. */
   readonly amongOthers?: boolean | undefined;
 }
 
-export interface ReadWish extends Wish {
+export interface ReadFileOptions extends RequestOptions {
   /** Of the text, by any of its names. */
   readonly encoding?: string | undefined;
   /** Whether the bytes matter, not a text. */
@@ -52,12 +52,12 @@ export interface ReadWish extends Wish {
   readonly refresh?: boolean | undefined;
 }
 
-export interface ListWish extends Wish {
+export interface ListFolderOptions extends RequestOptions {
   readonly recursive?: boolean | undefined;
   readonly pattern?: string | undefined;
 }
 
-export interface ApproachOptions {
+export interface ClientRequestsOptions {
   readonly ladder: FileMethods;
   readonly proofs: FilesystemChallenges;
   /** The project's folder of clients on this machine that do not tell theirs; null where it was not set. */
@@ -70,34 +70,34 @@ export interface ApproachOptions {
 }
 
 /** A request whose path was judged. */
-export interface Approach {
-  readonly trip: Trip;
+export interface PreparedRequest {
+  readonly trip: RequestCall;
   readonly policy: PathPolicy;
   /** What the round before left, where this one brings an answer. */
-  readonly left: Left | null;
+  readonly left: QuestionState | null;
   /** Whether the file can be read without the client. */
   readonly isDirect: boolean;
 }
 
 type RequestTerms = Omit<FileRequest, 'operation' | 'path' | 'root' | 'place'>;
 
-const mostPolicies = 100;
+const maxPolicies = 100;
 /** No path is empty. */
-const byHand: Subject = { operation: 'read', path: '' };
+const givenByHand: QuestionSubject = { operation: 'read', path: '' };
 
-export type Approaches = ReturnType<typeof createApproaches>;
+export type ClientRequests = ReturnType<typeof createRequests>;
 
 /** Finds out what is asked for, of which project, and by which way it may come. */
-export function createApproaches(options: ApproachOptions) {
+export function createRequests(options: ClientRequestsOptions) {
   const { ladder, proofs, root, paths, projects = [], clock, log } = options;
   const policies = new BoundedMap<string | null, PathPolicy>({
-    mostEntries: mostPolicies,
+    mostEntries: maxPolicies,
     whenFull: 'clear',
   });
   const pathsIn = createPathsByProject(paths, projects);
   const check = (folder: string) => void createPolicy({ root: folder, ...pathsIn(folder) });
   const warnOfMissing = createMissingWarning(pathsIn, log);
-  const roots = createRoots({ root, check, clock });
+  const roots = createProjectRoots({ root, check, clock });
   /** Rounds whose answer was taken: a call may look twice for the same. */
   const taken = new WeakSet<ToolContext['client']>();
   /** Whether a path can be judged only by who knows the project's folder. */
@@ -111,11 +111,15 @@ export function createApproaches(options: ApproachOptions) {
     return known;
   }
 
-  const askRoots = (subject: Subject, context: ToolContext): Question =>
+  const askRoots = (subject: QuestionSubject, context: ToolContext): Question =>
     ladder.questions.ask(subject, context, 'roots', () => inputRequired.listRoots());
 
   /** The answer to where the project is leads back to the beginning. */
-  function takeAnswer(subject: Subject, context: ToolContext, wish: Wish): Left | null {
+  function takeAnswer(
+    subject: QuestionSubject,
+    context: ToolContext,
+    wish: RequestOptions,
+  ): QuestionState | null {
     if (taken.has(context.client)) return null;
     const left = ladder.questions.take(subject, context, wish.amongOthers ?? false);
     if (left !== null) taken.add(context.client);
@@ -126,25 +130,20 @@ export function createApproaches(options: ApproachOptions) {
 
   function prove(context: ToolContext, { root: folder }: PathPolicy, proof: string): void {
     if (!context.sharesMachine || folder === null)
-      throw cannot('This server cannot read the files of this client directly.', 'call without proof.');
+      throw clientUnsupportedError(
+        'This server cannot read the files of this client directly.',
+        'call without proof.',
+      );
     const { user } = context.caller;
     if (proofs.isProven(user, folder)) return;
     proofs.prove(user, folder, proof);
     warnOfMissing([folder]);
   }
 
-  const footingOf = (
-    { client, sharesMachine }: ToolContext,
-    { root: folder }: FileRequest,
-  ): ClientFooting => ({
-    capabilities: client.capabilities,
-    sharesProject: sharesMachine && folder !== null,
-  });
-
   /** For what is no errand, such as what is given by hand: the same project has to be known. */
   function policyFor(context: ToolContext): Pick<PathPolicy, 'root' | 'judge'> | Question {
-    takeAnswer(byHand, context, { path: byHand.path, amongOthers: true });
-    if (roots.canAsk(context)) return askRoots(byHand, context);
+    takeAnswer(givenByHand, context, { path: givenByHand.path, amongOthers: true });
+    if (roots.canAsk(context)) return askRoots(givenByHand, context);
     const { root: folder, judge } = policyOf(context);
     return { root: describeClientMachine(folder, context), judge };
   }
@@ -161,10 +160,10 @@ export function createApproaches(options: ApproachOptions) {
 
     begin(
       operation: FileRequest['operation'],
-      wish: Wish,
+      wish: RequestOptions,
       terms: RequestTerms,
       context: ToolContext,
-    ): Approach | Question {
+    ): PreparedRequest | Question {
       const subject = { operation, path: wish.path };
       const left = takeAnswer(subject, context, wish);
       // Nothing of the path is told by asking for the folder without which it cannot be judged.
@@ -179,31 +178,36 @@ export function createApproaches(options: ApproachOptions) {
       const errand: FileRequest = { operation, path, root: policy.root, place, ...terms };
       const isProven = policy.root !== null && proofs.isProven(context.caller.user, policy.root);
       const isWanted = wish.via === undefined || wish.via === 'direct' || wish.proof !== undefined;
-      const isDirect = isProven && isWanted && footingOf(context, errand).sharesProject;
+      const isDirect = isProven && isWanted && getClientSupport(context, errand).sharesProject;
       const about = { ...subject, root: policy.root };
       return { trip: { errand, subject: about, context }, policy, left, isDirect };
     },
 
     /** Asks the client by the rung that is wanted, or by the best that it can bear. */
-    async ask({ trip }: Approach, { via }: Wish): Promise<Question | Offer> {
+    async ask({ trip }: PreparedRequest, { via }: RequestOptions): Promise<Question | ClientInstructions> {
       const { errand, context } = trip;
-      const footing = footingOf(context, errand);
-      const rung = via ?? usualRung(errand, footing);
-      if (!bears(rung, errand, footing)) throw await unable(trip, rung);
+      const support = getClientSupport(context, errand);
+      const rung = via ?? chooseMethod(errand, support);
+      if (!supportsMethod(rung, errand, support)) throw await unable(trip, rung);
       return rung === 'direct' ? ladder.offerProof(trip) : ladder.ask(rung, trip);
     },
   };
 
-  async function unable(trip: Trip, rung: Rung) {
-    const offer = (await ladder.ask('upload', trip)) as Offer;
-    return cannot(
-      whyNot[rung],
+  async function unable(trip: RequestCall, rung: TransferMethod) {
+    const offer = (await ladder.ask('upload', trip)) as ClientInstructions;
+    return clientUnsupportedError(
+      unsupportedReasons[rung],
       `run this with sh in the project's folder and call again without via: ${offer.command}\nWithout a shell: give the user this page to upload it, ${offer.pageUrl}`,
     );
   }
 }
 
-const whyNot: Readonly<Record<Rung, string>> = {
+const getClientSupport = ({ client, sharesMachine }: ToolContext, { root }: FileRequest): ClientSupport => ({
+  capabilities: client.capabilities,
+  sharesProject: sharesMachine && root !== null,
+});
+
+const unsupportedReasons: Readonly<Record<TransferMethod, string>> = {
   direct: 'This server cannot read the files of this client directly, or does not know where its project is.',
   upload: 'Nothing can be sent to this server.',
   url: 'This client cannot open pages for its user: it declared no URL elicitation.',

@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it, test } from 'node:test';
-import { listingFrom, quoteForShell, sendFile, sendListing } from './commands.ts';
+import { parseListing, quoteForShell, buildSendFileCommand, buildSendListingCommand } from './commands.ts';
 import type { FileRequest } from './file-request.ts';
 
 test('sh takes a quoted text for nothing but itself', () => {
@@ -67,7 +67,7 @@ describe('the command that is offered', () => {
   }
 
   async function listed(stdout: Buffer) {
-    const entries = listingFrom([stdout] as unknown as AsyncIterable<Uint8Array>, { isWhole: false });
+    const entries = parseListing([stdout] as unknown as AsyncIterable<Uint8Array>, { isWhole: false });
     const paths: string[] = [];
     for (let step = await entries.next(); ; step = await entries.next()) {
       if (step.done) return { paths: paths.sort(), cut: step.value.end !== 'whole' };
@@ -76,16 +76,16 @@ describe('the command that is offered', () => {
   }
 
   it('sends a file, and of a folder, a pipe, a link or nothing it says that it sends nothing', () => {
-    const sent = run(sendFile(errandTo('docs/a.md'), 'http://x'));
+    const sent = run(buildSendFileCommand(errandTo('docs/a.md'), 'http://x'));
     assert.deepEqual([sent.status, sent.stdout.toString(), sent.stderr], [0, 'four', '']);
     for (const path of ['docs/sub', 'docs/pipe', 'docs/link', 'docs/none', 'none/a']) {
-      const { status, stdout, stderr } = run(sendFile(errandTo(path), 'http://x'));
+      const { status, stdout, stderr } = run(buildSendFileCommand(errandTo(path), 'http://x'));
       assert.deepEqual([status, stdout.length], [1, 0], path);
       assert.match(stderr, /Nothing was sent: there is no such file/, path);
     }
     for (const path of ['docs/a.md', 'docs/link', 'docs/none'])
       assert.match(
-        run(sendListing(errandTo(path), 'http://x')).stderr,
+        run(buildSendListingCommand(errandTo(path), 'http://x')).stderr,
         /Nothing was sent: there is no such folder/,
       );
   });
@@ -98,16 +98,20 @@ describe('the command that is offered', () => {
     ['Python', noFind],
   ] as const) {
     it(`by ${name}, a listing says that it is whole, and that a folder is empty`, async () => {
-      const { stdout } = run(sendListing(errandTo('docs/sub'), 'http://x'), pretended);
+      const { stdout } = run(buildSendListingCommand(errandTo('docs/sub'), 'http://x'), pretended);
       assert.deepEqual(await listed(stdout), { paths: ['b.md', 'closed', 'closed/c.md'], cut: false });
-      const empty = run(sendListing(errandTo('docs/empty'), 'http://x'), pretended);
+      const empty = run(buildSendListingCommand(errandTo('docs/empty'), 'http://x'), pretended);
       assert.deepEqual(await listed(empty.stdout), { paths: [], cut: false });
     });
 
     it(`by ${name}, a listing that lacks a folder which may not be seen is cut, and has all else`, async () => {
       chmodSync(join(project, 'docs/sub/closed'), 0);
       const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
-      const { stdout, stderr } = run(sendListing(errandTo('docs/sub'), 'http://x'), pretended, nobody);
+      const { stdout, stderr } = run(
+        buildSendListingCommand(errandTo('docs/sub'), 'http://x'),
+        pretended,
+        nobody,
+      );
       chmodSync(join(project, 'docs/sub/closed'), 0o755);
       assert.deepEqual(await listed(stdout), { paths: ['b.md', 'closed'], cut: true });
       assert.match(stderr, /denied/i);
@@ -115,7 +119,10 @@ describe('the command that is offered', () => {
   }
 
   it('where nothing can list, nothing is sent, and why is said', () => {
-    const { status, stdout, stderr } = run(sendListing(errandTo('docs'), 'http://x'), noFind + noPython);
+    const { status, stdout, stderr } = run(
+      buildSendListingCommand(errandTo('docs'), 'http://x'),
+      noFind + noPython,
+    );
     assert.deepEqual([status, stdout.length], [1, 0]);
     assert.match(stderr, /^Nothing was sent: this needs GNU find or python3/);
   });

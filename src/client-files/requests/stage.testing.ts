@@ -22,14 +22,14 @@ import { createLog } from '../../observability/log.ts';
 import { createMetrics } from '../../observability/metrics.ts';
 import { memoryStorage } from '../../storage/memory.ts';
 import { createCache } from '../cache/cache.ts';
-import { createBridge, createFilesystemChallenges, type BridgeOptions } from '../client-files.ts';
+import { createClientFiles, createFilesystemChallenges, type ClientFilesOptions } from '../client-files.ts';
 import { createAskRoute } from '../page.ts';
-import { bridgeTools } from '../tools.ts';
+import { createReadAndListTools } from '../tools.ts';
 
 const quotas = { userBytes: 1e9, userFiles: 1e6, totalBytes: 1e9, totalFiles: 1e6 };
 
 /** The room behind a real HTTP server, a project of a client's, and a clock that tests turn. */
-export async function stage(more: Partial<BridgeOptions> = {}) {
+export async function stage(more: Partial<ClientFilesOptions> = {}) {
   await using opened = new AsyncDisposableStack();
   const home = realpathSync(mkdtempSync(join(tmpdir(), 'workcrate-bridge-')));
   opened.defer(() => rmSync(home, { recursive: true }));
@@ -50,8 +50,8 @@ export async function stage(more: Partial<BridgeOptions> = {}) {
   const paths = { read: null, list: null };
   const limits = { timeoutMs: 60_000, mostBytes: 1e7 };
   const shared = { ...ground, files, uploads, cache, proofs, audit: memoryAudit(noted), paths };
-  const bridge = createBridge({ ...shared, ...limits, root: null, baseUrl, ...more });
-  const tools = bridgeTools({
+  const bridge = createClientFiles({ ...shared, ...limits, root: null, baseUrl, ...more });
+  const tools = createReadAndListTools({
     bridge,
     files,
     links,

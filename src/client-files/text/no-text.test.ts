@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { deflateRawSync, gzipSync } from 'node:zlib';
-import { encodeText, looksLikeNoText } from './text.ts';
+import { encodeText, looksBinary } from './text.ts';
 
 /** Bytes as even as compressed ones, the same each time, and without a NUL. */
 const even = Buffer.concat(
@@ -26,7 +26,7 @@ const noTexts: Record<string, Uint8Array> = {
 };
 
 for (const [name, bytes] of Object.entries(noTexts))
-  test(`${name} looks like no text`, () => assert.equal(looksLikeNoText(bytes), true));
+  test(`${name} looks like no text`, () => assert.equal(looksBinary(bytes), true));
 
 const texts: Record<string, Uint8Array> = {
   nothing: Buffer.alloc(0),
@@ -44,4 +44,4 @@ const texts: Record<string, Uint8Array> = {
 };
 
 for (const [name, bytes] of Object.entries(texts))
-  test(`${name} looks like text`, () => assert.equal(looksLikeNoText(bytes), false));
+  test(`${name} looks like text`, () => assert.equal(looksBinary(bytes), false));

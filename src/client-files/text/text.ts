@@ -5,7 +5,7 @@
 import { isAscii } from 'node:buffer';
 import { WorkcrateError } from '../../errors.ts';
 
-export interface Decoded {
+export interface DecodedText {
   /** Without its byte order mark. */
   readonly text: string;
   /** The one that was used. */
@@ -20,47 +20,47 @@ export interface Decoded {
  * Text of bytes: in the encoding that is wanted, if they are valid in it, else in the one that their byte order mark
  * tells, else in UTF-8, else in UTF-16 if they look so, else in windows-1252, in which every byte means something.
  */
-export function decodeText(bytes: Uint8Array, wanted: string | null): Decoded {
-  const name = wanted === null ? null : encodingNamed(wanted);
+export function decodeText(bytes: Uint8Array, wanted: string | null): DecodedText {
+  const name = wanted === null ? null : normalizeEncoding(wanted);
   if (name !== null) {
-    const asWanted = tryOne(bytes, name === 'utf-16' ? detectByteOrder(bytes) : name);
+    const asWanted = tryEncoding(bytes, name === 'utf-16' ? detectByteOrder(bytes) : name);
     if (asWanted !== null) return { ...asWanted, fellBack: false };
   }
-  return { ...guess(bytes), fellBack: name !== null };
+  return { ...guessEncoding(bytes), fellBack: name !== null };
 }
 
-type DecodeAttempt = Omit<Decoded, 'fellBack'>;
+type DecodeAttempt = Omit<DecodedText, 'fellBack'>;
 
-function guess(bytes: Uint8Array): DecodeAttempt {
+function guessEncoding(bytes: Uint8Array): DecodeAttempt {
   const marked = readByteOrderMark(bytes);
   // Plain text in UTF-16 is valid UTF-8 as well, with a NUL at every other place, so it is looked at first.
   const plain = looksLikeUtf16(bytes, 'surely');
   return (
-    (marked === null ? null : tryOne(bytes, marked)) ??
-    (plain === null ? null : tryOne(bytes, plain)) ??
-    tryOne(bytes, 'utf-8') ??
-    perhapsUtf16(bytes) ??
-    tryOne(bytes, hasUndefined(bytes) ? 'iso-8859-1' : 'windows-1252')!
+    (marked === null ? null : tryEncoding(bytes, marked)) ??
+    (plain === null ? null : tryEncoding(bytes, plain)) ??
+    tryEncoding(bytes, 'utf-8') ??
+    tryUtf16(bytes) ??
+    tryEncoding(bytes, hasUndefinedBytes(bytes) ? 'iso-8859-1' : 'windows-1252')!
   );
 }
 
-function perhapsUtf16(bytes: Uint8Array): DecodeAttempt | null {
+function tryUtf16(bytes: Uint8Array): DecodeAttempt | null {
   const order = looksLikeUtf16(bytes, 'perhaps');
-  const tried = order === null ? null : tryOne(bytes, order);
+  const tried = order === null ? null : tryEncoding(bytes, order);
   return tried?.text.includes('\0') ? null : tried;
 }
 
 /** Null where the bytes are not valid in it. */
-function tryOne(bytes: Uint8Array, encoding: string): DecodeAttempt | null {
+function tryEncoding(bytes: Uint8Array, encoding: string): DecodeAttempt | null {
   const mark = readByteOrderMark(bytes);
   if (encoding === 'us-ascii' && !isAscii(bytes)) return null;
   // The mark of the other byte order is a valid character in this one, though nobody means it.
   if (encoding.startsWith('utf-16') && mark?.startsWith('utf-16') && mark !== encoding) return null;
-  const text = encoding === 'iso-8859-1' ? latin1(bytes) : decodeStrictly(bytes, encoding);
+  const text = encoding === 'iso-8859-1' ? decodeLatin1(bytes) : decodeStrictly(bytes, encoding);
   return text === null ? null : { text, encoding, bom: mark === encoding };
 }
 
-function latin1(bytes: Uint8Array): string {
+function decodeLatin1(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
 }
 
@@ -88,24 +88,24 @@ function detectByteOrder(bytes: Uint8Array): string {
 }
 
 /** Bytes that windows-1252 leaves undefined, so that the text is not in it. */
-const hasUndefined = (bytes: Uint8Array): boolean =>
+const hasUndefinedBytes = (bytes: Uint8Array): boolean =>
   [0x81, 0x8d, 0x8f, 0x90, 0x9d].some((byte) => bytes.includes(byte));
 
 /** The bytes of a text in an encoding. Refused where a character of it cannot be told in that: nothing is replaced. */
 export function encodeText(text: string, encoding: string): Uint8Array {
-  const name = encodingNamed(encoding);
+  const name = normalizeEncoding(encoding);
   switch (name) {
     case 'utf-8':
-      return Buffer.from(demandWellFormed(text), 'utf8');
+      return Buffer.from(requireWellFormed(text), 'utf8');
     case 'utf-16':
     case 'utf-16le':
-      return Buffer.from(demandWellFormed(text), 'utf16le');
+      return Buffer.from(requireWellFormed(text), 'utf16le');
     case 'utf-16be':
-      return Buffer.from(demandWellFormed(text), 'utf16le').swap16();
+      return Buffer.from(requireWellFormed(text), 'utf16le').swap16();
     case 'windows-1252':
     case 'iso-8859-1':
     case 'us-ascii':
-      return oneByteEach(text, name);
+      return encodeSingleBytes(text, name);
     default:
       throw new WorkcrateError(
         'invalid_input',
@@ -114,7 +114,7 @@ export function encodeText(text: string, encoding: string): Uint8Array {
   }
 }
 
-function demandWellFormed(text: string): string {
+function requireWellFormed(text: string): string {
   if (text.isWellFormed()) return text;
   throw new WorkcrateError(
     'invalid_input',
@@ -127,7 +127,7 @@ const windows1252Characters = new TextDecoder('windows-1252').decode(
   Uint8Array.from({ length: 32 }, (_, at) => 0x80 + at),
 );
 
-function oneByteEach(text: string, name: string): Uint8Array {
+function encodeSingleBytes(text: string, name: string): Uint8Array {
   const bytes = Buffer.alloc(text.length);
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
@@ -189,7 +189,7 @@ function countNuls(bytes: Uint8Array): [even: number, odd: number] {
 }
 
 /** Names that programs use and the Encoding standard does not know, or takes for windows-1252. */
-const ownNames: Readonly<Record<string, string>> = {
+const encodingAliases: Readonly<Record<string, string>> = {
   'utf-8-sig': 'utf-8',
   utf16: 'utf-16',
   'utf-16': 'utf-16',
@@ -212,12 +212,12 @@ const ownNames: Readonly<Record<string, string>> = {
 const knownEncodings =
   'utf-8, utf-16, utf-16le, utf-16be, iso-8859-1 (latin-1), windows-1252, us-ascii, iso-8859-2 to -16, windows-1250 to -1258, koi8-r, macintosh, shift_jis, euc-jp, iso-2022-jp, gbk, gb18030, big5, euc-kr';
 
-/** The one name of an encoding that goes by many, such as `UTF_8` and `latin1`. */
-export function encodingNamed(name: string): string {
+/** The one name of an encoding that goes by many, such as `UTF_8` and `decodeLatin1`. */
+export function normalizeEncoding(name: string): string {
   const plain = name.trim().toLowerCase().replaceAll('_', '-').replaceAll(' ', '-');
-  const found = Object.hasOwn(ownNames, plain)
-    ? ownNames[plain]!
-    : (standardName(plain) ?? standardName(name));
+  const found = Object.hasOwn(encodingAliases, plain)
+    ? encodingAliases[plain]!
+    : (findStandardEncoding(plain) ?? findStandardEncoding(name));
   if (found !== null) return found;
   throw new WorkcrateError(
     'invalid_input',
@@ -225,7 +225,7 @@ export function encodingNamed(name: string): string {
   );
 }
 
-function standardName(label: string): string | null {
+function findStandardEncoding(label: string): string | null {
   try {
     return new TextDecoder(label).encoding;
   } catch (error) {
@@ -236,15 +236,15 @@ function standardName(label: string): string | null {
 
 const sniffedBytes = 64 * 1024;
 /** A document of nothing but plain characters at times, and no text for all that. */
-const pdf = Buffer.from('%PDF-');
+const pdfSignature = Buffer.from('%PDF-');
 
 /**
  * Whether bytes look like no text in any encoding: a picture, an archive, a program. To be asked where nobody named an
  * encoding, since in windows-1252 every byte means something. Whoever begins with a byte order mark means text.
  */
-export function looksLikeNoText(bytes: Uint8Array): boolean {
+export function looksBinary(bytes: Uint8Array): boolean {
   const start = bytes.subarray(0, sniffedBytes);
-  if (pdf.equals(start.subarray(0, pdf.length))) return true;
+  if (pdfSignature.equals(start.subarray(0, pdfSignature.length))) return true;
   const { text, encoding, bom } = decodeText(start, null);
   if (bom) return false;
   // Bytes of all kinds are hardly ever valid UTF-8, and some tables part their fields by control characters.

@@ -6,26 +6,26 @@ import { z } from 'zod';
 import { linkShape } from '../../links/link-result.ts';
 import { defineTool, type Tool, type ToolContext } from '../../mcp/tool.ts';
 import {
-  isOffer,
-  type Bridge,
+  isInstructions,
+  type ClientFiles,
   type ClientEntry,
   type ClientListing,
-  type ListWish,
+  type ListFolderOptions,
 } from '../client-files.ts';
 import {
-  allowedText,
-  createLarge,
-  describeOffer,
-  offerShape,
-  pathShape,
-  rungShape,
-  wishShape,
-  type Large,
-  type LargeOptions,
+  describeAllowed,
+  createLargeAnswers,
+  describeInstructions,
+  instructionsShape,
+  createPathSchema,
+  methodSchema,
+  requestInputShape,
+  type LargeAnswers,
+  type LargeAnswersOptions,
 } from './read.ts';
 
-export interface ListToolOptions extends LargeOptions {
-  readonly bridge: Pick<Bridge, 'list'>;
+export interface ListToolOptions extends LargeAnswersOptions {
+  readonly bridge: Pick<ClientFiles, 'list'>;
   /** What may be listed, for the description. */
   readonly listable: readonly string[];
 }
@@ -48,8 +48,8 @@ const entryShape = z.object({
 const listOutputSchema = z.object({
   status: z.enum(['listed', 'offered']).describe('offered: nothing is here yet, offer says what to do'),
   path: z.string(),
-  rung: rungShape,
-  offer: offerShape.optional(),
+  rung: methodSchema,
+  offer: instructionsShape.optional(),
   entries: z.array(entryShape).optional().describe(`A tree, of at most ${maxShownEntries} in all`),
   count: z.number().int().optional().describe('How many there are in all'),
   hidden: z.number().int().optional().describe('How many were left out because they are not allowed'),
@@ -60,15 +60,15 @@ const listOutputSchema = z.object({
 
 type ListOutput = z.input<typeof listOutputSchema>;
 
-export function listTool(options: ListToolOptions): Tool {
-  const large = createLarge(options);
+export function createListTool(options: ListToolOptions): Tool {
+  const large = createLargeAnswers(options);
   return defineTool({
     name: 'list_client_directory',
     group: 'client',
     title: 'List a folder of the client',
-    description: `Lists a folder of the user's project, which is on the client, not on this server: name, type, size and time of each entry. Where the client cannot be asked, or with via set to upload, the answer holds a command for your shell: run it, then call again. ${allowedText(options.listable)}`,
+    description: `Lists a folder of the user's project, which is on the client, not on this server: name, type, size and time of each entry. Where the client cannot be asked, or with via set to upload, the answer holds a command for your shell: run it, then call again. ${describeAllowed(options.listable)}`,
     input: z.strictObject({
-      path: pathShape('Folder').describe("Folder, from the project's folder, such as docs"),
+      path: createPathSchema('Folder').describe("Folder, from the project's folder, such as docs"),
       recursive: z.boolean().optional().describe('Also all folders below it'),
       pattern: z
         .string()
@@ -76,7 +76,7 @@ export function listTool(options: ListToolOptions): Tool {
         .max(1024)
         .optional()
         .describe('Only paths below the folder that match, such as *.md or **/*.csv'),
-      ...wishShape,
+      ...requestInputShape,
     }),
     output: listOutputSchema,
     annotations: { readOnlyHint: true, openWorldHint: true },
@@ -84,21 +84,24 @@ export function listTool(options: ListToolOptions): Tool {
     async handle(wish, context) {
       const answer = await options.bridge.list(wish, context);
       if ('ask' in answer) return answer;
-      if (isOffer(answer)) return describeOffer(answer);
+      if (isInstructions(answer)) return describeInstructions(answer);
       const result = await answerWithListing(large, answer, context);
-      return isTooNarrow(wish) ? { ...result, text: `${result.text}\n${narrow}` } : result;
+      return isTooNarrow(wish) ? { ...result, text: `${result.text}\n${tooNarrowNotice}` } : result;
     },
   });
 }
 
-const narrow = 'Only the folder itself was listed, but the pattern names folders below it: set recursive.';
+const tooNarrowNotice =
+  'Only the folder itself was listed, but the pattern names folders below it: set recursive.';
 
-const isTooNarrow = ({ recursive = false, pattern = '' }: Pick<ListWish, 'recursive' | 'pattern'>): boolean =>
-  !recursive && pattern.includes('/');
+const isTooNarrow = ({
+  recursive = false,
+  pattern = '',
+}: Pick<ListFolderOptions, 'recursive' | 'pattern'>): boolean => !recursive && pattern.includes('/');
 
-async function answerWithListing(large: Large, listing: ClientListing, context: ToolContext) {
+async function answerWithListing(large: LargeAnswers, listing: ClientListing, context: ToolContext) {
   const { path, rung, hidden, cut } = listing;
-  const entries = inTreeOrder(listing.entries);
+  const entries = sortAsTree(listing.entries);
   const { nodes, isAll } = takeFittingEntries(addParentFolders(path, entries));
   const structured: ListOutput = {
     status: 'listed',
@@ -163,7 +166,7 @@ export interface TreeNode extends ClientEntry {
 }
 
 /** What is in a folder follows it at once: `a`, `a/b`, `a.md`. */
-function inTreeOrder(entries: readonly ClientEntry[]): ClientEntry[] {
+function sortAsTree(entries: readonly ClientEntry[]): ClientEntry[] {
   return entries
     .map((entry) => ({ entry, key: entry.path.replaceAll('/', '\0') }))
     .sort((a, b) => (a.key < b.key ? -1 : 1))

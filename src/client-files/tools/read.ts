@@ -7,13 +7,13 @@ import type { Files } from '../../files/files.ts';
 import { toLinkAnswer, linkShape } from '../../links/link-result.ts';
 import type { Links } from '../../links/links.ts';
 import { defineTool, type Tool, type ToolContext } from '../../mcp/tool.ts';
-import { rungs, ways } from '../client-file.ts';
-import { isOffer, type Bridge, type HadFile, type ReadFile } from '../client-files.ts';
+import { transferMethods, arrivalMethods } from '../client-file.ts';
+import { isInstructions, type ClientFiles, type FoundFile, type ReadFile } from '../client-files.ts';
 import { createByUser } from '../requests/by-user.ts';
-import type { Offer } from '../requests/file-request.ts';
-import { decodeText, encodingNamed, looksLikeNoText, toBase64, type Decoded } from '../text/text.ts';
+import type { ClientInstructions } from '../requests/file-request.ts';
+import { decodeText, normalizeEncoding, looksBinary, toBase64, type DecodedText } from '../text/text.ts';
 
-export interface LargeOptions {
+export interface LargeAnswersOptions {
   readonly files: Pick<Files, 'add' | 'find'>;
   readonly links: Pick<Links, 'share'>;
   /** Seconds that what does not fit into an answer is kept. */
@@ -22,7 +22,7 @@ export interface LargeOptions {
 }
 
 /** What is too large for the conversation: kept as a file, with a link to it. */
-export function createLarge({ files, links, fileTtl, baseUrl }: LargeOptions) {
+export function createLargeAnswers({ files, links, fileTtl, baseUrl }: LargeAnswersOptions) {
   /** Who asks for the same again gets the file that there is. */
   const known = createByUser<string>({ each: 1000, users: 10_000 });
 
@@ -57,20 +57,20 @@ export function createLarge({ files, links, fileTtl, baseUrl }: LargeOptions) {
   };
 }
 
-export type Large = ReturnType<typeof createLarge>;
+export type LargeAnswers = ReturnType<typeof createLargeAnswers>;
 
 async function* toAsyncChunks(bytes: Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   yield* bytes;
 }
 
 /** Which folders may be asked for, in the words of a description. */
-export const allowedText = (folders: readonly string[]): string =>
+export const describeAllowed = (folders: readonly string[]): string =>
   `Allowed folders of the project: ${folders.slice(0, 20).join(', ')}.`;
 
 /** What both tools take. */
-export const wishShape = {
+export const requestInputShape = {
   via: z
-    .enum(rungs)
+    .enum(transferMethods)
     .optional()
     .describe(
       'How to get it; default: the best way that the client has. upload: sent by your shell, outside the conversation. direct: read in place, where client and server share a machine, after a proof by your shell',
@@ -82,14 +82,16 @@ export const wishShape = {
     .describe('What the proof command of an earlier answer printed: files are then read without being sent'),
 };
 
-export const pathShape = (what: string) =>
+export const createPathSchema = (what: string) =>
   z.string().min(1).max(4096).describe(`${what}, from the project's folder, such as docs/plan.md`);
 
-export const rungShape = z.enum(rungs).describe('How it came, or will come');
+export const methodSchema = z.enum(transferMethods).describe('How it came, or will come');
 
-const wayShape = z.enum(ways).describe('How it came, or will come; given: by guide_cache_file');
+const arrivalMethodSchema = z
+  .enum(arrivalMethods)
+  .describe('How it came, or will come; given: by guide_cache_file');
 
-export const offerShape = z
+export const instructionsShape = z
   .object({
     command: z
       .string()
@@ -102,7 +104,10 @@ export const offerShape = z
   .describe('What to do before calling again');
 
 /** An offer as both tools answer it, and what else can be done. */
-export function describeOffer({ offer, path, rung, expiresAt, ...ways }: Offer, orElse = '') {
+export function describeInstructions(
+  { offer, path, rung, expiresAt, ...ways }: ClientInstructions,
+  orElse = '',
+) {
   const { command, pageUrl, proofCommand } = ways;
   const until = new Date(expiresAt).toISOString();
   const instead =
@@ -122,8 +127,8 @@ export function describeOffer({ offer, path, rung, expiresAt, ...ways }: Offer, 
   return { text, structured };
 }
 
-export interface ReadToolOptions extends LargeOptions {
-  readonly bridge: Pick<Bridge, 'read'>;
+export interface ReadToolOptions extends LargeAnswersOptions {
+  readonly bridge: Pick<ClientFiles, 'read'>;
   /** What may be read, for the description. */
   readonly readable: readonly string[];
 }
@@ -135,8 +140,8 @@ const tooLargeReason = 'too large for the conversation';
 const readOutputSchema = z.object({
   status: z.enum(['read', 'offered']).describe('offered: nothing is here yet, offer says what to do'),
   path: z.string(),
-  rung: wayShape,
-  offer: offerShape.optional(),
+  rung: arrivalMethodSchema,
+  offer: instructionsShape.optional(),
   size: z.number().int().optional(),
   sha256: z.string().optional(),
   mtime: z.number().nullable().optional().describe('Milliseconds since 1970; null if unknown'),
@@ -154,18 +159,18 @@ const readOutputSchema = z.object({
 
 type ReadOutput = z.input<typeof readOutputSchema>;
 
-export function readTool(options: ReadToolOptions): Tool {
-  const large = createLarge(options);
+export function createReadTool(options: ReadToolOptions): Tool {
+  const large = createLargeAnswers(options);
   return defineTool({
     name: 'read_client_file',
     group: 'client',
     title: 'Read a file of the client',
-    description: `Reads a file of the user's project, which is on the client, not on this server. With a shell in the project's folder, set via to upload: the answer has the command that sends the file outside the conversation; run it, then call again. Otherwise the client is asked in the way it supports. Large files come as a link and a file_id. ${allowedText(options.readable)}`,
+    description: `Reads a file of the user's project, which is on the client, not on this server. With a shell in the project's folder, set via to upload: the answer has the command that sends the file outside the conversation; run it, then call again. Otherwise the client is asked in the way it supports. Large files come as a link and a file_id. ${describeAllowed(options.readable)}`,
     input: z.strictObject({
-      path: pathShape('File'),
+      path: createPathSchema('File'),
       encoding: z.string().max(100).optional().describe('Of the text; default: detected'),
       binary: z.boolean().optional().describe('Give the exact bytes as base64'),
-      ...wishShape,
+      ...requestInputShape,
       refresh: z.boolean().optional().describe('Ask again, even if the file is cached'),
       size: z.number().int().min(0).optional().describe('In bytes, if known: compared with what comes'),
       sha256: z
@@ -180,7 +185,8 @@ export function readTool(options: ReadToolOptions): Tool {
     async handle(wish, context) {
       const answer = await options.bridge.read(wish, context);
       if ('ask' in answer) return answer;
-      if (isOffer(answer)) return describeOffer(answer, ' – or paste a short text with guide_cache_file');
+      if (isInstructions(answer))
+        return describeInstructions(answer, ' – or paste a short text with guide_cache_file');
       const { binary = false, encoding = null } = wish;
       return answerWithFile(large, answer, { binary, encoding }, context);
     },
@@ -188,8 +194,8 @@ export function readTool(options: ReadToolOptions): Tool {
 }
 
 async function answerWithFile(
-  large: Large,
-  file: HadFile,
+  large: LargeAnswers,
+  file: FoundFile,
   how: { readonly binary: boolean; readonly encoding: string | null },
   context: ToolContext,
 ) {
@@ -206,7 +212,7 @@ async function answerWithFile(
       facts,
       `${told}, ${tooLargeReason}`,
     );
-  if (!how.binary && how.encoding === null && file.encoding === null && looksLikeNoText(bytes)) {
+  if (!how.binary && how.encoding === null && file.encoding === null && looksBinary(bytes)) {
     const link = await large.byOneLink(context, path, sha256, bytes);
     return answerWithLink(link, facts, `${told}, not text (set binary for the bytes as base64)`);
   }
@@ -221,13 +227,13 @@ async function answerWithFile(
 }
 
 /** What somebody typed is in the encoding that they typed it in, whatever was expected of the file. */
-function decodeFile({ bytes, encoding: known }: ReadFile, wanted: string | null): Decoded {
+function decodeFile({ bytes, encoding: known }: ReadFile, wanted: string | null): DecodedText {
   const decoded = decodeText(bytes, known ?? wanted);
-  const isOther = known !== null && wanted !== null && encodingNamed(wanted) !== encodingNamed(known);
+  const isOther = known !== null && wanted !== null && normalizeEncoding(wanted) !== normalizeEncoding(known);
   return { ...decoded, fellBack: decoded.fellBack || isOther };
 }
 
-type Linked = Awaited<ReturnType<Large['linkTo']>>;
+type Linked = Awaited<ReturnType<LargeAnswers['linkTo']>>;
 
 function answerWithLink(
   { fileId, text, structured: link, content }: Linked,

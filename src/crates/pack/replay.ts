@@ -22,7 +22,7 @@ import {
 } from '../../paths/paths.ts';
 import type { Workspace, RunEnd, Sandbox } from '../../sandbox/sandbox.ts';
 import { collectBytes, collectText } from '../../streams.ts';
-import { giveTo } from '../../workspaces/workspaces.ts';
+import { giveFolderTo } from '../../workspaces/workspaces.ts';
 import type { CrateMetadata } from '../crate.ts';
 import {
   measureWorkspaceFile,
@@ -248,7 +248,7 @@ export async function createReplayWorkspace(parent: string, uid: number | null):
 /** By path, since no code has run there yet. */
 function makeReplayFolder(path: string, uid: number | null): void {
   mkdirSync(path, { mode: 0o700, recursive: true });
-  if (uid !== null) giveTo(path, uid);
+  if (uid !== null) giveFolderTo(path, uid);
 }
 
 function createReplayFile(base: string, path: Components, uid: number | null) {
