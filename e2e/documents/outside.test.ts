@@ -154,7 +154,7 @@ describe('a document that names a file and an address wherever it can', () => {
       [...strace, ...wrapper, ...fromSource, ...words, ...given],
       bounds,
     );
-    assert.match(stderr, /LaTeX stands in the document as text/);
+    assert.match(stderr, /LaTeX was kept as text/);
     assert.ok(existsSync(log));
     return readFileSync(log, 'latin1');
   }

@@ -28,10 +28,14 @@ export const refusedCitations: readonly Refused[] = [
   ),
   invalid('JSON that is none', entries('[{"id": "a",]', 'csljson'), /line 1.*JSON/),
   invalid('YAML that is none', entries('references:\n- id: "a\n', 'cslyaml'), /^The bibliography/),
-  invalid('a style that is no XML', style('author (year)'), /CSL.*no XML/),
+  invalid('a style that is no XML', style('author (year)'), /CSL.*not XML/),
   invalid('a style with a DOCTYPE', style(withEntity), /CSL.*document type/),
-  invalid('a style that refers to another', style(dependent), /give that one/),
+  invalid('a style that refers to another', style(dependent), /use that one/),
   invalid('a style that calls itself', style(circular), /"m" calls itself/),
-  invalid('a style by its path', cited({ style: '../../../etc/passwd' }), /There are chicago.*as CSL/),
-  invalid('a style that there is not', cited({ style: 'nobodys' }), /There are chicago.*as CSL/),
+  invalid(
+    'a style by its path',
+    cited({ style: '../../../etc/passwd' }),
+    /Available styles: chicago.*as CSL/,
+  ),
+  invalid('a style that there is not', cited({ style: 'nobodys' }), /Available styles: chicago.*as CSL/),
 ];

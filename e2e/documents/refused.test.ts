@@ -45,7 +45,7 @@ describe('documents that are refused', () => {
   it('a text of 20 MB is refused, be it sent or named', async () => {
     const text = 'word '.repeat(4_000_000);
     const documentFile = await upload(server, 'long.md', text);
-    await demandRefused({ documentFile }, 'too_large', /at most 1000000 can be used/);
+    await demandRefused({ documentFile }, 'too_large', /a document can use at most 1000000/);
     await assert.rejects(build({ documentContent: text }), /its body has more than 4 MiB/);
     await demandOrdinary();
   });

@@ -24,7 +24,7 @@ const injections = ['papersize', 'lang', 'fontsize', 'margin'].flatMap((key) => 
   invalid(
     `Typst in ${key}`,
     front(`${key}: 'a4"); #read("/etc/passwd") //'`),
-    new RegExp(`“${key}”.* has to be`),
+    new RegExp(`“${key}”.* must be`),
   ),
   invalid(
     `a map in ${key}`,
@@ -37,7 +37,11 @@ const frontMatter: Refused[] = [
   ...injections,
   invalid('a bibliography in the front matter', front('bibliography: /etc/passwd'), /bibliographyContent/),
   invalid('a style in the front matter', front('csl: https://example.org/a.csl'), /cslContent/),
-  invalid('aliases that grow', front('title: &a [x]\nabstract: [*a, *a]'), /line 1 .*alias.*write out/),
+  invalid(
+    'aliases that grow',
+    front('title: &a [x]\nabstract: [*a, *a]'),
+    /line 1 .*alias.*write its value out/,
+  ),
   invalid('front matter that is no YAML', front('title: "unclosed\nother: ]['), /YAML.*line/s),
 ];
 
@@ -53,11 +57,11 @@ const raws: Refused[] = [
 ];
 
 const sizes: Refused[] = [
-  invalid('a text that is too long', textOf('word '.repeat(mostText / 4)), /1250000 bytes.* 1000000 .*split/),
+  invalid('a text that is too long', textOf('word '.repeat(mostText / 4)), /1250000 bytes.* 1000000 .*Split/),
   invalid(
     'a bibliography that is too long',
     { ...textOf('[@a]'), bibliographyContent: `@book{a, title={${'x'.repeat(mostText)}}}` },
-    /bytes.*only what is cited/,
+    /bytes.*only the entries that are cited/,
   ),
   invalid('a control character', textOf('a\n\nb\0c'), /Line 3.*U\+0000.*remove/),
   invalid('half a character', textOf('a \ud800 b'), /half of a character/),
@@ -85,7 +89,7 @@ const inputs: Refused[] = [
   wrong('a title that nothing can hold', { title: 'a\u0001b' }, /title: takes a line of text/),
   wrong('half an author', { authors: ['a\ud800'] }, /authors\.0: takes a line of text/),
   wrong('a date over two lines', { date: 'a\nb' }, /date: takes a line of text/),
-  invalid('a margin that is code', { ...textOf('x'), margin: '1in); #read(1)' }, /margin.* has to be/),
+  invalid('a margin that is code', { ...textOf('x'), margin: '1in); #read(1)' }, /margin.* must be/),
 ];
 
 /** By the kind of what is wrong. */

@@ -85,7 +85,7 @@ describe('documents of several users, one at a time', () => {
     const others = Array.from({ length: mostWaiting + 2 }, (_, at) => plain(ada, `Number ${at}.`));
     const busy = await Promise.race(others);
     assert.deepEqual([busy.failed, busy.code], [true, 'documents_busy'], busy.text);
-    assert.match(busy.text, /Of yours, 1 are under way and 10 wait.*Try again/);
+    assert.match(busy.text, /Of yours, 1 are being built and 10 are waiting.*Try again/);
     cancel();
     await assert.rejects(answer);
     const told = await Promise.all(others);

@@ -176,7 +176,7 @@ function createDeadline(ms: number, other: AbortSignal) {
 function buildTimeoutError(ms: number): WorkcrateError {
   return new WorkcrateError(
     'document_timeout',
-    `Building the document took longer than ${ms / 1000} seconds and was ended. Ask for fewer formats at once, split the document, or have --document-timeout raised.`,
+    `Building the document took longer than ${ms / 1000} seconds and was stopped. Ask for fewer formats at once, split the document, or ask the operator to raise --document-timeout.`,
   );
 }
 
@@ -188,7 +188,7 @@ const buildQueueClosedError = (): WorkcrateError => new WorkcrateError('stopping
 function buildQueueFullError(running: number, queued: number): WorkcrateError {
   return new WorkcrateError(
     'documents_busy',
-    `Too many documents wait to be built. Of yours, ${running} are under way and ${queued} wait. Try again in a while.`,
+    `Too many documents are waiting to be built. Of yours, ${running} are being built and ${queued} are waiting. Try again later.`,
     { details: { running, queued } },
   );
 }

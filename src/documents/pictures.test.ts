@@ -67,7 +67,7 @@ test('a small file that claims an enormous picture is refused', () => {
   for (const bytes of bombs)
     assert.throws(() => sanitizePicture(bytes, called, limits), {
       code: 'document_invalid',
-      message: /^The picture "plot" has \d+ × \d+ pixels\. .* save it smaller\.$/,
+      message: /^The picture "plot" has \d+ × \d+ pixels\. .* save a smaller version\.$/,
     });
 });
 
@@ -83,7 +83,7 @@ test('what is damaged, or no picture, is refused with the name that was given', 
   for (const text of others)
     assert.throws(() => sanitizePicture(Buffer.from(text), called, limits), {
       code: 'document_invalid',
-      message: /"plot" is not a picture that a document can hold/,
+      message: /"plot" is not a picture that a document can contain/,
     });
 });
 
@@ -141,10 +141,10 @@ test('pictures are bounded, each and all together', async () => {
   const from = sources({ a: pngOf(2, 2), b: pngOf(2, 2), c: Buffer.alloc(101) });
   const wanted = ['a', 'b'].map((name) => ({ wanted: name, as: name }));
   await assert.rejects(findPictures(wanted, from, { ...small, allBytes: 100 }, never), {
-    message: /^With "b" the pictures of the document have more than 100 bytes in all/,
+    message: /^With "b", the pictures of the document have more than 100 bytes in all/,
   });
   await assert.rejects(findPictures([{ wanted: 'c', as: 'c' }], from, small, never), {
-    message: /^The picture "c" has 101 bytes, and 100 is the most/,
+    message: /^The picture "c" has 101 bytes; at most 100 are allowed/,
   });
 });
 

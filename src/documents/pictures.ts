@@ -83,7 +83,7 @@ export function sanitizePicture(
   if (kind === null)
     throw pictureRefusedError(
       called,
-      `${quotePictureName(called)} is not a picture that a document can hold: give PNG, JPEG, GIF, WebP or SVG. Its bytes are looked at, not its name.`,
+      `${quotePictureName(called)} is not a picture that a document can contain: use PNG, JPEG, GIF, WebP or SVG. The bytes decide, not the name.`,
     );
   const name = `${as}.${kind.extension}`;
   if (kind.extension === 'svg') return { name, called, bytes: sanitizeSvg(bytes, called) };
@@ -95,7 +95,7 @@ function demandPictureBytes(bytes: Uint8Array, name: string, { eachBytes }: Pict
   if (bytes.length <= eachBytes) return bytes;
   throw pictureRefusedError(
     name,
-    `The picture ${quotePictureName(name)} has ${bytes.length} bytes, and ${eachBytes} is the most. Save it smaller.`,
+    `The picture ${quotePictureName(name)} has ${bytes.length} bytes; at most ${eachBytes} are allowed. Save a smaller version.`,
   );
 }
 
@@ -107,20 +107,20 @@ function demandPictureSize(
   if (size === null || size.width === 0 || size.height === 0)
     throw pictureRefusedError(
       name,
-      `The picture ${quotePictureName(name)} is damaged: it does not say how large it is. Save it again.`,
+      `The picture ${quotePictureName(name)} is damaged: its width and height cannot be read. Save it again.`,
     );
   const { width, height } = size;
   if (Math.max(width, height) <= limits.side && width * height <= limits.pixels) return;
   throw pictureRefusedError(
     name,
-    `The picture ${quotePictureName(name)} has ${width} × ${height} pixels. At most ${limits.side} on a side and ${limits.pixels} in all are taken: save it smaller.`,
+    `The picture ${quotePictureName(name)} has ${width} × ${height} pixels. At most ${limits.side} on a side and ${limits.pixels} in all are allowed: save a smaller version.`,
   );
 }
 
 function picturesTooLargeError(name: string, { allBytes }: PictureLimits): WorkcrateError {
   return pictureRefusedError(
     name,
-    `With ${quotePictureName(name)} the pictures of the document have more than ${allBytes} bytes in all. Save them smaller.`,
+    `With ${quotePictureName(name)}, the pictures of the document have more than ${allBytes} bytes in all. Save smaller versions.`,
   );
 }
 

@@ -113,6 +113,6 @@ async function closeProcessSlot({ process, idle }: ProcessSlot<PooledProcess>): 
 }
 
 const poolBusyError = (): WorkcrateError =>
-  new WorkcrateError('documents_busy', 'Too many conversions wait already. Try again later.');
+  new WorkcrateError('documents_busy', 'Too many conversions are waiting. Try again later.');
 
 const poolStoppingError = (): WorkcrateError => new WorkcrateError('stopping', 'The server is stopping.');

@@ -80,7 +80,8 @@ export async function readUserPictures(
 
 async function readStoredFile(files: UserFilesOptions['files'], file: StoredFile, most: number) {
   await using object = await files.open(file);
-  if (object === null) throw new WorkcrateError('bytes_gone', `The bytes of ${file.name} are gone.`);
+  if (object === null)
+    throw new WorkcrateError('bytes_gone', `The bytes of ${file.name} are gone. Upload the file again.`);
   return await gatherFileBytes(object.read(0, object.size), file.name, object.size, most);
 }
 
@@ -88,7 +89,7 @@ async function gatherFileBytes(bytes: AsyncIterable<Uint8Array>, name: string, s
   if (size > most)
     throw new WorkcrateError(
       'too_large',
-      `${JSON.stringify(name)} takes ${size} bytes; in a document at most ${most} can be used.`,
+      `${JSON.stringify(name)} has ${size} bytes; a document can use at most ${most}.`,
     );
   return new Uint8Array(await collectBytes(bytes));
 }

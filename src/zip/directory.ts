@@ -54,16 +54,16 @@ function checkSize(location: DirectoryLocation, options: DirectoryOptions): void
     throw zipDamagedError('its directory is too small for its members');
   if (location.count > mostMembers)
     throw directoryTooLargeError(
-      `The zip lists ${location.count} members, and ${mostMembers} are looked at at most.`,
+      `The zip lists ${location.count} members; at most ${mostMembers} can be read.`,
     );
   if (size > mostDirectoryBytes)
     throw directoryTooLargeError(
-      `The zip has a directory of ${size} bytes, and ${mostDirectoryBytes} are read at most.`,
+      `The zip has a directory of ${size} bytes; at most ${mostDirectoryBytes} can be read.`,
     );
 }
 
 function directoryTooLargeError(what: string): WorkcrateError {
-  return new WorkcrateError('too_large', `${what} Download the whole of it instead, or split it.`);
+  return new WorkcrateError('too_large', `${what} Download the whole archive instead, or split it.`);
 }
 
 /** The directory as it is in the archive; its last part came with the tail. */
@@ -129,7 +129,7 @@ async function missingEndError(
   signal?: AbortSignal,
 ): Promise<Error> {
   if (last !== null && countTrailingBytes(buffer, last) < 0)
-    return zipTruncatedError('its comment is not all there');
+    return zipTruncatedError('its comment is incomplete');
   // An archive that was cut within a member that is itself a zip has the end of that one.
   const isOwn =
     last !== null && buffer.readUInt32LE(last + 12) + buffer.readUInt32LE(last + 16) === start + last;
@@ -200,7 +200,7 @@ function checkEncryption(record: Buffer, length: number): void {
   if (length === RECORD || record.readUInt16LE(14) < VERSION_ENCRYPTED_DIRECTORY) return;
   throw new WorkcrateError(
     'zip_encrypted',
-    'The directory of the zip is encrypted. Put a copy without encryption in its place.',
+    'The directory of the zip is encrypted. Replace it with a copy that is not encrypted.',
   );
 }
 
@@ -292,8 +292,6 @@ async function findPrefixBytes(
   if (between) return 0;
   // The end of a zip within a zip that was cut short behind it looks the same.
   if (await startsAsZip(bytes, signal))
-    throw zipDamagedError(
-      'two archives stand one behind the other, or it was cut short within a zip that it holds',
-    );
+    throw zipDamagedError('two archives follow each other, or it was cut off within a zip that it contains');
   return gap;
 }

@@ -26,7 +26,7 @@ export function toDataView(buffer: Buffer): DataView {
 export function readNumber64(view: DataView, at: number): number {
   const number = view.getUint32(at + 4, true) * 2 ** 32 + view.getUint32(at, true);
   if (Number.isSafeInteger(number)) return number;
-  throw zipDamagedError('it holds a number beyond any size');
+  throw zipDamagedError('it contains a number that is too large for a size');
 }
 
 /** Where the numbers begin that did not fit their fields, `count` of them. */
@@ -105,15 +105,15 @@ export function fromDosTime(dos: number): number | null {
 }
 
 export function zipDamagedError(what: string): WorkcrateError {
-  return new WorkcrateError('zip_damaged', `The zip is damaged: ${what}. Put a whole copy in its place.`);
+  return new WorkcrateError('zip_damaged', `The zip is damaged: ${what}. Replace it with an undamaged copy.`);
 }
 
 export function zipTruncatedError(what: string): WorkcrateError {
-  return new WorkcrateError('zip_truncated', `The zip is cut short: ${what}. Copy it to its place again.`);
+  return new WorkcrateError('zip_truncated', `The zip is cut off: ${what}. Copy it again.`);
 }
 
 export function notAZipError(what: string): WorkcrateError {
-  return new WorkcrateError('not_a_zip', `This is not a zip: ${what}. Check what was put there.`);
+  return new WorkcrateError('not_a_zip', `This is not a zip: ${what}. Check the file.`);
 }
 
 export function splitArchiveError(): WorkcrateError {

@@ -84,7 +84,7 @@ export function findObstacle(
   if (method !== STORED && method !== DEFLATED)
     return { code: 'unsupported', reason: `it is compressed by method ${method}, not by deflate` };
   if (method === STORED ? size !== compressedSize : size > compressedSize * BEST_RATIO)
-    return { code: 'zip_damaged', reason: 'its two sizes do not go together' };
+    return { code: 'zip_damaged', reason: 'its two sizes contradict each other' };
   return null;
 }
 
@@ -153,8 +153,9 @@ const TOO_LONG = `its name has more than ${MOST_BYTES} bytes or ${MAX_PATH_PARTS
 
 function findNameProblem(name: string): string | null {
   // oxlint-disable-next-line no-control-regex
-  if (/[\u0000-\u001f\u007f-\u009f]/.test(name)) return 'its name holds a NUL or another control character';
-  if (name.includes('\\')) return 'its name holds a backslash';
+  if (/[\u0000-\u001f\u007f-\u009f]/.test(name))
+    return 'its name contains a NUL or another control character';
+  if (name.includes('\\')) return 'its name contains a backslash';
   if (name.startsWith('/')) return 'its name is an absolute path';
   if (name.split('/').includes('..')) return 'its name leads out of the archive by ..';
   const path = normalizeMemberName(name);

@@ -85,7 +85,8 @@ export async function scanDirectory(
     if (slices.isOver()) await slices.next();
     scanUpTo(from, Math.min(from + BATCH, count));
   }
-  if (position !== buffer.length) throw zipDamagedError('its directory holds more than its end record says');
+  if (position !== buffer.length)
+    throw zipDamagedError('its directory contains more than its end record says');
   if (isWorthSlimming(besideNames, count)) {
     scanned.buffer = await slimDirectory(buffer, scanned.positions, slices);
     scanned.view = toDataView(scanned.buffer);
@@ -195,12 +196,12 @@ export interface CentralRecord {
 
 function readRecord(view: DataView, at: number): CentralRecord {
   if (at + CENTRAL_HEADER > view.byteLength || view.getUint32(at, true) !== CENTRAL_SIGNATURE)
-    throw zipDamagedError('its directory does not hold what its end record says');
+    throw zipDamagedError('its directory does not contain what its end record says');
   const nameStart = at + CENTRAL_HEADER;
   const nameEnd = nameStart + view.getUint16(at + 28, true);
   const extraEnd = nameEnd + view.getUint16(at + 30, true);
   const end = extraEnd + view.getUint16(at + 32, true);
-  if (end > view.byteLength) throw zipDamagedError('the last record of its directory is not all there');
+  if (end > view.byteLength) throw zipDamagedError('the last record of its directory is incomplete');
   const disk = view.getUint16(at + 34, true);
   if (disk !== 0 && disk !== IN_ZIP64_16) throw splitArchiveError();
   let compressedSize = view.getUint32(at + 20, true);
@@ -231,7 +232,7 @@ export interface Extents {
 function checkExtents(starts: Float64Array, ends: Float64Array, directory: number): Extents {
   sortIfNeeded(starts);
   sortIfNeeded(ends);
-  if ((ends.at(-1) ?? 0) > directory) throw zipDamagedError('a member reaches into its directory');
+  if ((ends.at(-1) ?? 0) > directory) throw zipDamagedError('a member overlaps its directory');
   for (let index = 1; index < starts.length; index++)
     if (starts[index]! < ends[index - 1]!) throw zipDamagedError('members overlap');
   return { roomOf: (start) => findFirstAfter(starts, start) ?? directory };

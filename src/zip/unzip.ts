@@ -64,7 +64,7 @@ export async function* readMember(
   if (member.size > limit)
     throw new WorkcrateError(
       'too_large',
-      `${quoteMemberName(member.rawName)} has ${member.size} bytes, and the limit is ${limit}. Ask for a link to it instead.`,
+      `${quoteMemberName(member.rawName)} has ${member.size} bytes; the limit is ${limit}. Ask for a link to it instead.`,
     );
   const packed = readPackedBytes(bytes, directory, member, signal);
   yield* verifyMember(member.method === STORED ? packed : inflateMember(packed, member), member, signal);
@@ -94,7 +94,7 @@ async function* verifyMember(
     else last ??= Buffer.from(chunk);
   }
   if (size !== member.size)
-    throw zipDamagedError(`${quoteMemberName(member.rawName)} does not have the size that is stated`);
+    throw zipDamagedError(`${quoteMemberName(member.rawName)} does not have its stated size`);
   if (crc !== member.crc32) throw zipDamagedError(`the CRC of ${quoteMemberName(member.rawName)} is wrong`);
   if (last !== null && last.length > 0) yield last;
 }
@@ -143,7 +143,7 @@ function checkHeader(header: Buffer, directory: ZipDirectory, member: ZipMember)
   const size = readLocalHeaderSize(header);
   if (size === null) return null;
   if (member.offset + size + member.compressedSize > directory.roomOf(member))
-    throw zipDamagedError(`${quoteMemberName(member.rawName)} reaches into what follows it`);
+    throw zipDamagedError(`${quoteMemberName(member.rawName)} overlaps what follows it`);
   if (header.length < size) return null;
   checkLocalHeader(header.subarray(0, size), directory.nameBytes(member.index), member);
   return size;
@@ -164,7 +164,7 @@ async function findBytesStart(
     const size = checkHeader(header, directory, member);
     if (size !== null) return member.offset + size;
   }
-  throw zipTruncatedError(`the header of ${quoteMemberName(member.rawName)} is not all there`);
+  throw zipTruncatedError(`the header of ${quoteMemberName(member.rawName)} is incomplete`);
 }
 
 /** Sizes and CRC follow the bytes, and are not in the header. */
@@ -230,7 +230,9 @@ async function* inflateMember(
   }
   // Bytes behind the end of the compressed ones are passed over without a word.
   if (inflate.bytesWritten !== member.compressedSize)
-    throw zipDamagedError(`${quoteMemberName(member.rawName)} ends before its bytes do`);
+    throw zipDamagedError(
+      `${quoteMemberName(member.rawName)} has bytes after the end of its compressed data`,
+    );
 }
 
 /** The stream asks for the next chunk before it is done with one. */

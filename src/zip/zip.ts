@@ -179,13 +179,13 @@ function checkEntries(entries: readonly ZipEntry[]): void {
 
 function checkName(name: string): void {
   if (/[\\\0]/.test(name))
-    throw invalidEntryError(`${quoteEntryName(name)} holds a backslash or NUL; remove it.`);
+    throw invalidEntryError(`${quoteEntryName(name)} contains a backslash or NUL; remove it.`);
   if (/^[a-z]:/i.test(name))
     throw invalidEntryError(`${quoteEntryName(name)} begins with a drive letter; remove it.`);
   // An empty component is a leading, doubled or trailing slash.
   if (name.split('/').some((part) => part === '' || part === '.' || part === '..'))
     throw invalidEntryError(
-      `${quoteEntryName(name)} is no relative path of a file; use one such as data/plot.png.`,
+      `${quoteEntryName(name)} is not a relative path of a file; use one such as data/plot.png.`,
     );
   // Two names that differ in a lone surrogate would become the same bytes.
   if (!name.isWellFormed())

@@ -86,19 +86,19 @@ const broken: [what: string, text: string, line: number | null, message: RegExp]
   ['a comma that is missing', '@book{a,\n title={x}\n year={2020}\n}', 3, /entry `a`.*Pandoc says/s],
   ['a key that is missing', '\n@article{title={x}, year=2020}', 2, /has no key/],
   ['an empty key', '@article{,\n title={x}}', 1, /has no key/],
-  ['entries in a circle', '@book{a, crossref={b}}\n@book{b, crossref={a}}', 1, /takes over from itself/],
+  ['entries in a circle', '@book{a, crossref={b}}\n@book{b, crossref={a}}', 1, /refers to itself/],
   ['nothing', ' \n', null, /empty/],
   ['a text of another kind', 'Hello', 1, /neither BibTeX/],
   ['comments alone', '@comment{x}', null, /no entries/],
-  ['JSON that is none', '[{"id":"a",\n"type":"book" "title":"T"}]', 2, /no JSON at column 15/],
-  ['JSON that ends early', '[{"id":"a",\n', 2, /no JSON/],
+  ['JSON that is none', '[{"id":"a",\n"type":"book" "title":"T"}]', 2, /not JSON at column 15/],
+  ['JSON that ends early', '[{"id":"a",\n', 2, /not JSON/],
   ['CSL JSON without an id', '[{"id":"a,{","type":"book"},\n{"type":"book"}]', 2, /entry 2 has no `id`/],
   ['CSL JSON without a type', '\n[{"id":"a"}]', 2, /`a`\) has no `type`/],
   [
     'a date of another shape',
     '[{"id":"a","type":"book","issued":{"date-parts":[["x"]]}}]',
     null,
-    /entry `a`.*shape/,
+    /entry `a`.*form/,
   ],
   [
     'CSL JSON that is deeper than anything',
@@ -107,7 +107,7 @@ const broken: [what: string, text: string, line: number | null, message: RegExp]
     /too deeply/,
   ],
   ['an empty list', '[]', null, /no entries/],
-  ['YAML that is none', 'references:\n- id: a\n type: b', 3, /no YAML/],
+  ['YAML that is none', 'references:\n- id: a\n type: b', 3, /not YAML/],
   [
     'YAML that grows',
     `a: &a [x]\nb: &b [${'*a,'.repeat(60)}]\nreferences: [${'*b,'.repeat(60)}]`,
@@ -135,7 +135,7 @@ test('of entries with one key the last counts, and the key is named', async () =
     ],
   );
   assert.deepEqual(duplicates, ['a']);
-  assert.deepEqual(warnings, ['Several entries have the key `a`: the last one is cited.']);
+  assert.deepEqual(warnings, ['Several entries have the key `a`: the last one is used.']);
 });
 
 test('CSL JSON is read as a list, as Zotero gives it, or one entry alone', async () => {
@@ -182,8 +182,8 @@ test('a list alone is CSL YAML too, its lines are named as they are, and what is
   );
   assert.equal(format, 'cslyaml');
   assert.deepEqual(references, [{ id: 'a', type: 'book' }]);
-  assert.match(warnings.join(), /^1 entries of the bibliography have no id/);
-  await assert.rejects(read('- id: a\n type: book\n'), refusedWith(/no YAML/, 2));
+  assert.match(warnings.join(), /^1 entries of the bibliography were left out: they have no id/);
+  await assert.rejects(read('- id: a\n type: book\n'), refusedWith(/not YAML/, 2));
 });
 
 test('RIS is read, and entries without an ID can be cited by author and year', async () => {

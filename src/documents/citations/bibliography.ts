@@ -52,7 +52,9 @@ export async function readBibliography(
   const { references, duplicates, warnings } = dropDuplicateReferences(items);
   const lost = known === 'cslyaml' ? countYamlEntries(plain) - items.length : 0;
   const told =
-    lost > 0 ? [`${lost} entries of the bibliography have no id, or a shape that CSL does not know.`] : [];
+    lost > 0
+      ? [`${lost} entries of the bibliography were left out: they have no id, or not the form of CSL.`]
+      : [];
   return { format: known, references, duplicates, warnings: [...warnings, ...told] };
 }
 
@@ -80,7 +82,7 @@ async function convertBibliography(
 function parseCslOutput(output: Uint8Array): BibliographyItem[] {
   const items: unknown = JSON.parse(new TextDecoder().decode(output));
   if (Array.isArray(items)) return items as BibliographyItem[];
-  throw new WorkcrateError('document_failed', 'Pandoc gave no list of references for the bibliography.');
+  throw new WorkcrateError('document_failed', 'Pandoc returned no list of references for the bibliography.');
 }
 
 function dropDuplicateReferences(items: readonly BibliographyItem[]): Omit<Bibliography, 'format'> {
@@ -92,7 +94,7 @@ function dropDuplicateReferences(items: readonly BibliographyItem[]): Omit<Bibli
   }
   const keys = [...duplicates];
   const warnings =
-    keys.length === 0 ? [] : [`Several entries have the key ${listFewKeys(keys)}: the last one is cited.`];
+    keys.length === 0 ? [] : [`Several entries have the key ${listFewKeys(keys)}: the last one is used.`];
   return { references: [...byKey.values()], duplicates: keys, warnings };
 }
 

@@ -211,7 +211,7 @@ function demandNoCrossrefLoops(text: string, entries: readonly BibEntry[]): void
   );
   if (loop === null) return;
   const { key, line } = byKey.get(loop)!;
-  throw invalidBibliographyError(`the entry \`${key}\` takes over from itself by crossref or xdata.`, line);
+  throw invalidBibliographyError(`the entry \`${key}\` refers to itself by crossref or xdata.`, line);
 }
 
 const bibParentFields =

@@ -22,7 +22,7 @@ export async function convertCsl(
     const item = items[Number(/\$\[(\d+)\]/.exec(error.message)?.[1] ?? NaN)];
     const which = item === undefined ? 'an entry' : `the entry \`${item.id.slice(0, 100)}\``;
     throw invalidBibliographyError(
-      `a name, a date or a field of ${which} has not the shape that CSL wants, as in "issued": {"date-parts": [[2020, 3]]}. Pandoc says: ${error.message.slice(0, 300)}`,
+      `a name, a date or a field of ${which} does not have the form that CSL requires, such as "issued": {"date-parts": [[2020, 3]]}. Pandoc says: ${error.message.slice(0, 300)}`,
       null,
       error,
     );
@@ -39,7 +39,7 @@ function parseCslJsonText(text: string): unknown {
     const column = at - text.lastIndexOf('\n', at - 1);
     const what = message.replace(/(?:,? \.{0,3}".*"\.{0,3} is not valid JSON| in JSON at position.*)$/s, '');
     throw invalidBibliographyError(
-      `this is no JSON at column ${column}. ${what}.`,
+      `this is not JSON at column ${column}. ${what}.`,
       countLineNumber(text, at),
       error,
     );
@@ -52,7 +52,7 @@ function findCslList(value: unknown): unknown[] {
   if (Array.isArray(references)) return references;
   if (Array.isArray(items)) return items;
   if (id !== undefined) return [value];
-  throw invalidBibliographyError('it has to be a list of entries, each with an `id` and a `type`.', 1);
+  throw invalidBibliographyError('it must be a list of entries, each with an `id` and a `type`.', 1);
 }
 
 /** Far deeper than anything that CSL has. */
@@ -61,7 +61,7 @@ const maxCslJsonDepth = 12;
 function toCslItem(value: unknown, at: number, line: () => number | null): BibliographyItem {
   const which = `entry ${at + 1}`;
   if (!isCslObject(value))
-    throw invalidBibliographyError(`${which} is no object with an \`id\` and a \`type\`.`, line());
+    throw invalidBibliographyError(`${which} is not an object with an \`id\` and a \`type\`.`, line());
   const { id, type } = value;
   if ((typeof id !== 'string' && typeof id !== 'number') || String(id).trim() === '')
     throw invalidBibliographyError(
@@ -125,7 +125,7 @@ export async function convertCslYaml(pandoc: Pandoc, text: string, signal: Abort
         ? Math.min(Math.max(1, line - before), countLineNumber(text, text.length))
         : null;
     throw invalidBibliographyError(
-      `this is no YAML. Pandoc says: ${removeYamlPosition(error.message)}`,
+      `this is not YAML. Pandoc says: ${removeYamlPosition(error.message)}`,
       own,
       error,
     );
@@ -216,7 +216,7 @@ export function invalidBibliographyError(
 export function demandFewReferences(count: number): void {
   if (count <= maxBibliographyReferences) return;
   throw invalidBibliographyError(
-    `it has ${count} entries; ${maxBibliographyReferences} are the most. Leave out what is not cited.`,
+    `it has ${count} entries; at most ${maxBibliographyReferences} are allowed. Leave out those that are not cited.`,
     null,
   );
 }

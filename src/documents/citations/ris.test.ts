@@ -5,7 +5,7 @@ import { isWorkcrateError } from '../../errors.ts';
 import { readRis } from './ris.ts';
 
 const broken: [what: string, text: string, line: number, message: RegExp][] = [
-  ['a line that is no field', 'TY  - JOUR\nAU Doe, J\nER  - ', 2, /no field/],
+  ['a line that is no field', 'TY  - JOUR\nAU Doe, J\nER  - ', 2, /not a RIS field/],
   ['a record that does not end', 'TY  - JOUR\nAU  - Doe, J\nTI  - T', 1, /does not end/],
   [
     'a record that begins in another',
@@ -13,7 +13,7 @@ const broken: [what: string, text: string, line: number, message: RegExp][] = [
     3,
     /does not end/,
   ],
-  ['an unknown type', 'TY  - JOOR\nER  - ', 1, /`JOOR` is no type/],
+  ['an unknown type', 'TY  - JOOR\nER  - ', 1, /`JOOR` is not a RIS type/],
   ['a field outside of a record', 'TY  - JOUR\nER  - \nAU  - Doe, J', 3, /outside/],
 ];
 

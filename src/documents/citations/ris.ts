@@ -44,7 +44,7 @@ function parseRisRecords(text: string): RisRecord[] {
       open = { line, fields: new Map([['TY', [demandRisType(value, line)]]]), last: 'TY' };
     } else if (open === null)
       throw invalidBibliographyError(
-        `\`${tag}\` stands outside of a record; a record begins with \`TY  - \`.`,
+        `\`${tag}\` is outside of a record; a record begins with \`TY  - \`.`,
         line,
       );
     else if (tag === 'ER') {
@@ -66,7 +66,7 @@ function continueRisField(
 ): void {
   if (!multilineRisTags.has(open.last))
     throw invalidBibliographyError(
-      'this is no field of RIS: a field is two letters, two spaces, a hyphen, a space and its value.',
+      'this is not a RIS field: a field is two letters, two spaces, a hyphen, a space and its value.',
       line,
     );
   const values = open.fields.get(open.last) ?? [];
@@ -77,7 +77,7 @@ function demandRisType(value: string, line: number): string {
   const type = value.trim().toUpperCase();
   if (Object.hasOwn(cslTypesByRisType, type)) return type;
   throw invalidBibliographyError(
-    `\`${type.slice(0, 40)}\` is no type of RIS; JOUR, BOOK, CHAP, CONF, RPRT, THES, ELEC and GEN are some.`,
+    `\`${type.slice(0, 40)}\` is not a RIS type; use one such as JOUR, BOOK, CHAP, CONF, RPRT, THES, ELEC or GEN.`,
     line,
   );
 }

@@ -42,7 +42,7 @@ test('a style is taken by its content as it is', async () => {
 });
 
 const refused: [what: string, content: string, line: number | null, message: RegExp][] = [
-  ['is no XML', 'APA, please', 1, /no XML/],
+  ['is no XML', 'APA, please', 1, /not XML/],
   [
     'has a tag that is not closed',
     inStyle('<citation>\n<layout>\n</citation>'),
@@ -51,7 +51,7 @@ const refused: [what: string, content: string, line: number | null, message: Reg
   ],
   ['ends early', '<style xmlns="http://purl.org/net/xbiblio/csl">\n<info>', 2, /<info> is not closed/],
   ['has an attribute without quotes', inStyle('<citation a=b></citation>'), 3, /attribute/],
-  ['has another root', '<html></html>', 1, /has to begin with <style/],
+  ['has another root', '<html></html>', 1, /must begin with <style/],
   ['has no citation', inStyle('<info/>'), null, /no <citation>/],
   ['has a document type', `<!DOCTYPE a [<!ENTITY x "y">]>${minimal}`, 1, /document type or an entity/],
   [

@@ -46,8 +46,7 @@ function toValidStyle(style: string): string {
 function readStyleFile(folder: string, name: string): string | null {
   try {
     using file = openBelow(folder, { links: 'within' }).open(parseName(`${name}.csl`));
-    if (file.stats.size > maxStyleLength)
-      throw invalidStyleError('it is longer than 1 MB, which no style is.', null);
+    if (file.stats.size > maxStyleLength) throw invalidStyleError('it is longer than 1 MB.', null);
     return readFileSync(file.fd, 'utf8');
   } catch (error) {
     if (isWorkcrateError(error, 'path_not_found')) return null;
@@ -63,7 +62,7 @@ function unknownStyleError(name: string, folder: string | null): WorkcrateError 
   const more = known.length > maxNamedStyles ? ' and others' : '';
   return new WorkcrateError(
     'document_invalid',
-    `There is no citation style "${name.slice(0, 100)}". There are ${known.slice(0, maxNamedStyles).join(', ')}${more}; any other can be given by its content, as CSL.`,
+    `There is no citation style "${name.slice(0, 100)}". Available styles: ${known.slice(0, maxNamedStyles).join(', ')}${more}. Send any other as CSL, in cslContent.`,
   );
 }
 
@@ -82,15 +81,14 @@ const cslNamespace = 'http://purl.org/net/xbiblio/csl';
 
 /** Takes a style that citeproc can be given: CSL that stands on its own. */
 export function demandStyle(text: string): void {
-  if (text.length > maxStyleLength)
-    throw invalidStyleError('it is longer than 1 MB, which no style is.', null);
+  if (text.length > maxStyleLength) throw invalidStyleError('it is longer than 1 MB.', null);
   const elements = parseCslElements(text.replace(/^\u{feff}/u, ' '), (what, place) => {
     throw invalidStyleError(what, countLineNumber(text, place));
   });
   const [root] = elements;
   if (root?.name !== 'style' || root.attributes.get('xmlns') !== cslNamespace)
     throw invalidStyleError(
-      `it has to begin with <style xmlns="${cslNamespace}">, as every .csl file does.`,
+      `it must begin with <style xmlns="${cslNamespace}">, as every .csl file does.`,
       root ? countLineNumber(text, root.at) : 1,
     );
   demandIndependentStyle(elements);
@@ -115,10 +113,7 @@ function demandIndependentStyle(elements: readonly CslElement[]): void {
   );
   if (!parent) return;
   const address = (parent.attributes.get('href') ?? 'another').slice(0, 300);
-  throw invalidStyleError(
-    `this style only refers to ${address}: give that one, the independent style.`,
-    null,
-  );
+  throw invalidStyleError(`this style only refers to ${address}: use that one, the independent style.`, null);
 }
 
 /** A macro that calls itself would never end. */
@@ -180,15 +175,15 @@ function readCslElements(text: string, refuse: RefuseStyle): CslElement[] {
     if (tag.kind === 'end') {
       const last = open.pop();
       if (last !== tag.name)
-        refuse(`this is no XML: </${tag.name}> closes ${last ? `<${last}>` : 'nothing'}.`, at);
+        refuse(`this is not XML: </${tag.name}> closes ${last ? `<${last}>` : 'nothing'}.`, at);
       continue;
     }
-    if (open.length === 0 && elements.length > 0) refuse('this is no XML: there is more than one root.', at);
+    if (open.length === 0 && elements.length > 0) refuse('this is not XML: there is more than one root.', at);
     elements.push({ name: tag.name, attributes: readCslAttributes(tag), depth: open.length, at });
     if (tag.kind === 'start') open.push(tag.name);
   }
-  if (elements.length === 0) refuse('this is no XML: it has no elements.', 0);
-  if (open.length > 0) refuse(`this is no XML: <${open.at(-1)}> is not closed.`, text.length);
+  if (elements.length === 0) refuse('this is not XML: it has no elements.', 0);
+  if (open.length > 0) refuse(`this is not XML: <${open.at(-1)}> is not closed.`, text.length);
   return elements;
 }
 
@@ -201,9 +196,9 @@ function readCslAttributes(tag: XmlTag): Map<string, string> {
 }
 
 function describeCslXmlError({ problem, at, message }: XmlError, text: string): string {
-  if (problem === 'too_many' || problem === 'too_deep') return 'it has far more elements than a style has.';
-  if (problem === 'attribute') return `this is no XML: an attribute is wrong at "${message}".`;
+  if (problem === 'too_many' || problem === 'too_deep') return 'it has too many elements for a style.';
+  if (problem === 'attribute') return `this is not XML: an attribute is wrong at "${message}".`;
   if (/^<!(?:DOCTYPE|ENTITY)/i.test(text.slice(at, at + 10)))
     return 'it has a document type or an entity, which a style must not have.';
-  return 'this is no XML: a "<" begins nothing that is closed.';
+  return 'this is not XML: a "<" begins a tag that is not closed.';
 }

@@ -220,7 +220,7 @@ const maxReferenceDocUnpackedBytes = 100 * 1024 * 1024;
 /** Refuses what is no DOCX before Pandoc fails on it with words that help nobody. */
 async function demandReferenceDoc(bytes: Uint8Array, signal: AbortSignal): Promise<void> {
   const directory = await readArchiveDirectory(bytes, signal).catch((cause: unknown) => {
-    if (isWorkcrateError(cause)) throw invalidReferenceDocError('it is no ZIP that can be read', cause);
+    if (isWorkcrateError(cause)) throw invalidReferenceDocError('it cannot be read as a ZIP', cause);
     throw cause;
   });
   for (const part of ['word/document.xml', 'word/styles.xml'])
@@ -228,14 +228,14 @@ async function demandReferenceDoc(bytes: Uint8Array, signal: AbortSignal): Promi
   const unpacked = [...directory].reduce((sum, { size }) => sum + size, 0);
   if (unpacked > maxReferenceDocUnpackedBytes)
     throw invalidReferenceDocError(
-      `it unpacks to ${unpacked} bytes, and ${maxReferenceDocUnpackedBytes} are taken`,
+      `it unpacks to ${unpacked} bytes; at most ${maxReferenceDocUnpackedBytes} are allowed`,
     );
 }
 
 function invalidReferenceDocError(why: string, cause?: unknown): WorkcrateError {
   return new WorkcrateError(
     'document_invalid',
-    `The reference document is not a DOCX: ${why}. Give one that Word or LibreOffice has saved as .docx.`,
+    `The reference document is not a DOCX: ${why}. Use one that Word or LibreOffice saved as .docx.`,
     { cause },
   );
 }

@@ -71,7 +71,7 @@ async function drawSvg(
   }
 }
 
-const drawingLimitError = new Error('The picture takes too long, or too much memory.');
+const drawingLimitError = new Error('Drawing the picture takes too long, or too much memory.');
 
 /** There is no font to draw it with. */
 const svgTextElement = /<(?:[^\s<>/:]+:)?(?:text|tspan|textpath|tref|altglyph)[\s/>]/i;

@@ -54,7 +54,7 @@ const epubMonthPattern =
 const epubDatePattern = new RegExp(
   `^(?:\\d{4}(?:-\\d{2}(?:-\\d{2})?)?|\\d{1,2} ${epubMonthPattern} \\d{4}|${epubMonthPattern} \\d{1,2}, \\d{4})$`,
 );
-const epubDateWarning = 'An EPUB needs a date such as 2026-05-01; another one was left out.';
+const epubDateWarning = 'An EPUB needs a date such as 2026-05-01; the date of this document was left out.';
 
 /** Of what the book holds, so that the same book is known again: a UUID of the eighth kind (RFC 9562). */
 function computeEpubIdentifier({ ast, pictures }: PreparedDocument): string {

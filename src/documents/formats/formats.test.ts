@@ -122,7 +122,9 @@ test('EPUB is known by what it holds, and always has a title', async () => {
 
 test('an EPUB is told of a date that it cannot have', async () => {
   const { warnings } = await writeText('epub', engines, '---\ndate: one day in May\n---\n\nx');
-  assert.deepEqual(warnings, ['An EPUB needs a date such as 2026-05-01; another one was left out.']);
+  assert.deepEqual(warnings, [
+    'An EPUB needs a date such as 2026-05-01; the date of this document was left out.',
+  ]);
 });
 
 test('PDF is made of markup that compiles on its own beside its pictures', async () => {
@@ -180,7 +182,7 @@ test('a picture that the reader of a format may not show is told', async () => {
     pictures: [{ ...pictures.svg, bytes: text }],
   });
   assert.equal(warnings.length, 1);
-  assert.match(warnings[0]!, /^plot\.svg is SVG and has text, .* Save it as PNG for this format\.$/);
+  assert.match(warnings[0]!, /^plot\.svg is an SVG with text, .* Save it as PNG for this format\.$/);
   assert.match(listPictureWarnings('latex', [pictures.svg, pictures.png]).join(), /^plot\.svg is SVG: /);
   assert.deepEqual(listPictureWarnings('html', [pictures.svg]), []);
 });
@@ -232,7 +234,7 @@ test('maths that is not understood is told, and does no harm', async () => {
     const { warnings } = await writeText(format, engines, '$\\nonsense{x} #read("/x")$');
     assert.match(
       warnings.join(),
-      /^Maths that is not understood stands in the document as TeX: \\nonsense/,
+      /^Maths that could not be converted is in the document as TeX: \\nonsense/,
       format,
     );
   }

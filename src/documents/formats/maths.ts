@@ -35,7 +35,7 @@ function toMathsWarnings(reasons: ReadonlySet<string>): string[] {
     .map((reason) => reason.slice(0, maxMathsReasonLength).toWellFormed());
   const more = reasons.size > maxNamedMathsReasons ? ` and ${reasons.size - maxNamedMathsReasons} more` : '';
   return [
-    `Maths is written as text where it has what no formula needs: ${few.join(', ')}${more}. Leave that out, and it is a formula again.`,
+    `Some maths was written as text, because it contains what is not allowed in a formula: ${few.join(', ')}${more}. Remove that to get a formula.`,
   ];
 }
 

@@ -55,7 +55,7 @@ function describePandocWarning({ type, message }: PandocWarning): string {
   const formula = message
     .replace(/^Could not convert TeX math /, '')
     .replace(/, rendering as TeX[\s\S]*$/, '');
-  return `Maths that is not understood stands in the document as TeX: ${shortenWarning(formula)}`;
+  return `Maths that could not be converted is in the document as TeX: ${shortenWarning(formula)}`;
 }
 
 function shortenWarning(message: string): string {
@@ -75,7 +75,7 @@ const unsupportedPictures: Partial<
   docx: { kinds: ['webp'], why: emptyFrameReasons.docx },
   pptx: { kinds: ['webp'], why: emptyFrameReasons.pptx },
   epub: { kinds: ['webp'], why: 'many readers show nothing' },
-  latex: { kinds: ['svg', 'gif', 'webp'], why: 'LaTeX cannot set it as it is' },
+  latex: { kinds: ['svg', 'gif', 'webp'], why: 'LaTeX cannot typeset it' },
 };
 
 export function listPictureWarnings(format: DocumentFormat, pictures: readonly DocumentPicture[]): string[] {
@@ -88,9 +88,9 @@ export function listPictureWarnings(format: DocumentFormat, pictures: readonly D
 }
 
 const undrawnDescriptions: Readonly<Record<UndrawnReason, string>> = {
-  'has text': 'is SVG and has text, so that no PNG was made of it',
-  failed: 'is SVG, and no PNG could be made of it',
-  'not installed': `is SVG, and without the package ${drawingPackage} no PNG is made of it`,
+  'has text': 'is an SVG with text, so no PNG was made from it',
+  failed: 'is an SVG, and no PNG could be made from it',
+  'not installed': `is an SVG, and no PNG was made from it, because the package ${drawingPackage} is not installed`,
 };
 
 /** An SVG that stands alone in a format whose programs do not all show it. */

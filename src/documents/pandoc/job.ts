@@ -10,7 +10,10 @@ const maxJobFileNameLength = 100;
 export function demandJobFileNames({ files = {} }: PandocJob): void {
   for (const name of Object.keys(files))
     if (!/^[a-z0-9][\w.-]*$/i.test(name) || name.length > maxJobFileNameLength || reservedFileNames.has(name))
-      throw new WorkcrateError('internal', `${JSON.stringify(name)} is no name for a file of Pandoc's.`);
+      throw new WorkcrateError(
+        'internal',
+        `${JSON.stringify(name)} is not a valid name for a file of a Pandoc job.`,
+      );
 }
 
 export const listJobFiles = ({ files = {} }: PandocJob): [name: string, bytes: Uint8Array][] =>
@@ -59,15 +62,19 @@ export function pandocMemoryError(bytes: number): WorkcrateError {
   const megabytes = Math.round(bytes / 1_000_000);
   return new WorkcrateError(
     'document_failed',
-    `This needs more memory than the ${megabytes} MB that building a document may have. Make the document smaller, or raise document-memory.`,
+    `Building the document needs more than its ${megabytes} MB of memory. Make the document smaller, or ask the operator to raise --document-memory.`,
   );
 }
 
 /** `cause` is for the log. */
 export const pandocFailedError = (cause: unknown): WorkcrateError =>
-  new WorkcrateError('document_failed', 'Pandoc failed at this. Simplify the document, or try it in parts.', {
-    cause,
-  });
+  new WorkcrateError(
+    'document_failed',
+    'Pandoc failed on this document. Simplify it, or build it in parts.',
+    {
+      cause,
+    },
+  );
 
 const maxPandocWarnings = 200;
 

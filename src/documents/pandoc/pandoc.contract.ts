@@ -143,7 +143,7 @@ export function pandocContract(name: string, factory: PandocFactory, lacks: Pand
     for (const bad of ['../x', '/x', 'a/b', '.hidden', 'stdin', ''])
       it(`a file cannot be called ${JSON.stringify(bad)}`, async () => {
         await assert.rejects(convert({ from: 'markdown', to: 'html' }, 'a', { [bad]: 'x' }), {
-          message: /is no name/,
+          message: /is not a valid name/,
         });
       });
 

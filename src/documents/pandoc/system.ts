@@ -120,8 +120,8 @@ function demandTypstWriter({ version }: PandocProgram, { options }: PandocJob): 
   if (!String(options['to']).startsWith('typst') || isVersionAtLeast(version, firstPandocWithTypst)) return;
   throw new WorkcrateError(
     'unsupported',
-    `Pandoc ${version} cannot write Typst, which PDF is made of: ${firstPandocWithTypst} or later can. ` +
-      'Name such a one by the setting pandoc, or leave it empty for the packaged one.',
+    `Pandoc ${version} cannot write Typst, which PDF needs; ${firstPandocWithTypst} or later can. ` +
+      'Set --pandoc to a newer one, or leave it out to use the packaged one.',
   );
 }
 
@@ -158,7 +158,7 @@ export async function findPandocProgram(command: string): Promise<PandocProgram>
   const confined =
     walls && parsePandocVersion(await readProgramOutput(walls.command, [...walls.args, path, '--version']));
   const version = confined ?? parsePandocVersion(await readProgramOutput(path, ['--version']));
-  if (version === null) throw pandocUnavailableError(`${path} does not say which version of Pandoc it is.`);
+  if (version === null) throw pandocUnavailableError(`${path} does not print the version of a Pandoc.`);
   return { path, version, readable: confined === null ? null : readable };
 }
 
@@ -194,7 +194,7 @@ const parsePandocVersion = (text: string): string | null =>
 const pandocUnavailableError = (why: string): WorkcrateError =>
   new WorkcrateError(
     'documents_unavailable',
-    `${why} Install Pandoc, or leave the setting pandoc empty: the packaged one is used then.`,
+    `${why} Install Pandoc, or leave --pandoc out to use the packaged one.`,
   );
 
 /** Whether a version is at least another. */

@@ -252,7 +252,7 @@ const checkCell: AstShape = (value, walk) => {
   walk.cells++;
   if (walk.cells > maxTableCells)
     throw invalidAstError(
-      `The tables of the document have more than ${maxTableCells} cells in all. Give so much data as a file.`,
+      `The tables of the document have more than ${maxTableCells} cells in all. Provide that much data as a file.`,
     );
   return plainCellShape(value, walk, 'Cell');
 };
@@ -367,7 +367,7 @@ function demandKnown(holds: boolean, value: unknown): unknown {
 function unknownNodeError(value: unknown): WorkcrateError {
   const name = typeof value === 'object' && value !== null && 't' in value ? value.t : typeof value;
   const shown = JSON.stringify(typeof name === 'string' ? name.slice(0, 40) : typeof name);
-  return invalidAstError(`The document as Pandoc gives it has a part that is not known here: ${shown}.`);
+  return invalidAstError(`Pandoc read the document into a tree with an unknown part: ${shown}.`);
 }
 
 const invalidAstError = (message: string): WorkcrateError => new WorkcrateError('document_invalid', message);

@@ -16,7 +16,7 @@ export function demandBoundedText(text: string, most: number): void {
   if (bytes > most)
     throw new WorkcrateError(
       'document_invalid',
-      `The text has ${bytes} bytes, and may have ${most} at most: split it, or give large data as files.`,
+      `The text has ${bytes} bytes; at most ${most} are allowed. Split it, or provide large data as files.`,
       { details: { bytes, most } },
     );
   demandValidCharacters(text);
@@ -40,7 +40,7 @@ function demandValidCharacters(text: string): void {
   if (!text.isWellFormed())
     throw new WorkcrateError(
       'document_invalid',
-      'The text holds half of a character (a lone surrogate): remove it.',
+      'The text contains half of a character (a lone surrogate): remove it.',
     );
   const at = text.search(controlCharacter);
   if (at < 0) return;
@@ -48,7 +48,7 @@ function demandValidCharacters(text: string): void {
   const code = text.charCodeAt(at).toString(16).padStart(4, '0').toUpperCase();
   throw new WorkcrateError(
     'document_invalid',
-    `Line ${line} holds the control character U+${code}, which no document can: remove it.`,
+    `Line ${line} contains the control character U+${code}, which no document can contain: remove it.`,
     { details: { line } },
   );
 }
@@ -110,7 +110,7 @@ function countMatches(text: string, form: RegExp): number {
   return found;
 }
 
-const nestedBracketsMessage = `square brackets stand within each other more than ${maxBracketDepth} deep: flatten them, write those that are text as “\\[”, or put them between backticks`;
+const nestedBracketsMessage = `square brackets are nested more than ${maxBracketDepth} deep: flatten them, write those that are text as “\\[”, or put them between backticks`;
 const unclosedBracketsMessage = `there are more than ${maxOpenBrackets} square brackets that are not closed: write those that are text as “\\[”, or put formulas between dollar signs`;
 
 function findParagraphLine(text: string, at: number, first: number): number {
@@ -118,7 +118,7 @@ function findParagraphLine(text: string, at: number, first: number): number {
 }
 
 function markupLimitError(line: number, what: string): WorkcrateError {
-  return new WorkcrateError('document_invalid', `In the paragraph of line ${line}, ${what}.`, {
+  return new WorkcrateError('document_invalid', `In the paragraph at line ${line}, ${what}.`, {
     details: { line },
   });
 }
@@ -211,7 +211,7 @@ function demandShallowNesting(line: string, number: number): void {
   if (levels <= maxNestingLevels && (levels === 0 || columns - levels <= maxIndentation)) return;
   throw new WorkcrateError(
     'document_invalid',
-    `In line ${number}, quotes or lists stand within each other more than ${maxNestingLevels} deep: flatten them.`,
+    `In line ${number}, quotes or lists are nested more than ${maxNestingLevels} deep: flatten them.`,
     { details: { line: number } },
   );
 }

@@ -70,7 +70,7 @@ function demandMetaText(key: string, value: PandocMetaValue, most: number): stri
 
 function invalidFrontMatterError(key: string, given: string, wanted: string): WorkcrateError {
   const shown = JSON.stringify(given.length > 60 ? `${given.slice(0, 60)}…` : given);
-  return new WorkcrateError('document_invalid', `“${key}” is ${shown}, but has to be ${wanted}.`, {
+  return new WorkcrateError('document_invalid', `“${key}” is ${shown}, but must be ${wanted}.`, {
     details: { key },
   });
 }
@@ -202,7 +202,7 @@ export function describeIgnoredKeys(keys: readonly string[]): string {
   const named = keys.slice(0, maxNamedFrontMatterKeys).map((key) => JSON.stringify(key.slice(0, 40)));
   const more =
     keys.length > maxNamedFrontMatterKeys ? ` and ${keys.length - maxNamedFrontMatterKeys} more` : '';
-  return `The front matter says things that mean nothing here and were left out: ${named.join(', ')}${more}.`;
+  return `These fields of the front matter are not supported and were left out: ${named.join(', ')}${more}.`;
 }
 
 function refusedFrontMatterError(key: string): WorkcrateError {
@@ -210,7 +210,7 @@ function refusedFrontMatterError(key: string): WorkcrateError {
     key === 'csl' || key === 'citation-style'
       ? 'Give the style as cslContent or by its name instead.'
       : 'Give the references as bibliographyContent instead.';
-  return new WorkcrateError('document_invalid', `The front matter must not name “${key}”. ${how}`, {
+  return new WorkcrateError('document_invalid', `The front matter must not contain “${key}”. ${how}`, {
     details: { key },
   });
 }
@@ -255,7 +255,7 @@ export function demandNoYamlAliases(lines: readonly string[]): void {
     if (name !== null)
       throw new WorkcrateError(
         'document_invalid',
-        `The front matter in line ${at + 1} uses an alias (*${name}), which is not taken: write out what it stands for.`,
+        `The front matter in line ${at + 1} uses an alias (*${name}), which is not allowed: write its value out.`,
         { details: { line: at + 1 } },
       );
     at = to + 1;

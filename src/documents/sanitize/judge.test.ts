@@ -300,7 +300,7 @@ test('a page break on a line of its own is one, and within a line it is text', (
   ]);
   const { ast, warnings } = written(paragraph(str('a'), { t: 'Space' }, newpage!));
   assert.deepEqual(ast, paragraph(str('a'), { t: 'Space' }, newpage!));
-  assert.match(warnings.join(), /LaTeX stands .*newpage/);
+  assert.match(warnings.join(), /LaTeX was kept as text .*newpage/);
   const styled: PandocBlock = {
     t: 'Div',
     c: [['', [], [['style', 'page-break-after: always']]], [para(str('x'))]],

@@ -60,7 +60,7 @@ export type PictureTarget = { readonly name: string } | { readonly bytes: Uint8A
 const maxPictureNameBytes = 255;
 const imageDataUriPattern = /^data:image\/[a-z0-9.+-]{1,40}((?:;[a-z0-9=_-]{1,40})*),/i;
 const artifactsPrefix = /^(?:\.\/)?(?:\/?artifacts\/)?/;
-const pictureUploadHint = 'Upload it with request_upload, or save it in /artifacts, and give its plain name.';
+const pictureUploadHint = 'Upload it with request_upload, or save it in /artifacts, and use its plain name.';
 
 /** What the target of a picture names: one of the caller's own, or its bytes. Nothing is fetched, no path is followed. */
 export function sanitizePictureTarget(given: string, mostBytes: number): PictureTarget {
@@ -75,7 +75,7 @@ export function sanitizePictureTarget(given: string, mostBytes: number): Picture
   if (!isPlainPictureName(name))
     throw pictureTargetError(
       given,
-      `Pictures are had by name, not from paths of the server: ${quoteTarget(given)} is refused. ${pictureUploadHint}`,
+      `Pictures are found by name, not by paths of the server: ${quoteTarget(given)} is refused. ${pictureUploadHint}`,
     );
   return { name };
 }
@@ -91,7 +91,7 @@ function decodeDataUri(uri: string, mostBytes: number): Uint8Array {
   if (head === null)
     throw pictureTargetError(
       uri,
-      `This data URI is not one of a picture: ${quoteTarget(uri)}. Give PNG, JPEG, GIF, WebP or SVG as data:image/png;base64,…`,
+      `This data URI is not a picture: ${quoteTarget(uri)}. Use PNG, JPEG, GIF, WebP or SVG as data:image/png;base64,…`,
     );
   const body = uri.slice(head[0].length);
   if (body.length > 3 * mostBytes) throw embeddedPictureTooLargeError(uri, mostBytes);

@@ -48,7 +48,7 @@ const refusedPictures: [given: string, message: RegExp][] = [
   ['javascript:x', /paths/],
   ['', /paths/],
   ['x'.repeat(256), /paths/],
-  ['data:text/html,x', /not one of a picture/],
+  ['data:text/html,x', /not a picture/],
   ['data:image/png;base64,a b*c', /damaged/],
   [`data:image/png;base64,${'A'.repeat(2000)}`, /more than 1000 bytes/],
   [`data:image/png;base64,${'A'.repeat(20_000)}`, /more than 1000 bytes/],

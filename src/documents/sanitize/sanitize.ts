@@ -126,7 +126,10 @@ function sanitizeImage(
   });
   if (stage === 'written') return shown(found.picture(url));
   if (!/^picture-\d{1,4}(?:\.(?:png|jpg|gif|webp|svg))?$/.test(url))
-    throw new WorkcrateError('document_invalid', 'A reference or a citation style must not name pictures.');
+    throw new WorkcrateError(
+      'document_invalid',
+      'A reference or a citation style must not contain pictures.',
+    );
   return shown(url);
 }
 
@@ -137,7 +140,7 @@ function rawToText([format, text]: [string, string], { stage }: SanitizePolicy):
   );
   throw new WorkcrateError(
     'document_invalid',
-    `Raw LaTeX, Typst and the like are not taken: code in ${shown} begins with ${start}. Say it in Markdown, or show it as a block of code, with a dot in place of the equals sign.`,
+    `Raw LaTeX, Typst and similar code is not allowed: code in ${shown} begins with ${start}. Write it in Markdown, or show it as a block of code, with a dot instead of the equals sign.`,
   );
 }
 
@@ -204,10 +207,10 @@ function collectFindings(mostPictureBytes: number) {
     pictures: (): readonly WantedPicture[] => [...wanted.values()],
     embedded: (): readonly EmbeddedPicture[] => embedded,
     warnings: (): string[] => [
-      ...listFindings('HTML stands in the document as text (write it in Markdown), for these tags', tags),
-      ...listFindings('LaTeX stands in the document as text (maths belongs between dollar signs)', commands),
-      ...listFindings('Links that a document must not have were removed, their text was kept', links),
-      ...listFindings('Links to places that are not in the document were removed, their text was kept', lost),
+      ...listFindings('HTML was kept as text (write it in Markdown), for these tags', tags),
+      ...listFindings('LaTeX was kept as text (maths belongs between dollar signs)', commands),
+      ...listFindings('Links that are not allowed in a document were removed; their text was kept', links),
+      ...listFindings('Links to places that are not in the document were removed; their text was kept', lost),
     ],
   };
 }

@@ -56,7 +56,7 @@ for (const [what, text] of hostile)
   test(`an SVG with ${what} is refused`, () => {
     assert.throws(() => judged(text), {
       code: 'document_invalid',
-      message: /^The SVG "plot\.svg" is refused, since .*PNG/,
+      message: /^The SVG "plot\.svg" is refused, because .*PNG/,
     });
   });
 

@@ -44,11 +44,11 @@ export function sanitizeSvg(bytes: Uint8Array, name: string): Uint8Array {
 const svgXmlProblems: Readonly<Record<XmlError['problem'], string>> = {
   tag: 'a tag is damaged',
   attribute: 'a tag is damaged',
-  declaration: 'its DOCTYPE declares things, or is not at its beginning',
+  declaration: 'its DOCTYPE declares something, or is not at its beginning',
   cut_off: 'it is cut off',
   too_many: 'it has too many elements',
   // Deeper, what draws it runs out of stack.
-  too_deep: `its elements stand in each other more than ${svgXmlLimits.mostDepth} deep`,
+  too_deep: `its elements are nested more than ${svgXmlLimits.mostDepth} deep`,
 };
 
 /** Gives where its DOCTYPE is; null: it has none. */
@@ -77,7 +77,7 @@ function demandSafeMarkup(text: string, name: string): XmlDoctype | null {
 
 function demandSafeStyle(css: string, name: string): void {
   if (externalStylePattern.test(css))
-    throw svgRefusedError(name, 'its style sheet names something outside of it');
+    throw svgRefusedError(name, 'its style sheet refers to something outside of it');
 }
 
 /** Names are in small letters and without their prefixes, which a document may choose. */
@@ -95,7 +95,7 @@ const readSvgAttributes = (tag: XmlTag, name: string): SvgElement['attributes'] 
 function unescapeSvgText(text: string, name: string): string {
   return text.replaceAll(/&([^;&]{0,12});?/g, (_, reference: string) => {
     const character = decodeReference(reference);
-    if (character === null) throw svgRefusedError(name, 'it has entities of its own');
+    if (character === null) throw svgRefusedError(name, 'it uses entities of its own');
     return character;
   });
 }
@@ -120,13 +120,13 @@ function demandSafeElement({ name: element, attributes }: SvgElement, name: stri
   if (refusedSvgElements.has(element)) throw svgRefusedError(name, `it has the element <${element}>`);
   for (const [key, value] of attributes) {
     // With another base, `#x` would be outside, too.
-    if (key === 'base') throw svgRefusedError(name, 'it has a base');
+    if (key === 'base') throw svgRefusedError(name, 'it has a base URL');
     if (key.startsWith('on')) throw svgRefusedError(name, `it has code in ${JSON.stringify(key)}`);
     if (key === 'href' || key === 'src') demandSafeReference(element, value.trim(), name);
     else if (key === 'attributename' && /href|^on/i.test(value))
-      throw svgRefusedError(name, 'it animates what it points to');
+      throw svgRefusedError(name, 'it animates the target of a link');
     else if (svgStyleAttributes.has(key) && externalStylePattern.test(value))
-      throw svgRefusedError(name, `its attribute ${JSON.stringify(key)} names something outside of it`);
+      throw svgRefusedError(name, `its attribute ${JSON.stringify(key)} refers to something outside of it`);
   }
 }
 
@@ -142,7 +142,7 @@ function demandSafeReference(element: string, value: string, name: string): void
 function svgRefusedError(name: string, why: string): WorkcrateError {
   return new WorkcrateError(
     'document_invalid',
-    `The SVG ${JSON.stringify(name)} is refused, since ${why}. Save the picture as PNG, or without that.`,
+    `The SVG ${JSON.stringify(name)} is refused, because ${why}. Remove that, or save the picture as PNG.`,
     { details: { picture: name } },
   );
 }

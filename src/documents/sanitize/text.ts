@@ -123,7 +123,7 @@ export function decodeUtf8Text(bytes: Uint8Array, what: string): string {
     const { offset, line } = findInvalidUtf8(bytes);
     throw new WorkcrateError(
       'document_invalid',
-      `${what} is not UTF-8: byte ${offset}, in line ${line}, belongs to no character. Save it as UTF-8.`,
+      `${what} is not UTF-8: byte ${offset}, in line ${line}, is not part of a character. Save it as UTF-8.`,
       { cause, details: { offset, line } },
     );
   }

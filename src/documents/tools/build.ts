@@ -39,15 +39,15 @@ export const textInputFields = {
     .describe('The document in Pandoc’s Markdown, with YAML front matter if you like'),
   documentFile: fileNameSchema
     .optional()
-    .describe('In place of documentContent: an artifact or a file, by name or file_id'),
+    .describe('Instead of documentContent: an artifact or a file, by name or file_id'),
   bibliographyContent: z
     .string()
     .optional()
     .describe('References as BibTeX, BibLaTeX, RIS, CSL JSON or CSL YAML'),
   bibliographyFile: fileNameSchema
     .optional()
-    .describe('In place of bibliographyContent: an artifact or a file'),
-  bibliographyFormat: z.enum(bibliographyFormats).optional().describe('Found out from the text unless given'),
+    .describe('Instead of bibliographyContent: an artifact or a file'),
+  bibliographyFormat: z.enum(bibliographyFormats).optional().describe('Detected from the text if left out'),
 };
 
 const buildInputFields = {
@@ -78,7 +78,7 @@ const buildInputFields = {
   useCiteproc: z.boolean().default(true).describe('False leaves citations as they are written'),
   title: lineSchema(1000).optional(),
   authors: z.array(lineSchema(200)).max(100).optional(),
-  date: lineSchema(100).optional().describe('As it is to be printed'),
+  date: lineSchema(100).optional().describe('As it should be printed'),
   language: z
     .string()
     .regex(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$/, 'language takes a tag such as en or de-CH')
@@ -87,11 +87,11 @@ const buildInputFields = {
   paper: z.enum(paperSizes).optional(),
   margin: z.string().max(20).optional().describe('On all sides, such as 25mm, 2.5cm or 1in'),
   fontSize: z.number().min(8).max(24).optional().describe('In points'),
-  toc: z.boolean().optional().describe('With a table of contents'),
+  toc: z.boolean().optional().describe('Add a table of contents'),
   numberSections: z.boolean().optional(),
   referenceDoc: fileNameSchema
     .optional()
-    .describe('docx: an artifact or a file, a DOCX whose styles are taken over'),
+    .describe('docx: an artifact or a file, a DOCX whose styles are used'),
   pdfa: z.boolean().optional().describe('pdf: as PDF/A-2b, for archives'),
 };
 
@@ -131,7 +131,7 @@ export async function readDocumentText(
   const { documentContent: content, documentFile: file } = input;
   const text = await readContentOrFile({ content, file, what: 'document' }, from, most);
   if (text !== null) return text;
-  throw new WorkcrateError('invalid_input', 'Give documentContent, or documentFile.');
+  throw new WorkcrateError('invalid_input', 'Give either documentContent or documentFile.');
 }
 
 export async function readGivenBibliography(
@@ -156,7 +156,7 @@ async function readContentOrFile(
   most: number,
 ): Promise<string | null> {
   if (content !== undefined && file !== undefined)
-    throw new WorkcrateError('invalid_input', `Give either ${what}Content or ${what}File.`);
+    throw new WorkcrateError('invalid_input', `Give either ${what}Content or ${what}File, not both.`);
   if (file === undefined) return content ?? null;
   return decodeUtf8Text(await demandUserFile(from, file, most), file);
 }
@@ -184,14 +184,14 @@ const buildOutputSchema = z.object({
   artifacts: z.array(
     linkShape.extend({
       format: z.enum(documentFormats),
-      file_id: z.string().describe('As other tools take it'),
+      file_id: z.string().describe('For other tools'),
     }),
   ),
   failures: z
     .array(z.object({ format: z.enum(documentFormats), code: z.string(), message: z.string() }))
     .describe('Formats that could not be built; the others were'),
   warnings: z.array(z.string()),
-  missingCitations: z.array(z.string()).describe('Keys that are cited and stand in no bibliography'),
+  missingCitations: z.array(z.string()).describe('Cited keys that are in no bibliography'),
   instructions: z.string(),
 });
 
@@ -309,5 +309,5 @@ function toBuildAnswer(handed: readonly SharedExport[], result: DocumentBuildRes
 
 function buildLinkInstructions(count: number): string {
   const them = count === 1 ? 'the file' : 'each file';
-  return `Give the person the downloadUrl of ${them}, or fetch it with curl -fL -OJ URL. The bytes do not pass through this conversation; after expiresAt the link is dead.`;
+  return `Give the person the downloadUrl of ${them}, or fetch it with curl -fL -OJ URL. The bytes do not pass through this conversation; after expiresAt the link no longer works.`;
 }

@@ -5,18 +5,18 @@ import { openUserFiles } from '../user-files.ts';
 import { readGivenBibliography, readDocumentText, textInputFields, type BuildToolOptions } from './build.ts';
 
 const validationOutputSchema = z.object({
-  valid: z.boolean().describe('Whether every key that is cited has an entry'),
-  cited: z.number().int().describe('Different keys that are cited'),
-  entries: z.number().int().describe('Entries of the bibliography'),
+  valid: z.boolean().describe('Whether every cited key has an entry'),
+  cited: z.number().int().describe('Number of different cited keys'),
+  entries: z.number().int().describe('Number of entries in the bibliography'),
   missing: z.array(
     z.object({
       key: z.string(),
       count: z.number().int().describe('How often it is cited'),
-      suggestions: z.array(z.string()).describe('Keys that are there and look like it'),
+      suggestions: z.array(z.string()).describe('Similar keys in the bibliography'),
     }),
   ),
   unused: z.array(z.string()).describe('Keys of entries that are not cited'),
-  duplicates: z.array(z.string()).describe('Keys that several entries have'),
+  duplicates: z.array(z.string()).describe('Keys of more than one entry'),
 });
 
 export function validateTool(options: BuildToolOptions): Tool {
@@ -25,7 +25,7 @@ export function validateTool(options: BuildToolOptions): Tool {
     group: 'documents',
     title: 'Check the citations of a document',
     description:
-      'Compares what a document cites ([@key]) with its bibliography: keys without an entry, entries that are not cited, keys that several entries have. Builds nothing.',
+      'Compares what a document cites ([@key]) with its bibliography: keys without an entry, entries that are not cited, keys of more than one entry. Builds nothing.',
     input: z.strictObject(textInputFields),
     output: validationOutputSchema,
     annotations: { readOnlyHint: true, openWorldHint: false },
@@ -57,9 +57,9 @@ function describeValidation({
   const some = (keys: readonly string[]): string =>
     keys.length > maxKeysInText ? `${keys.slice(0, maxKeysInText).join(', ')} …` : keys.join(', ');
   return [
-    `${cited} keys are cited, ${entries} entries are there: ${valid ? 'every key has an entry' : 'some keys have none'}.`,
+    `${cited} keys are cited, and the bibliography has ${entries} entries: ${valid ? 'every key has an entry' : 'some keys have none'}.`,
     ...(missing.length > 0 ? [`Without an entry: ${some(named)}`] : []),
     ...(unused.length > 0 ? [`Not cited: ${some(unused)}`] : []),
-    ...(duplicates.length > 0 ? [`Several entries: ${some(duplicates)}`] : []),
+    ...(duplicates.length > 0 ? [`More than one entry: ${some(duplicates)}`] : []),
   ].join('\n');
 }

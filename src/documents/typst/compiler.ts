@@ -48,7 +48,7 @@ function createLazy<T>(make: () => T): () => T {
 }
 
 function toTypstFilePath(name: string): string {
-  if (!/^[\w-][\w.-]*$/.test(name)) throw new Error(`No plain name: ${name}`);
+  if (!/^[\w-][\w.-]*$/.test(name)) throw new Error(`Not a plain name: ${name}`);
   return `${typstRoot}/${name}`;
 }
 
@@ -94,13 +94,13 @@ const findFirstMessage = (text: string): string | undefined =>
 
 function pdfARefusedError({ missing, reason }: ArchivalExport): WorkcrateError {
   if (missing.length === 0) return typstFailedError(reason);
-  const message = `PDF/A cannot be made: ${describeMissingGlyphs(missing)}`;
+  const message = `The PDF/A could not be made: ${describeMissingGlyphs(missing)}`;
   return new WorkcrateError('document_failed', message);
 }
 
 function typstFailedError(message = 'no reason was given'): WorkcrateError {
   const reason = /^maximum \w+( \w+)? depth/.test(message) ? tooDeepMessage : removeTypstPaths(message);
-  const text = `The document cannot be set as PDF: ${reason}`;
+  const text = `The PDF could not be made: ${reason}`;
   return new WorkcrateError('document_failed', text);
 }
 

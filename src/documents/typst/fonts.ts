@@ -284,7 +284,7 @@ const toVisibleCharacter = (character: string): string =>
 
 function suggestFontPackages(missing: readonly string[]): string {
   const wanted = fontRemedies.filter(([script]) => missing.some((character) => script.test(character)));
-  const folder = 'put a font that has them into a folder and name it by --document-fonts FOLDER';
+  const folder = 'put a font that has them into a folder and set --document-fonts to it';
   if (wanted.length === 0) return `To show them, ${folder}.`;
   return `To show them, run: npm install ${wanted.map(([, name]) => name).join(' ')} – or ${folder}.`;
 }

@@ -24,7 +24,7 @@ it('the warning names characters, how many there are, and the package that has t
   const warning = describeMissingGlyphs(['中', '文']);
   assert.match(warning, /^2 characters have no glyph in any font: 中 文\. /);
   assert.match(warning, /npm install @expo-google-fonts\/noto-sans-sc /);
-  assert.match(warning, /--document-fonts FOLDER/);
+  assert.match(warning, /set --document-fonts/);
 });
 
 for (const [character, name] of [

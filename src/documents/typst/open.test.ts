@@ -152,7 +152,7 @@ it('what is in a folder of fonts and is none is left out, with a line in the log
 
 it('one that dies at work fails its document, and the next one works', async () => {
   const compiling = typst.compile(job(endless), AbortSignal.timeout(120_000));
-  const failed = assert.rejects(compiling, { code: 'document_failed', message: /failed at this document/ });
+  const failed = assert.rejects(compiling, { code: 'document_failed', message: /failed on this document/ });
   await eventually(() => processes().length > 0);
   for (const { pid } of processes()) process.kill(pid, 'SIGKILL');
   await failed;

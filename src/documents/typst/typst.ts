@@ -109,11 +109,15 @@ async function openTypstPool(options: TypstOptions, fonts: readonly string[]): P
 function toTypstError(cause: unknown): unknown {
   if (ranOutOfMemory(cause)) {
     const message =
-      'Setting the PDF took more memory than --document-memory allows. Make the document smaller.';
+      'Making the PDF took more memory than --document-memory allows. Make the document smaller.';
     return new WorkcrateError('document_failed', message, { cause });
   }
   if (!isWorkcrateError(cause, 'internal')) return cause;
-  return new WorkcrateError('document_failed', 'What sets PDF failed at this document.', { cause });
+  return new WorkcrateError(
+    'document_failed',
+    'Typst failed on this document. Simplify it, or build it in parts.',
+    { cause },
+  );
 }
 
 const missingFolder = '/nowhere';
@@ -166,6 +170,6 @@ export async function importTypstPackage(url: string): Promise<TypstCompilerPack
 }
 
 function typstUnavailableError(cause: unknown): WorkcrateError {
-  const message = `PDF needs a package that is not installed, or not for this machine. Run: npm install ${typstPackageName}`;
+  const message = `PDF needs a package that is not installed, or is for another kind of machine. Run: npm install ${typstPackageName}`;
   return new WorkcrateError('documents_unavailable', message, { cause });
 }

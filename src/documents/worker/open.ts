@@ -43,7 +43,7 @@ export function openDocumentWorkers({ processes, idleSeconds, log, ...settings }
         if (signal.aborted) throw signal.reason;
         if (!ranOutOfMemory(error)) throw error;
         const message =
-          'Composing took more memory than --document-memory allows. Make the document smaller.';
+          'Building the document took more memory than --document-memory allows. Make the document smaller.';
         throw new WorkcrateError('document_failed', message, { cause: error });
       }
     },

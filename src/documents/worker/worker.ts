@@ -180,7 +180,7 @@ async function readCachedBibliography(
   if (bytes > mostBytes)
     throw new WorkcrateError(
       'document_invalid',
-      `The bibliography has ${bytes} bytes, and may have ${mostBytes} at most: give only what is cited.`,
+      `The bibliography has ${bytes} bytes; at most ${mostBytes} are allowed. Give only the entries that are cited.`,
       { details: { bytes, most: mostBytes } },
     );
   const terms = [format ?? '', language, ...(only ?? ['*'])];

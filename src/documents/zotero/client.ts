@@ -107,7 +107,7 @@ export function createZoteroClient({ address, timeoutMs, clock, log }: ZoteroCli
         const outcome = await send({ address, url, knownVersion, timeoutMs }, errand);
         if (outcome.kind === 'unchanged') {
           if (knownVersion === null)
-            throw libraryUnreachableError('it tells of no change to who knows nothing yet');
+            throw libraryUnreachableError('it answered "not changed" to a request without a version');
           return known && { ...known, objects: parseZoteroList(known.text) };
         }
         const { text, headers } = outcome;
@@ -139,7 +139,7 @@ function parseZoteroList(text: string): unknown[] {
     return zoteroListSchema.parse(JSON.parse(text));
   } catch {
     // No JSON, or no list.
-    throw libraryUnreachableError('its answer is not what the Zotero API gives');
+    throw libraryUnreachableError('its answer is not one of the Zotero API');
   }
 }
 
@@ -148,11 +148,14 @@ function parseHeaderNumber(header: string | null): number | null {
 }
 
 function zoteroGaveUpError({ isLocal }: ZoteroAddress, why: string): WorkcrateError {
-  return libraryUnreachableError(isLocal ? `${why}; see whether Zotero runs on this machine` : why);
+  return libraryUnreachableError(isLocal ? `${why}; check that Zotero is running on this machine` : why);
 }
 
 const zoteroBusyError = (): WorkcrateError =>
-  new WorkcrateError('documents_busy', 'Too many requests to the Zotero library wait. Try again in a while.');
+  new WorkcrateError(
+    'documents_busy',
+    'Too many requests to the Zotero library are waiting. Try again later.',
+  );
 
 const zoteroCancelledError = (): WorkcrateError =>
   new WorkcrateError('cancelled', 'The request was cancelled.');
@@ -204,7 +207,7 @@ async function readZoteroAnswer(answer: FetchAnswer, errand: LibraryRequest): Pr
   const { headers } = answer;
   if (!/^application\/json\b/i.test(headers.get('content-type') ?? ''))
     throw libraryUnreachableError(
-      'what answers at --zotero-url is no Zotero API, since it does not speak JSON',
+      'the server at --zotero-url is not a Zotero API, because its answer is not JSON',
     );
   const text = await answer.text();
   errand.spend(Buffer.byteLength(text));
@@ -219,7 +222,7 @@ function toStatusOutcome(address: ZoteroAddress, { status, headers }: FetchAnswe
   if (status === 400) throw searchRefusedError(address);
   if (status === 408 || status === 429 || status >= 500)
     return { kind: 'failed', why: `it answered ${status}`, headers };
-  const elsewhere = status >= 300 && status < 400 ? ', which leads elsewhere; set --zotero-url to there' : '';
+  const elsewhere = status >= 300 && status < 400 ? ', a redirect; set --zotero-url to its target' : '';
   throw libraryUnreachableError(`it answered ${status}${elsewhere}`);
 }
 
@@ -252,8 +255,7 @@ function createZoteroBackoff(clock: Clock, log: Log): ZoteroBackoff {
     },
     async wait({ signal, endsAt }) {
       for (let ms = until - clock(); ms > 0; ms = until - clock()) {
-        if (until > endsAt)
-          throw libraryUnreachableError('it asks to be left alone for a while', Math.ceil(ms / 1000));
+        if (until > endsAt) throw libraryUnreachableError('it asks clients to wait', Math.ceil(ms / 1000));
         await pauseOrAbort(ms, signal);
       }
     },

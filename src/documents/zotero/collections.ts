@@ -58,7 +58,8 @@ export async function readCollections(
 
 function parseCollections(objects: readonly unknown[]): readonly ZoteroCollection[] {
   const parsed = z.array(collectionSchema).safeParse(objects);
-  if (!parsed.success) throw libraryUnreachableError('its collections are not as the Zotero API gives them');
+  if (!parsed.success)
+    throw libraryUnreachableError('its collections do not have the form of the Zotero API');
   return parsed.data;
 }
 
@@ -178,7 +179,7 @@ export function createReferenceFinder(client: ZoteroClient, clock: Clock) {
     const pages = (await readZoteroPages(client, listing, parseZoteroItems, errand))!;
     if (pages.taken.length > maxCollectionItems || !pages.isComplete)
       throw tooManyReferencesError(
-        `The collection ${JSON.stringify(collection.path)} is large`,
+        `The collection ${JSON.stringify(collection.path)} is too large`,
         maxCollectionItems,
       );
     return { chosen: assignCitationIds(pages.taken), notes: [] };
@@ -191,7 +192,8 @@ export function createReferenceFinder(client: ZoteroClient, clock: Clock) {
     errand: LibraryRequest,
   ): Promise<FoundReferences<T>> => {
     const keys = 'collection' in wanted ? [] : [...new Set(wanted)];
-    if (keys.length > maxReferenceKeys) throw tooManyReferencesError('These are many keys', maxReferenceKeys);
+    if (keys.length > maxReferenceKeys)
+      throw tooManyReferencesError('These are too many keys', maxReferenceKeys);
     const { chosen, notes } =
       'collection' in wanted
         ? await allOf(wanted.collection, writing, errand)
@@ -221,4 +223,4 @@ function assignCitationIds(items: readonly ZoteroItem[]): ChosenItem[] {
 }
 
 const libraryTooLargeNote =
-  'The library is too large to be looked through for citation keys: only what was changed last was. Cite by the key of the item instead, as search_library shows it.';
+  'The library is too large to search all of it for citation keys: only the items that were changed last were searched. Cite by the key of the item instead, which search_library shows.';

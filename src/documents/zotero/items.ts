@@ -49,7 +49,7 @@ const maxItemTags = 50;
 /** The items of an answer, without notes and attachments. */
 export function parseZoteroItems(objects: readonly unknown[]): ZoteroItem[] {
   const parsed = z.array(zoteroItemSchema).safeParse(objects);
-  if (!parsed.success) throw libraryUnreachableError('its items are not as the Zotero API gives them');
+  if (!parsed.success) throw libraryUnreachableError('its items do not have the form of the Zotero API');
   return parsed.data.filter(({ data }) => !uncitedItemTypes.has(data.itemType));
 }
 

@@ -134,9 +134,9 @@ export function toZoteroAddress({ url, library, key }: ZoteroAddressOptions): Zo
   // The Zotero on this machine asks for no key to read, and is not to learn the one of the web API.
   const sent = library === localUserLibrary ? null : key;
   if (sent !== null && !/^[\x21-\x7e]{1,200}$/.test(sent))
-    throw invalidZoteroSettingError('--zotero-key is no key of the Zotero API');
+    throw invalidZoteroSettingError('--zotero-key is not a key of the Zotero API');
   if (sent !== null && base.protocol === 'http:' && !isLoopback)
-    throw invalidZoteroSettingError('--zotero-url has to begin with https:// where a key goes along');
+    throw invalidZoteroSettingError('--zotero-url must begin with https:// if a key is sent');
   return {
     base: base.href.replace(/\/+$/, ''),
     library,
@@ -229,26 +229,26 @@ export function libraryRefusedError(
 ): WorkcrateError {
   const advice = isLocal
     ? 'In Zotero, under Settings, Advanced, allow other applications on this computer to communicate with Zotero.'
-    : `The operator is to give --zotero-key a key that may read ${library}${key === null ? '; none is set' : ''}.`;
-  return new WorkcrateError('library_refused', `Zotero does not let us in (${status}). ${advice}`);
+    : `The operator has to set --zotero-key to a key that may read ${library}${key === null ? '; none is set' : ''}.`;
+  return new WorkcrateError('library_refused', `Zotero refuses access (${status}). ${advice}`);
 }
 
 export const libraryNotFoundError = ({ library }: ZoteroAddress): WorkcrateError =>
   new WorkcrateError(
     'not_found',
-    `Zotero knows no library ${library}, or not this collection of it. The operator can look at --zotero-library.`,
+    `Zotero has no library ${library}, or no such collection in it. The operator can check --zotero-library.`,
   );
 
 export const searchRefusedError = ({ isLocal }: ZoteroAddress): WorkcrateError =>
   new WorkcrateError(
     'invalid_input',
-    `Zotero does not take this search. Types of items are named such as journalArticle, book or webpage.${
-      isLocal ? ' On this computer only the library of who is signed in can be read: users/0.' : ''
+    `Zotero refuses this search. Types of items are, for example, journalArticle, book and webpage.${
+      isLocal ? ' On this computer, only the library of the signed-in user can be read: users/0.' : ''
     }`,
   );
 
 export const tooManyReferencesError = (what: string, most: number): WorkcrateError =>
-  new WorkcrateError('too_large', `${what}: at most ${most} can be had at once. Ask for fewer.`);
+  new WorkcrateError('too_large', `${what}: at most ${most} references can be read at once. Ask for fewer.`);
 
 type ZoteroParams = readonly (readonly [string, string])[];
 

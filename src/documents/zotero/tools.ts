@@ -42,7 +42,7 @@ function searchLibraryTool(library: ReferenceLibrary): Tool {
       'Finds references in the Zotero library of this server, by words, tag, collection and type. Cite what was found by its citation key or key, such as [@smith2020] or [@ABCD2345]: build_exports_content looks such keys up in the library by itself.',
     input: z.strictObject({
       query: z.string().max(500).default('').describe('Words of title, creators or year; empty: everything'),
-      full_text: z.boolean().default(false).describe('Look also into all that the library has indexed'),
+      full_text: z.boolean().default(false).describe('Also search everything that the library has indexed'),
       tag: z.string().min(1).max(500).optional().describe('A tag; "a || b" is either, "-a" is without'),
       collection: collectionNameSchema
         .optional()
@@ -52,12 +52,12 @@ function searchLibraryTool(library: ReferenceLibrary): Tool {
         .regex(/^[A-Za-z]{1,40}$/, 'item_type takes a type of Zotero, such as journalArticle')
         .refine(
           (type) => !/^(?:note|attachment|annotation)$/.test(type),
-          'notes and attachments are no references',
+          'notes and attachments are not references',
         )
         .optional()
         .describe('Such as journalArticle, book, thesis, webpage'),
       limit: z.number().int().min(1).max(100).default(25),
-      offset: z.number().int().min(0).max(1_000_000).default(0).describe('How many results to pass over'),
+      offset: z.number().int().min(0).max(1_000_000).default(0).describe('How many results to skip'),
     }),
     output: z.object({
       total: z.number().int(),
@@ -131,7 +131,7 @@ function bibliographyTool(library: ReferenceLibrary): Tool {
     group: 'documents',
     title: 'Get references from the library',
     description:
-      'Gives references of the Zotero library as CSL JSON or BibTeX, by keys as search_library shows them, or all of a collection (without those below it). It can go into bibliographyContent of build_exports_content as it is; keys cited in a document are looked up there by themselves.',
+      'Gives references of the Zotero library as CSL JSON or BibTeX, by keys as search_library shows them, or all of a collection (without those below it). It can go into bibliographyContent of build_exports_content as it is; a document looks up the keys that it cites by itself.',
     input: z.strictObject({
       keys: z
         .array(z.string().min(1).max(200))
@@ -167,7 +167,7 @@ function bibliographyTool(library: ReferenceLibrary): Tool {
       if (content.length > maxBibliographyCharacters)
         throw new WorkcrateError(
           'too_large',
-          `These ${count} references take ${content.length} characters, more than ${maxBibliographyCharacters}. Ask for fewer; a document that cites them gets them by itself.`,
+          `These ${count} references have ${content.length} characters; at most ${maxBibliographyCharacters} fit into an answer. Ask for fewer; a document that cites them looks them up by itself.`,
         );
       const lacking = missing.length === 0 ? [] : [`Not in the library: ${missing.join(', ')}`];
       const short =

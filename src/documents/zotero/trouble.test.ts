@@ -120,7 +120,7 @@ test('a redirect is not followed, so that the key goes nowhere else', async () =
       trouble: (_asked, response) => status(response, code, { Location: there.href }),
     });
     const asked = it.zotero.collections(patient());
-    await assert.rejects(asked, { code: 'library_unreachable', message: /leads elsewhere/ });
+    await assert.rejects(asked, { code: 'library_unreachable', message: /a redirect/ });
   }
   assert.equal(elsewhere.asked.length, before);
 });
@@ -129,12 +129,12 @@ test('an answer that is not of the API is refused', async () => {
   const named = '{"key": "../../etc", "data": {"itemType": "book", "name": "x"}}';
   const bad: (readonly [RegExp, (response: ServerResponse) => boolean])[] = [
     [/JSON/, (response) => json(response, '<html>', { 'Content-Type': 'text/html' })],
-    [/not what/, (response) => json(response, '{"not": "a list"}')],
-    [/not what/, (response) => json(response, '[{"key":')],
-    [/not what/, (response) => json(response, '['.repeat(100_000))],
-    [/collections are not/, (response) => json(response, '[1, null]')],
-    [/collections are not/, (response) => json(response, `[${named}]`)],
-    [/no change/, (response) => status(response, 304)],
+    [/not one of the Zotero API/, (response) => json(response, '{"not": "a list"}')],
+    [/not one of the Zotero API/, (response) => json(response, '[{"key":')],
+    [/not one of the Zotero API/, (response) => json(response, '['.repeat(100_000))],
+    [/collections do not have the form/, (response) => json(response, '[1, null]')],
+    [/collections do not have the form/, (response) => json(response, `[${named}]`)],
+    [/not changed/, (response) => status(response, 304)],
     [/longer than/, (response) => json(response, `["${'x'.repeat(9 * 1024 ** 2)}"]`)],
   ];
   for (const [message, answer] of bad) {
@@ -163,7 +163,10 @@ test('a Zotero that does not run on this machine is told at once', async () => {
   const it = await serveZotero({ isLocal: true });
   await it[Symbol.asyncDispose]();
   const asked = it.zotero.search(all, patient());
-  await assert.rejects(asked, { code: 'library_unreachable', message: /ECONNREFUSED.*whether Zotero runs/ });
+  await assert.rejects(asked, {
+    code: 'library_unreachable',
+    message: /ECONNREFUSED.*check that Zotero is running/,
+  });
 });
 
 test('a list without end is not read to its end', async () => {
