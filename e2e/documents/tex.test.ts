@@ -114,7 +114,7 @@ const wordsIn = (tex: string): Set<string> =>
 describe('a document as LaTeX', () => {
   const engines: TestEngines = openEngines();
   after(() => engines[Symbol.asyncDispose]());
-  const reading = { pandoc: engines.pandoc, remembered: createBibliographyCache() };
+  const reading = { pandoc: engines.pandoc, bibliographies: createBibliographyCache() };
 
   async function texOf(text: string, bibliography: string): Promise<string> {
     const request = {

@@ -8,15 +8,15 @@ import { promisify } from 'node:util';
 import type { CommandWrapper } from '../workers/workers.ts';
 
 export interface ConfinementOptions {
-  /** Files and folders that are seen under their own names, besides what programs are made of. */
+  /** Files and folders that are readable at their own paths, besides the system libraries. */
   readonly readable: readonly string[];
-  /** A folder that may be written to as well, and that the program begins in. */
+  /** A folder that is also writable, and the working directory. */
   readonly folder?: string;
 }
 
 /**
- * A wall around a converter: no network, no file but those named, no process but its own, and it is gone when whoever
- * started it is. The environment is up to whoever starts it. Null where bubblewrap is missing or does not work.
+ * A wrapper that confines a converter: no network, only the files that are named, only its own processes, and it dies
+ * with its parent. The parent chooses the environment. Null if bubblewrap is missing or does not work.
  */
 export async function findConfinement(options: ConfinementOptions): Promise<CommandWrapper | null> {
   const command = await (bubblewrapSearch ??= findBubblewrap());
@@ -29,7 +29,7 @@ const bubblewrapPaths = ['/usr/bin/bwrap', '/bin/bwrap', '/usr/local/bin/bwrap']
 
 const bubblewrapTrialMs = 10_000;
 
-/** What works once works always, and what does not is not tried again. */
+/** Tried once: what works or fails now does so later, too. */
 async function findBubblewrap(): Promise<string | null> {
   for (const command of bubblewrapPaths) if (await isBubblewrapWorking(command)) return command;
   return null;
@@ -42,12 +42,12 @@ async function isBubblewrapWorking(command: string): Promise<boolean> {
     await promisify(execFile)(command, args, { timeout: bubblewrapTrialMs, killSignal: 'SIGKILL', env: {} });
     return true;
   } catch {
-    // Many machines and containers do not let anybody make namespaces. The caller has other walls, and says so.
+    // Many machines and containers do not allow namespaces. The caller has other walls, and logs it.
     return false;
   }
 }
 
-/** What programs are made of. None of it is a secret, and none has to exist. */
+/** None of these is secret, and none has to exist. */
 const systemLibraryPaths = [
   '/lib',
   '/lib32',
@@ -68,7 +68,7 @@ function buildBubblewrapArguments({ readable, folder }: ConfinementOptions): str
     ...splitArguments('--proc /proc --dev /dev'),
     ...[process.execPath, ...readable].flatMap((path) => ['--ro-bind', path, path]),
     ...(folder === undefined ? ['--chdir', '/'] : ['--bind', folder, folder, '--chdir', folder]),
-    // Both are memory that could be filled.
+    // Both are in memory, which could be filled.
     ...splitArguments('--remount-ro /dev --remount-ro /'),
     '--',
   ];

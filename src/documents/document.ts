@@ -18,11 +18,11 @@ export const documentFormats = [
 
 export type DocumentFormat = (typeof documentFormats)[number];
 
-/** How a document is to look. What the front matter of the Markdown says gives way to what the caller says. */
+/** How a document looks. What the caller says overrides the front matter. */
 export interface DocumentLayout {
   readonly title: string | null;
   readonly authors: readonly string[];
-  /** As it is to be printed below the title; null: none. */
+  /** Printed below the title as it is; null: none. */
   readonly date: string | null;
   /** BCP 47, such as `en` or `de-CH`. */
   readonly language: string;
@@ -32,11 +32,11 @@ export interface DocumentLayout {
   readonly fontSizePt: number;
   readonly toc: boolean;
   readonly numberSections: boolean;
-  /** Whether PDF is to be PDF/A-2b, for archives. */
+  /** Whether a PDF is PDF/A-2b, for archives. */
   readonly pdfA: boolean;
 }
 
-/** What neither the caller nor the front matter says. */
+/** For what neither the caller nor the front matter says. */
 export const defaultLayout: DocumentLayout = {
   title: null,
   authors: [],
@@ -56,27 +56,27 @@ export type PaperSize = (typeof paperSizes)[number];
 /** A file beside the document, under a name that we gave it: `picture-1.png`. */
 export interface DocumentPicture {
   readonly name: string;
-  /** As whoever wrote the document knows it. */
+  /** The name that the document uses for it. */
   readonly called: string;
   readonly bytes: Uint8Array;
 }
 
-/** A document that has been read, judged and cited, ready to be written. */
+/** A document that has been read, sanitized and cited, ready to be written. */
 export interface PreparedDocument {
-  /** Pandoc's JSON, judged: it holds no raw code, no unknown attribute, no picture but those below. */
+  /** Pandoc's JSON, sanitized: no raw code, no unknown attribute, no pictures except those below. */
   readonly ast: Uint8Array;
   readonly layout: DocumentLayout;
   readonly pictures: readonly DocumentPicture[];
-  /** A DOCX whose styles are taken over; null: the usual one. */
+  /** A DOCX whose styles are used; null: the default one. */
   readonly referenceDoc: Uint8Array | null;
-  /** Whether the text has characters that the usual fonts may lack. */
+  /** Whether the text has characters that the default fonts may lack. */
   readonly hasRareCharacters: boolean;
 }
 
 /** One format, written. */
 export interface WrittenDocument {
   readonly bytes: Uint8Array;
-  /** With its dot: `.pdf`; `.latex.zip` where pictures go along, as for LaTeX, Typst and Markdown. */
+  /** With its dot: `.pdf`; `.latex.zip` if pictures are beside it, as with LaTeX, Typst and Markdown. */
   readonly extension: string;
   readonly mediaType: string;
   readonly warnings: readonly string[];

@@ -18,11 +18,11 @@ export { documentFormats, type DocumentFormat, type DocumentLayout } from './doc
 export type { UserFiles } from './user-files.ts';
 export type { GivenBibliography } from './worker/worker.ts';
 
-/** What a document is to be built of, and into. */
+/** What a document is built from, and into which formats. */
 export interface DocumentBuildRequest {
   readonly text: string;
   readonly formats: readonly DocumentFormat[];
-  /** What the caller wants; the rest is as the front matter says, or as usual. */
+  /** What the caller wants; the rest comes from the front matter, or is the default. */
   readonly layout: Partial<DocumentLayout>;
   readonly bibliography: GivenBibliography | null;
   readonly style: { readonly name: string | null; readonly content: string | null };
@@ -34,12 +34,12 @@ export interface DocumentBuildRequest {
 export type DocumentBuildResult = DocumentWriteResult;
 
 export interface DocumentBuilderOptions {
-  readonly composers: DocumentWorkers;
-  /** Where keys are looked up that no bibliography has; null: nowhere. */
+  readonly workers: DocumentWorkers;
+  /** Looks up keys that are in no bibliography; null: there is no library. */
   readonly library: ReferenceLibrary | null;
-  /** Folder of citation styles; null: our own alone. */
+  /** The operator's folder of citation styles; null: only the bundled ones. */
   readonly cslFolder: string | null;
-  /** Documents at once. */
+  /** How many documents are built at once, in all and of one user. */
   readonly places: FairLimits;
   readonly timeoutMs: number;
   /** Longest text, in bytes. */
@@ -48,7 +48,7 @@ export interface DocumentBuilderOptions {
 
 export interface BuildContext {
   readonly signal: AbortSignal;
-  /** Where its pictures are had from. */
+  /** Where its pictures are read from. */
   readonly pictures: UserFiles;
   progress(done: number, total: number, message: string): void;
 }
@@ -57,22 +57,22 @@ export type DocumentBuilder = ReturnType<typeof createDocumentBuilder>;
 
 /** Builds documents: Markdown and citations into PDF, DOCX and more. */
 export function createDocumentBuilder(options: DocumentBuilderOptions) {
-  const { composers, timeoutMs, mostBytes } = options;
+  const { workers, timeoutMs, mostBytes } = options;
   const queue = createFairQueue({
     ...options.places,
     refusals: { busy: buildQueueFullError, cancelled: buildCancelledError, closed: buildQueueClosedError },
   });
 
-  /** The time that somebody waits for a turn is not counted. */
-  async function inTurn<T>(
+  /** The time limit starts when the turn comes: waiting does not count. */
+  async function runInTurn<T>(
     { user }: Caller,
     signal: AbortSignal,
-    work: (composer: DocumentWorker, signal: AbortSignal) => Promise<T>,
+    work: (worker: DocumentWorker, signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     const leave = await queue.enter({ user, signal });
     const deadline = createDeadline(timeoutMs, signal);
     try {
-      return await composers.use((composer) => work(composer, deadline.signal), deadline.signal);
+      return await workers.use((worker) => work(worker, deadline.signal), deadline.signal);
     } finally {
       deadline.clear();
       leave();
@@ -86,10 +86,10 @@ export function createDocumentBuilder(options: DocumentBuilderOptions) {
     build: (
       caller: Caller,
       request: DocumentBuildRequest,
-      building: BuildContext,
+      context: BuildContext,
     ): Promise<DocumentBuildResult> =>
-      inTurn(caller, building.signal, (composer, signal) =>
-        buildDocument(composer, request, { ...building, ...options, signal }),
+      runInTurn(caller, context.signal, (worker, signal) =>
+        buildDocument(worker, request, { ...context, ...options, signal }),
       ),
 
     validate: (
@@ -97,20 +97,20 @@ export function createDocumentBuilder(options: DocumentBuilderOptions) {
       { text, bibliography }: Pick<DocumentBuildRequest, 'text' | 'bibliography'>,
       signal: AbortSignal,
     ): Promise<CitationValidation> =>
-      inTurn(caller, signal, (composer) =>
-        composer.call('validate', { text, bibliography, mostBytes, layout: {} }),
+      runInTurn(caller, signal, (worker) =>
+        worker.call('validate', { text, bibliography, mostBytes, layout: {} }),
       ),
 
     async [Symbol.asyncDispose]() {
       queue.close();
-      await composers[Symbol.asyncDispose]();
+      await workers[Symbol.asyncDispose]();
     },
   };
 }
 
-/** Reading is a step, citing another, and then each format. */
+/** For progress, reading is one step, citing is one, and each format is one. */
 async function buildDocument(
-  composer: DocumentWorker,
+  worker: DocumentWorker,
   { text, bibliography, layout, formats, style, cites, referenceDoc }: DocumentBuildRequest,
   options: DocumentBuilderOptions & BuildContext,
 ): Promise<DocumentBuildResult> {
@@ -118,19 +118,21 @@ async function buildDocument(
   const total = formats.length + 2;
   progress(0, total, 'reading');
   const csl = cites ? await readCitationStyle({ ...style, folder: cslFolder }) : null;
-  const read = await composer.call('read', {
+  const read = await worker.call('read', {
     text,
     bibliography: cites ? bibliography : null,
     layout,
     mostBytes,
   });
   const found = await readUserPictures(read.pictures, pictures, signal);
-  const lent = cites ? await findLibraryReferences(library, read, signal) : { references: [], notes: [] };
-  // Somebody who gives no bibliography, and has none, may write about @things.
+  const fromLibrary = cites
+    ? await findLibraryReferences(library, read, signal)
+    : { references: [], notes: [] };
+  // Without a bibliography and a library, an @ in the text is not a citation.
   const isCited = cites && (bibliography !== null || library !== null);
-  const references = isCited ? [...read.references, ...lent.references] : null;
+  const references = isCited ? [...read.references, ...fromLibrary.references] : null;
   const report = ([done, message]: WriteStep): void => progress(done + 1, total, message);
-  const result = await composer.call(
+  const result = await worker.call(
     'write',
     { read, found, references, style: csl, formats, referenceDoc },
     { report },
@@ -143,11 +145,11 @@ async function buildDocument(
   return {
     ...result,
     failures,
-    warnings: [...new Set([...read.warnings, ...lent.notes, ...result.warnings])],
+    warnings: [...new Set([...read.warnings, ...fromLibrary.notes, ...result.warnings])],
   };
 }
 
-/** What the bibliography does not have is looked for in the library. */
+/** Looks up in the library what the bibliography does not have. */
 async function findLibraryReferences(
   library: ReferenceLibrary | null,
   { unknownKeys }: ReadDocument,
@@ -157,7 +159,7 @@ async function findLibraryReferences(
   return library.references(unknownKeys, signal);
 }
 
-/** Fires after a while, or when the other does, always with an error that says which. */
+/** Aborts after `ms`, or when the other signal does, with an error that says which. */
 function createDeadline(ms: number, other: AbortSignal) {
   const stop = new AbortController();
   const timer = setTimeout(() => stop.abort(buildTimeoutError(ms)), ms);

@@ -7,14 +7,14 @@ import type { DocumentPicture } from './document.ts';
 import { sanitizeSvg } from './sanitize/svg.ts';
 import type { UserFiles } from './user-files.ts';
 
-/** Where pictures of the caller's are had from; both say null where there is no such thing. */
+/** Where the caller's pictures are read from; both return null if there is no such picture. */
 export type PictureSources = UserFiles;
 
 export interface PictureLimits {
   readonly eachBytes: number;
   /** Of all pictures of a document. */
   readonly allBytes: number;
-  /** Width times height: what a picture takes in memory is not told by its bytes. */
+  /** Width times height: a small file can need much memory. */
   readonly pixels: number;
   /** Of the longer side. */
   readonly side: number;
@@ -30,13 +30,13 @@ export const defaultPictureLimits: PictureLimits = {
   side: 20_000,
 };
 
-/** A picture that the document names, and what it is called from now on, without an extension. */
+/** A picture that the document names, and its new name, without an extension. */
 export interface PictureRequest {
   readonly wanted: string;
   readonly as: string;
 }
 
-/** Finds each picture: an artifact of that name or else the newest file, or a file by its id. One after the other. */
+/** Finds each picture: an artifact of that name, else the newest file, or a file by its id. */
 export async function findPictures(
   wanted: readonly PictureRequest[],
   from: PictureSources,
@@ -72,7 +72,7 @@ async function readPictureBytes(
 
 const isFileId = (name: string): boolean => /^file_[0-9a-f]{24}$/.test(name);
 
-/** Tells what a picture is by its bytes, and refuses what no document should hold. For those in the text as well. */
+/** Detects the kind of a picture by its bytes, and refuses what no document should contain. */
 export function sanitizePicture(
   bytes: Uint8Array,
   { called, as }: { readonly called: string; readonly as: string },
@@ -144,7 +144,7 @@ const gifKind = { extension: 'gif', mediaType: 'image/gif' } as const;
 const webpKind = { extension: 'webp', mediaType: 'image/webp' } as const;
 const svgKind = { extension: 'svg', mediaType: 'image/svg+xml' } as const;
 
-/** As far as the root element of an SVG is looked for: comments and a DOCTYPE may stand before it. */
+/** How far to look for the root element of an SVG: comments and a DOCTYPE may come before it. */
 const svgSniffBytes = 4096;
 
 export function detectPictureKind(bytes: Uint8Array): PictureKind | null {
@@ -157,7 +157,7 @@ export function detectPictureKind(bytes: Uint8Array): PictureKind | null {
   return isSvgStart(text) ? svgKind : null;
 }
 
-/** XML in UTF-8 whose first element is `svgKind`. */
+/** XML in UTF-8 whose first element is `svg`. */
 function isSvgStart(start: string): boolean {
   const text = start.replace(/^\xef\xbb\xbf/, '').trimStart();
   if (!text.startsWith('<')) return false;
@@ -170,7 +170,7 @@ export interface PictureSize {
   readonly height: number;
 }
 
-/** What the head of a picture states, in pixels; null where it is damaged. An SVG has no pixels. */
+/** The size in pixels that the head of a picture states; null if it is damaged, and for SVG. */
 export function readPictureSize(bytes: Uint8Array, kind: PictureKind['extension']): PictureSize | null {
   const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   switch (kind) {
@@ -189,10 +189,10 @@ export function readPictureSize(bytes: Uint8Array, kind: PictureKind['extension'
 
 const jpegStartOfScan = 0xda;
 const jpegStandaloneMarkers = new Set([0x01, 0xd0, 0xd1, 0xd2, 0xd3, 0xd4, 0xd5, 0xd6, 0xd7, 0xd8]);
-/** Tables, which are numbered among the frames. */
+/** Tables, whose markers are between those of frames. */
 const jpegNonFrameMarkers = new Set([0xc4, 0xc8, 0xcc]);
 
-/** From segment to segment up to the frame. Each step goes on by two bytes at least. */
+/** Goes from segment to segment up to the frame. Each step is at least two bytes, so it ends. */
 function readJpegSize(data: Buffer): PictureSize | null {
   let at = 2;
   while (at + 9 <= data.length) {

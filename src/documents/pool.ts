@@ -5,21 +5,21 @@
 import { createFairQueue } from '../concurrency/fair-queue.ts';
 import { WorkcrateError } from '../errors.ts';
 
-/** What a process of the pool can do for it. */
+/** What the pool needs of a process. */
 export interface PooledProcess extends AsyncDisposable {
-  /** Ends it now; it begins anew when it is next asked. */
+  /** Ends it now; it starts again with the next call. */
   kill(cause: unknown): void;
 }
 
 export interface ProcessPool<P extends PooledProcess> extends AsyncDisposable {
-  /** Has a process to itself until the work is done. When the signal fires it is killed, with the signal's reason. */
+  /** Gives the work a process of its own until it is done. When the signal fires, the process is killed. */
   use<R>(work: (process: P) => Promise<R>, signal: AbortSignal): Promise<R>;
 }
 
 export interface ProcessPoolOptions<P extends PooledProcess> {
   /** Most processes. */
   readonly most: number;
-  /** How long one is kept that has nothing to do. */
+  /** How long an idle process is kept. */
   readonly idleMs: number;
   open(): P;
 }
@@ -31,10 +31,10 @@ interface ProcessSlot<P> {
 }
 
 const maxWaitingConversions = 1000;
-/** First come, first served: `documents.ts` has users take turns before. */
+/** First come, first served: the fair queue of `documents.ts` comes before. */
 const sharedQueueUser = '';
 
-/** Processes that are opened when all others are busy. The oldest that is free comes first: it is warm. */
+/** Opens a process when all others are busy. The oldest free one comes first: its caches are warm. */
 export function createProcessPool<P extends PooledProcess>({
   most,
   idleMs,
@@ -80,7 +80,7 @@ export function createProcessPool<P extends PooledProcess>({
   }
 
   async function useSlot<R>(work: (process: P) => Promise<R>, signal: AbortSignal): Promise<R> {
-    // It may have fired between the turn and here.
+    // It may have fired while this waited for its turn.
     signal.throwIfAborted();
     const slot = take();
     const kill = (): void => slot.process.kill(signal.reason);

@@ -6,7 +6,6 @@ import { libraryTools, type LibraryToolsOptions } from './zotero/tools.ts';
 
 export type DocumentToolsOptions = BuildToolOptions & LibraryToolsOptions;
 
-/** Tools that build documents and see to what they cite. */
 export const documentTools = (options: DocumentToolsOptions): Tool[] => [
   buildTool(options),
   validateTool(options),

@@ -10,9 +10,9 @@ import { collectBytes } from '../streams.ts';
 import { defaultPictureLimits } from './pictures.ts';
 import type { WantedPicture } from './sanitize/markdown.ts';
 
-/** What of the caller's a document may take in, by name. */
+/** What a document may use of the caller's artifacts and files, by name. */
 export interface UserFiles {
-  /** Null where there is no such thing; `too_large` beyond `most` bytes. */
+  /** Null if there is none; `too_large` beyond `most` bytes. */
   artifact(name: string, most: number): Promise<Uint8Array | null>;
   /** By file_id or, the newest, by name. */
   file(nameOrId: string, most: number): Promise<Uint8Array | null>;
@@ -23,7 +23,7 @@ export interface UserFilesOptions {
   readonly files: Pick<Files, 'find' | 'newestNamed' | 'open'>;
 }
 
-/** A key for documents alone reaches neither artifacts nor files. */
+/** A key without the scopes `artifacts` and `files` finds nothing. */
 export function openUserFiles(
   { artifacts, files }: UserFilesOptions,
   { caller, mayUse, signal }: Pick<ToolContext, 'caller' | 'mayUse' | 'signal'>,
@@ -49,7 +49,7 @@ export function openUserFiles(
   };
 }
 
-/** A file, or an artifact where there is one of that name. */
+/** An artifact of that name, or else a file. */
 export async function demandUserFile(from: UserFiles, name: string, most: number): Promise<Uint8Array> {
   const found = (await from.artifact(name, most)) ?? (await from.file(name, most));
   if (found !== null) return found;
@@ -59,7 +59,7 @@ export async function demandUserFile(from: UserFiles, name: string, most: number
   );
 }
 
-/** The pictures that are there, by the names that the document gives them; what they are worth is judged elsewhere. */
+/** Reads the pictures that exist, by the names in the document. Their contents are checked later, in `pictures.ts`. */
 export async function readUserPictures(
   wanted: readonly WantedPicture[],
   from: UserFiles,

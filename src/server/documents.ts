@@ -29,7 +29,7 @@ export function openDocuments(options: OpenDocumentsOptions): {
   // What is wrong with a folder is to be known at the start, not when the first document is built.
   if (config.documentFonts.length > 0) findFonts(config.documentFonts, log);
   const library = openLibrary(options);
-  const composers = openDocumentWorkers({
+  const workers = openDocumentWorkers({
     processes: config.maxDocuments,
     idleSeconds: config.documentIdle,
     memoryBytes: config.documentMemory,
@@ -39,7 +39,7 @@ export function openDocuments(options: OpenDocumentsOptions): {
     log,
   });
   const documents = createDocumentBuilder({
-    composers,
+    workers,
     library,
     cslFolder: config.cslFolder,
     places: toFairLimits(config.maxDocuments, config.auth.length > 0),

@@ -24,15 +24,15 @@ export interface Bibliography {
   readonly format: BibliographyFormat;
   /** Each key once. */
   readonly references: readonly BibliographyItem[];
-  /** Keys that several entries have: the last one counts, as it does for citeproc. */
+  /** Keys of more than one entry: the last entry counts, as it does for citeproc. */
   readonly duplicates: readonly string[];
   readonly warnings: readonly string[];
 }
 
 /**
- * Reads a bibliography; null finds out by its text what it is written in. `language` is that of the document: Pandoc
- * lowers the capitals of titles in BibTeX unless they are known not to be English. `only` names the keys that are
- * wanted, if not all are; what is said of others may be left out, and is where there are many.
+ * Reads a bibliography; a format of null is detected from the text. `language` is that of the document: Pandoc lowers
+ * the capitals of titles in BibTeX unless they are known not to be English. `only` names the keys that are needed; other
+ * entries may be left out, and are left out of a long bibliography.
  */
 export async function readBibliography(
   pandoc: Pandoc,
@@ -51,11 +51,11 @@ export async function readBibliography(
   demandFewReferences(items.length);
   const { references, duplicates, warnings } = dropDuplicateReferences(items);
   const lost = known === 'cslyaml' ? countYamlEntries(plain) - items.length : 0;
-  const told =
+  const lostWarnings =
     lost > 0
       ? [`${lost} entries of the bibliography were left out: they have no id, or not the form of CSL.`]
       : [];
-  return { format: known, references, duplicates, warnings: [...warnings, ...told] };
+  return { format: known, references, duplicates, warnings: [...warnings, ...lostWarnings] };
 }
 
 interface BibliographyReadOptions {
@@ -105,13 +105,12 @@ function listFewKeys(keys: readonly string[]): string {
     : few.join(', ');
 }
 
-/** What BibLaTeX knows and BibTeX does not. */
+/** Types and fields that only BibLaTeX has. */
 const biblatexTypes =
   /@(?:online|thesis|report|dataset|software|collection|incollection\*|mvbook|mvcollection|bookinbook|suppbook|inreference|reference|periodical|patent|set|xdata|image|video|audio|standard)\s*[{(]/i;
 const biblatexFields =
   /[,\s](?:journaltitle|journalsubtitle|date|origdate|eventdate|urldate|location|eventtitle|maintitle|booksubtitle|subtitle|eprinttype|eprintclass|langid|shortjournal|entrysubtype|xdata)\s*=/i;
 
-/** Finds out by its text what a bibliography is written in. */
 function detectBibliographyFormat(text: string): BibliographyFormat {
   const start = text.trimStart();
   if (start === '') throw invalidBibliographyError('it is empty. Leave it out, or give entries.', null);

@@ -4,13 +4,13 @@ import { demandFewReferences, maxEntriesReadWhole, invalidBibliographyError } fr
 
 export interface BibtexOptions {
   readonly format: 'bibtex' | 'biblatex';
-  /** Of the document, such as `de`: titles in other languages than English keep their capitals. */
+  /** Of the document, such as `de`: titles keep their capitals in languages other than English. */
   readonly language: string;
   /** Keys that are wanted; null: all. */
   readonly only: ReadonlySet<string> | null;
 }
 
-/** BibTeX and BibLaTeX as CSL JSON, by Pandoc. It reads no files: `\input` in a field is dropped. */
+/** Converts BibTeX or BibLaTeX to CSL JSON, by Pandoc. It reads no files: `\input` in a field is dropped. */
 export async function convertBibtex(
   pandoc: Pandoc,
   text: string,
@@ -34,10 +34,10 @@ export async function convertBibtex(
   }
 }
 
-/** Lines keep their numbers. */
+/** Keeps line breaks, so that line numbers in errors are right. */
 const blankBibText = (text: string): string => text.replaceAll(/[^\n]+/g, '');
 
-/** Pandoc names the end of the text for a brace that is missing far above: the entry is named instead. */
+/** For a missing brace, Pandoc names the end of the text. This names the entry instead. */
 function toBibtexError(
   error: { message: string; details: Readonly<Record<string, unknown>> },
   entries: BibEntry[],
@@ -72,26 +72,26 @@ function toBibtexError(
 
 const describeBibEntry = ({ key, type }: BibEntry): string => (key === null ? `@${type}` : `\`${key}\``);
 
-/** An entry as it stands in the text of a .bib file. */
+/** An entry in the text of a .bib file. */
 export interface BibEntry {
   readonly type: string;
-  /** Null where the fields begin at once. */
+  /** Null if the fields begin at once. */
   readonly key: string | null;
   readonly line: number;
   readonly closed: boolean;
   readonly start: number;
-  /** Behind the comma that follows the key; the end where there is none. */
+  /** Position after the comma that follows the key; the end if there is none. */
   readonly fieldsAt: number;
   readonly end: number;
 }
 
 const bibtexCommands = new Set(['comment', 'preamble', 'string']);
-/** From an `@` that begins something up to its key; spaces are bounded, so that no text takes long. */
+/** From an `@` up to the key. Spaces are limited, so that no text takes long. */
 const bibEntryStart =
   /@[ \t]{0,20}([a-z][a-z0-9_-]{0,60})\s{0,100}\{\s{0,100}([^\s,{}()="#%]{0,1000})\s{0,100}(,?)/giy;
 const bibEntryOnNextLine = /\n[ \t]{0,20}@[a-z]{2,60}[ \t]{0,20}\{/iy;
 
-/** Finds the entries of BibTeX or BibLaTeX; what stands between them means nothing. */
+/** Finds the entries of BibTeX or BibLaTeX; text between them is ignored. */
 export function parseBibEntries(text: string): BibEntry[] {
   const entries: BibEntry[] = [];
   let line = 1;
@@ -122,7 +122,7 @@ export function parseBibEntries(text: string): BibEntry[] {
   return entries;
 }
 
-/** Behind the brace that closes an entry; where there is none, in front of the next line that begins an entry. */
+/** The position after the closing brace; if there is none, before the next line that begins an entry. */
 function findBibEntryEnd(text: string, from: number): { end: number; closed: boolean } {
   let depth = 1;
   for (let at = from; at < text.length; at += 1) {
@@ -141,7 +141,7 @@ function isBibEntryStart(text: string, newline: number): boolean {
   return bibEntryOnNextLine.test(text);
 }
 
-/** The text with each entry exchanged for what is made of it. */
+/** Replaces each entry by the result of `make`. */
 export function rewriteBibEntries(
   text: string,
   entries: readonly BibEntry[],
@@ -156,7 +156,7 @@ export function rewriteBibEntries(
   return [...parts, text.slice(from)].join('');
 }
 
-/** What Babel calls the languages that Pandoc would not tell from English by anything else. */
+/** Babel names of languages, which Pandoc needs to tell them from English. */
 const babelNames: Readonly<Record<string, string>> = {
   de: 'ngerman',
   fr: 'french',
@@ -188,8 +188,8 @@ const babelNames: Readonly<Record<string, string>> = {
 };
 
 /**
- * Pandoc takes a title for English and lowers its capitals, unless the entry says otherwise: so that is added to an
- * entry which says nothing.
+ * Pandoc takes titles for English and lowers their capitals, unless the entry has a language. This adds the language to
+ * entries that have none.
  */
 function setBibEntryLanguage(
   own: string,
@@ -203,7 +203,7 @@ function setBibEntryLanguage(
   return `${own.slice(0, at)} langid = {${name}},${own.slice(at)}`;
 }
 
-/** Entries that take over from each other in a circle have Pandoc eat up all memory. */
+/** With entries that refer to each other in a circle, Pandoc uses up all memory. */
 function demandNoCrossrefLoops(text: string, entries: readonly BibEntry[]): void {
   const byKey = new Map(entries.map((entry) => [entry.key?.toLowerCase() ?? '', entry]));
   const loop = findReferenceLoop(byKey.keys(), (key) =>
@@ -223,7 +223,7 @@ function listBibParents(text: string, { fieldsAt, end }: BibEntry): string[] {
   );
 }
 
-/** Those of the keys that are wanted, and those that they take over from. */
+/** The entries with the wanted keys, and those that they inherit fields from. */
 function addBibParents(
   text: string,
   entries: readonly BibEntry[],
@@ -240,7 +240,7 @@ function addBibParents(
   return found;
 }
 
-/** The first thing found that leads back to itself, by way of others or at once; null where nothing does. */
+/** The first name that refers to itself, directly or through others; null if there is none. */
 export function findReferenceLoop(
   all: Iterable<string>,
   next: (one: string) => readonly string[],

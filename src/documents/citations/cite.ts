@@ -8,20 +8,20 @@ import type { Pandoc, PandocWarning } from '../pandoc/pandoc.ts';
 import type { BibliographyItem } from './csl.ts';
 
 export interface CiteRequest {
-  /** Pandoc's JSON, judged. */
+  /** Pandoc's JSON, sanitized. */
   readonly ast: Uint8Array;
   readonly references: readonly BibliographyItem[];
-  /** CSL, checked; null: Pandoc's own, Chicago by author and date. */
+  /** CSL, checked; null: Pandoc's default, Chicago author-date. */
   readonly style: string | null;
-  /** BCP 47; words such as "and" and "accessed" are in it. */
+  /** BCP 47; decides words such as "and" and "accessed". */
   readonly language: string;
   readonly signal: AbortSignal;
 }
 
 export interface CitedDocument {
-  /** Citations and the list of references are written out; Cite nodes stand around them still. */
+  /** With citations and references written out, still within Cite nodes. */
   readonly ast: Uint8Array;
-  /** Keys without an entry. They stand in the document as **key?**. */
+  /** Keys without an entry. The document shows them as **key?**. */
   readonly missing: string[];
   readonly warnings: string[];
 }
@@ -31,7 +31,7 @@ interface CitationAst {
   readonly blocks: { t: string; c?: unknown }[];
 }
 
-/** What a document has no say in: citeproc takes files by these names. */
+/** Removed from a document, because citeproc would read files that these name. */
 const citationMetadataKeys = [
   'bibliography',
   'references',
@@ -43,13 +43,13 @@ const citationMetadataKeys = [
 ];
 const maxCitationWarnings = 50;
 
-/** Writes citations out. The list of references comes last, or where a `::: {#refs}` stands. */
+/** Writes citations out. The list of references is at the end, or where `::: {#refs}` is. */
 export async function citeDocument(pandoc: Pandoc, request: CiteRequest): Promise<CitedDocument> {
   const { style, language, signal } = request;
   const text = new TextDecoder().decode(request.ast);
   const keys = findCitationIds(text);
   if (keys.size === 0) return { ast: request.ast, missing: [], warnings: [] };
-  // A library of thousands need not be gone through for ten.
+  // Citeproc is slow with thousands of references, of which ten are cited.
   const references = request.references.filter(({ id }) => keys.has(id) || keys.has('*'));
   const known = new Set(references.map(({ id }) => id));
   const missing = [...keys].filter((key) => key !== '*' && !known.has(key));
@@ -77,7 +77,7 @@ function findCitationIds(ast: string): Set<string> {
   return new Set([...found].map(([, quoted]) => JSON.parse(quoted!) as string));
 }
 
-/** Whether the document itself says where its references go, or under which heading. */
+/** Whether the document says where its references go, or has a heading for them. */
 const hasReferencesSection = ({ meta }: CitationAst, text: string): boolean =>
   text.includes('["refs",') || 'reference-section-title' in meta || 'suppress-bibliography' in meta;
 
@@ -86,7 +86,7 @@ function addReferencesHeading({ blocks }: CitationAst, language: string): void {
   if (heading !== null) blocks.push(heading);
 }
 
-/** The document and its references were read before, so that what is refused here is the style. */
+/** The document and its references were read before, so an error here is about the style. */
 async function explainStyleErrors<T>(convert: () => Promise<T>): Promise<T> {
   try {
     return await convert();
@@ -100,7 +100,7 @@ async function explainStyleErrors<T>(convert: () => Promise<T>): Promise<T> {
   }
 }
 
-/** What citeproc says of keys is known already, and it says so of each. */
+/** Missing keys are reported elsewhere. */
 const citationNotFoundPattern = /citation .* not found$/s;
 
 function listCitationWarnings(warnings: readonly PandocWarning[]): string[] {
@@ -110,7 +110,7 @@ function listCitationWarnings(warnings: readonly PandocWarning[]): string[] {
     .map(({ message }) => `Citations: ${message.replace(/^Citeproc: /, '').slice(0, 500)}`);
 }
 
-/** Takes away what was said to citeproc alone, and links that lead nowhere: Typst stops at them. */
+/** Removes the metadata for citeproc, and links that lead nowhere: Typst would fail on them. */
 function tidyCitedAst({ meta }: CitationAst, output: Uint8Array, missing: readonly string[]): Uint8Array {
   const cited = JSON.parse(new TextDecoder().decode(output)) as CitationAst;
   for (const name of [...citationMetadataKeys, 'lang', 'nocite']) delete cited.meta[name];
@@ -119,7 +119,7 @@ function tidyCitedAst({ meta }: CitationAst, output: Uint8Array, missing: readon
   return new TextEncoder().encode(JSON.stringify(cited));
 }
 
-/** What the list of references is called; in other languages it is called as in English. */
+/** Headings of the list of references; English for other languages. */
 const referencesHeadings: Readonly<Record<string, string>> = {
   en: 'References',
   de: 'Literatur',
@@ -157,8 +157,8 @@ interface CitationBlock {
 }
 
 /**
- * The heading for a list of references at the end; null where the document has one of its own: it ends with a heading,
- * or says where the list is to stand, or has no headings at all.
+ * The heading for the list of references; null if the document ends with a heading, which is then that of the list, or
+ * has no headings at all.
  */
 function buildReferencesHeading(blocks: readonly CitationBlock[], language: string): CitationBlock | null {
   const levels = blocks.flatMap(({ t, c }) => (t === 'Header' ? (c as [number])[0] : []));
@@ -176,7 +176,7 @@ interface CitationLink {
   readonly c: readonly [unknown, readonly unknown[], readonly [string, string]];
 }
 
-/** Puts what is linked in the place of links to these targets, wherever they are in the tree. */
+/** Replaces links to these targets by their text, anywhere in the tree. */
 function removeCitationLinks(tree: unknown, targets: ReadonlySet<string>): void {
   const ahead = [tree];
   while (ahead.length > 0) {

@@ -8,7 +8,7 @@ export function readCslJson(text: string): BibliographyItem[] {
   return list.map((value, at) => toCslItem(value, at, () => findCslItemLine(text, at)));
 }
 
-/** What Pandoc takes for CSL, as it understands it; it refuses names and dates of a wrong shape. */
+/** Normalizes CSL JSON by Pandoc, which refuses names and dates of a wrong form. */
 export async function convertCsl(
   pandoc: Pandoc,
   items: readonly BibliographyItem[],
@@ -34,8 +34,8 @@ function parseCslJsonText(text: string): unknown {
     return JSON.parse(text);
   } catch (error) {
     const { message } = error as SyntaxError;
-    const [, place] = /at position (\d+)/.exec(message) ?? [];
-    const at = place === undefined ? text.trimEnd().length : Number(place);
+    const [, position] = /at position (\d+)/.exec(message) ?? [];
+    const at = position === undefined ? text.trimEnd().length : Number(position);
     const column = at - text.lastIndexOf('\n', at - 1);
     const what = message.replace(/(?:,? \.{0,3}".*"\.{0,3} is not valid JSON| in JSON at position.*)$/s, '');
     throw invalidBibliographyError(
@@ -55,7 +55,7 @@ function findCslList(value: unknown): unknown[] {
   throw invalidBibliographyError('it must be a list of entries, each with an `id` and a `type`.', 1);
 }
 
-/** Far deeper than anything that CSL has. */
+/** Far deeper than anything in CSL. */
 const maxCslJsonDepth = 12;
 
 function toCslItem(value: unknown, at: number, line: () => number | null): BibliographyItem {
@@ -87,7 +87,7 @@ function isDeeperThan(value: unknown, most: number): boolean {
 const isCslObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The line in which an entry of a list begins; null where the list is not all that there is. */
+/** The line in which an entry begins; null if the text is not just a list. */
 function findCslItemLine(text: string, wanted: number): number | null {
   const start = text.search(/\S/);
   if (text[start] !== '[') return null;
@@ -102,13 +102,13 @@ function findCslItemLine(text: string, wanted: number): number | null {
   return null;
 }
 
-/** CommonMark takes no longer for brackets in brackets, as Pandoc's own Markdown does. */
+/** CommonMark, because Pandoc's own Markdown takes exponential time for nested brackets. */
 const cslYamlReaderFormat =
   'commonmark+yaml_metadata_block+bracketed_spans+superscript+subscript+tex_math_dollars-raw_html';
 
 /**
- * CSL YAML, as in the front matter of Pandoc: `references:` with a list, or the list alone. Pandoc reads it, in its own
- * process: half a megabyte kept a reader in this one busy for two seconds.
+ * Converts CSL YAML, as in the front matter of Pandoc: `references:` with a list, or the list alone. Pandoc parses it, in
+ * its own process: a parser in this one took two seconds for half a megabyte.
  */
 export async function convertCslYaml(pandoc: Pandoc, text: string, signal: AbortSignal): Promise<Uint8Array> {
   demandFewYamlAliases(text);
@@ -132,11 +132,11 @@ export async function convertCslYaml(pandoc: Pandoc, text: string, signal: Abort
   }
 }
 
-/** Where it is is said by us, in lines of what was given. */
+/** Our error names the line of the text that was given. */
 const removeYamlPosition = (message: string): string =>
   message.replace(/^.*exception at line \d+, column \d+[,:]?\s*/s, '').slice(0, 500);
 
-/** Pandoc leaves out what it cannot use, without a word. */
+/** To warn of entries that Pandoc silently drops. */
 export function countYamlEntries(text: string): number {
   const indent = /^([ \t]*)- /m.exec(text)?.[1];
   return indent === undefined
@@ -144,7 +144,7 @@ export function countYamlEntries(text: string): number {
     : [...text.matchAll(/^([ \t]*)- /gm)].filter(([, own]) => own === indent).length;
 }
 
-/** `before` is how many lines stand in front of what were the first. */
+/** `before` is how many lines were added before the text. */
 function toYamlFrontMatter(text: string): { before: number; block: string } {
   const isMarked = /^---[ \t]*\r?\n/.test(text);
   const inner = text.replace(/^---[ \t]*\r?\n/, '').replace(/\r?\n(?:---|\.\.\.)\s*$/, '');
@@ -153,7 +153,7 @@ function toYamlFrontMatter(text: string): { before: number; block: string } {
   return { before, block: `---\n${isList ? 'references:\n' : ''}${inner}\n---\n` };
 }
 
-/** Texts are Markdown there, addresses and numbers are not. Within double quotes YAML wants the backslash twice. */
+/** Pandoc reads fields as Markdown, but URLs and numbers are not. In double quotes, YAML needs the backslash twice. */
 function escapeYamlIdentifiers(block: string): string {
   return block.replaceAll(
     /^([ \t-]*(?:URL|DOI|PMID|PMCID|ISBN|ISSN)[ \t]*:[ \t]*)(\S.*)$/gm,
@@ -166,7 +166,7 @@ function escapeYamlIdentifiers(block: string): string {
 
 const maxYamlAliases = 20;
 
-/** Aliases of aliases make an endless list of a short text. */
+/** Aliases of aliases make a huge list of a short text. */
 function demandFewYamlAliases(text: string): void {
   const anchors = new Set(
     [...text.matchAll(/(?<=^|[\s,:[{-])&([^\s,[\]{}]{1,100})/g)].map(([, name]) => name),
@@ -185,22 +185,20 @@ function demandFewYamlAliases(text: string): void {
     );
 }
 
-/** What a bibliography can be written in. */
 export const bibliographyFormats = ['bibtex', 'biblatex', 'ris', 'csljson', 'cslyaml'] as const;
 
 export type BibliographyFormat = (typeof bibliographyFormats)[number];
 
-/** One work, in the terms of CSL JSON: whatever else there is about it, it has a key. */
+/** One work as CSL JSON. Only its key is certain. */
 export interface BibliographyItem extends Readonly<Record<string, unknown>> {
   readonly id: string;
 }
 
 const maxBibliographyReferences = 20_000;
 
-/** An entry takes Pandoc milliseconds. Of more than these, only those that are wanted are read. */
+/** Each entry takes Pandoc milliseconds. Of a longer bibliography, only the entries that are needed are read. */
 export const maxEntriesReadWhole = 200;
 
-/** What is wrong with a bibliography, and in which line where that is known. */
 export function invalidBibliographyError(
   message: string,
   line: number | null,
@@ -221,9 +219,8 @@ export function demandFewReferences(count: number): void {
   );
 }
 
-/** The number of the line that a place in a text is in. */
-export function countLineNumber(text: string, place: number): number {
+export function countLineNumber(text: string, position: number): number {
   let line = 1;
-  for (let at = text.indexOf('\n'); at !== -1 && at < place; at = text.indexOf('\n', at + 1)) line += 1;
+  for (let at = text.indexOf('\n'); at !== -1 && at < position; at = text.indexOf('\n', at + 1)) line += 1;
   return line;
 }

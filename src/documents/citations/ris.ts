@@ -1,7 +1,7 @@
 import { demandFewReferences, invalidBibliographyError, type BibliographyItem } from './csl.ts';
 
 const risTagLine = /^\s{0,20}([A-Z][A-Z0-9]) {1,2}-(?:\s(.*))?$/;
-/** What may go on in the next line. */
+/** Fields that may continue on the next line. */
 const multilineRisTags = new Set([
   'AB',
   'N1',
@@ -19,7 +19,7 @@ const multilineRisTags = new Set([
   'RN',
 ]);
 
-/** RIS as CSL: Pandoc's own reader knows few types, no dates with months and no text of several lines. */
+/** Reads RIS as CSL. Pandoc's own reader knows few types, no months in dates and no text of several lines. */
 export function readRis(text: string): BibliographyItem[] {
   const records = parseRisRecords(text);
   demandFewReferences(records.length);
@@ -109,7 +109,7 @@ function generateRisKey(fields: RisRecord['fields']): string {
   return [who, year].filter(Boolean).join('_');
 }
 
-/** What can be cited without further signs. */
+/** Only characters that can be cited without braces. */
 const toCitationKeyPart = (text: string): string =>
   text
     .normalize('NFC')
@@ -136,7 +136,7 @@ export interface RisRecord {
   readonly fields: ReadonlyMap<string, readonly string[]>;
 }
 
-/** The types of RIS, and what CSL calls them. */
+/** The RIS types and their names in CSL. */
 const cslTypesByRisType: Readonly<Record<string, string>> = {
   ABST: 'article-journal',
   ADVS: 'motion_picture',
@@ -205,7 +205,7 @@ const cslTypesByRisType: Readonly<Record<string, string>> = {
 
 const wholeWorkTypes = new Set(['book', 'thesis', 'report', 'webpage', 'dataset', 'software', 'document']);
 
-/** A record in the terms of CSL. Fields that citations have no use for are left out. */
+/** Converts a record to CSL. Fields that citations do not need are left out. */
 function risToCsl({ fields }: RisRecord, id: string): BibliographyItem {
   const type = cslTypesByRisType[fields.get('TY')![0]!]!;
   const isWhole = wholeWorkTypes.has(type);
@@ -243,7 +243,7 @@ function risToCsl({ fields }: RisRecord, id: string): BibliographyItem {
   ) as unknown as BibliographyItem;
 }
 
-/** `Family, Given, Suffix`; without a comma it is the name of a body. */
+/** `Family, Given, Suffix`; without a comma it is the name of an organization. */
 function toCslNames(texts: readonly string[]): object[] | undefined {
   if (texts.length === 0) return undefined;
   return texts.map((text) => {
@@ -253,7 +253,7 @@ function toCslNames(texts: readonly string[]): object[] | undefined {
   });
 }
 
-/** DA has the month and the day, which PY often has not. */
+/** DA has the month and day, which PY often lacks. */
 function findIssuedDate(fields: RisRecord['fields']): string | undefined {
   const year = (fields.get('PY') ?? fields.get('Y1'))?.[0];
   const date = fields.get('DA')?.[0];

@@ -10,22 +10,22 @@ import { openBelow, parseName } from '../../paths/paths.ts';
 import { findReferenceLoop } from './bibtex.ts';
 import { countLineNumber } from './csl.ts';
 
-/** They are no code, so a build leaves them where they are. */
+/** They are not code, so a build does not copy them. */
 const bundledStylesFolder = join(import.meta.dirname, '../../../src/documents/styles');
 
-/** The one that Pandoc has. */
+/** Built into Pandoc. */
 const pandocDefaultStyle = 'chicago-author-date';
 export const bundledStyles = ['apa', 'harvard', 'ieee', 'mla', 'nature', 'vancouver'] as const;
 
 export interface WantedStyle {
   readonly name: string | null;
-  /** CSL; it goes before a name. */
+  /** CSL; it overrides the name. */
   readonly content: string | null;
-  /** Of the operator: what is there goes before our own. */
+  /** The operator's styles, which override the bundled ones. */
   readonly folder: string | null;
 }
 
-/** The text of a style in CSL; null is Pandoc's own: Chicago, author and date. */
+/** The text of a style in CSL; null: Pandoc's default, Chicago author-date. */
 export async function readCitationStyle({ name, content, folder }: WantedStyle): Promise<string | null> {
   if (content !== null) return toValidStyle(content);
   if (name === null) return null;
@@ -79,11 +79,11 @@ function listStyleNames(folder: string): string[] {
 const maxStyleLength = 1024 * 1024;
 const cslNamespace = 'http://purl.org/net/xbiblio/csl';
 
-/** Takes a style that citeproc can be given: CSL that stands on its own. */
+/** Refuses a style that citeproc must not get: only CSL that needs no other style is accepted. */
 export function demandStyle(text: string): void {
   if (text.length > maxStyleLength) throw invalidStyleError('it is longer than 1 MB.', null);
-  const elements = parseCslElements(text.replace(/^\u{feff}/u, ' '), (what, place) => {
-    throw invalidStyleError(what, countLineNumber(text, place));
+  const elements = parseCslElements(text.replace(/^\u{feff}/u, ' '), (what, at) => {
+    throw invalidStyleError(what, countLineNumber(text, at));
   });
   const [root] = elements;
   if (root?.name !== 'style' || root.attributes.get('xmlns') !== cslNamespace)
@@ -106,7 +106,7 @@ function invalidStyleError(what: string, line: number | null): WorkcrateError {
   );
 }
 
-/** A style may refer to another by its address, which would have to be fetched. */
+/** A dependent style refers to another by URL, which would have to be fetched. */
 function demandIndependentStyle(elements: readonly CslElement[]): void {
   const parent = elements.find(
     ({ name, attributes }) => name === 'link' && attributes.get('rel') === 'independent-parent',
@@ -119,14 +119,14 @@ function demandIndependentStyle(elements: readonly CslElement[]): void {
 /** A macro that calls itself would never end. */
 function demandNoMacroLoops(elements: readonly CslElement[], text: string): void {
   const calls = new Map<string, string[]>();
-  const places = new Map<string, number>();
+  const positions = new Map<string, number>();
   let within: string[] = [];
   for (const { name, attributes, depth, at } of elements) {
     if (depth === 1) within = [];
     const own = attributes.get('name');
     if (depth === 1 && name === 'macro' && own !== undefined) {
       calls.set(own, within);
-      places.set(own, at);
+      positions.set(own, at);
     }
     const called = attributes.get('macro');
     if (called !== undefined) within.push(called);
@@ -135,7 +135,7 @@ function demandNoMacroLoops(elements: readonly CslElement[], text: string): void
   if (loop !== null)
     throw invalidStyleError(
       `the macro "${loop.slice(0, 100)}" calls itself.`,
-      countLineNumber(text, places.get(loop) ?? 0),
+      countLineNumber(text, positions.get(loop) ?? 0),
     );
 }
 
@@ -153,8 +153,8 @@ const cslXmlLimits = { mostElements: 50_000, mostDepth: 101 };
 const cslNamePattern = /^[A-Za-z_][\w.:-]*$/;
 
 /**
- * The elements of an XML document in their order. No more of XML than styles need: a document type, which could define
- * entities, is refused. `refuse` is told what is wrong and where, and throws.
+ * The elements of an XML document in order. It supports only what styles need: a document type, which could define
+ * entities, is refused. `refuse` gets what is wrong and where, and throws.
  */
 function parseCslElements(text: string, refuse: RefuseStyle): CslElement[] {
   try {

@@ -3,13 +3,13 @@ import { editDistance } from '../../edit-distance.ts';
 import type { Bibliography } from './bibliography.ts';
 
 export interface CitationValidation {
-  /** Whether every key that is cited has an entry. */
+  /** Whether every cited key has an entry. */
   valid: boolean;
   missing: { key: string; count: number; suggestions: string[] }[];
   unused: string[];
-  /** Keys that several entries have. */
+  /** Keys of more than one entry. */
   duplicates: string[];
-  /** Different keys that are cited. */
+  /** Number of different cited keys. */
   cited: number;
   entries: number;
 }
@@ -19,12 +19,12 @@ export interface CitedKeyCount {
   readonly count: number;
 }
 
-/** Longest list that is given. */
+/** Longest list in an answer. */
 const maxListedCitations = 1000;
-/** For further keys nothing is looked for that is like them: each is compared with every entry. */
+/** Further keys get no suggestions, because each key is compared with every entry. */
 const maxKeysWithSuggestions = 50;
 
-/** Compares what is cited with what is there. `*`, as in `nocite: '@*'`, cites everything. */
+/** `*`, as in `nocite: '@*'`, cites everything. */
 export function validateCitations(given: {
   readonly cited: readonly CitedKeyCount[];
   readonly bibliography: Bibliography | null;
@@ -53,7 +53,7 @@ export function validateCitations(given: {
 const maxKeySuggestions = 3;
 const maxComparedKeyLength = 64;
 
-/** Keys that look like one that is not there, the likest first. */
+/** Existing keys that are similar to a missing one, the most similar first. */
 function suggestSimilarKeys(key: string, known: readonly string[]): string[] {
   const wanted = normalizeCitationKey(key);
   if (wanted.length === 0 || wanted.length > maxComparedKeyLength) return [];
@@ -68,7 +68,7 @@ function suggestSimilarKeys(key: string, known: readonly string[]): string[] {
     .map(({ other }) => other);
 }
 
-/** Case, accents and punctuation are what is got wrong most often. */
+/** Ignores case, accents and punctuation, which are the most frequent mistakes. */
 const normalizeCitationKey = (key: string): string =>
   key
     .slice(0, 4 * maxComparedKeyLength)

@@ -9,11 +9,11 @@ export interface ArchivePart {
   readonly bytes: Uint8Array;
 }
 
-/** The parts of an office document take far less. */
+/** Far more than office documents have. */
 const maxArchivePartBytes = 64 * 1024 * 1024;
 const maxArchiveParts = 5000;
 
-/** The same archive on every day: a fixed moment of its own would be one more thing to hand around. */
+/** A fixed date, so that equal parts give equal bytes. */
 const archiveModifiedAt = Date.UTC(1980, 0, 1);
 
 export function readArchiveDirectory(bytes: Uint8Array, signal: AbortSignal): Promise<ZipDirectory> {
@@ -57,14 +57,14 @@ function toRangedBytes(bytes: Uint8Array): RangeReader {
   };
 }
 
-/** The first of January 1980, at midnight: a ZIP knows no earlier day, and ours are the same on every day. */
+/** The first of January 1980, the earliest date in a ZIP. */
 const archiveDosModifiedAt = 0x0021_0000;
 const archiveZipVersion = 20;
 const archiveUtf8NameFlag = 0x0800;
 const archiveMethodStored = 0;
 const archiveMethodDeflated = 8;
 
-/** An archive as programs for offices write it: what gets shorter is compressed. It is far from what needs ZIP64. */
+/** An archive as office programs write it: compressed where that helps. It is too small to need ZIP64. */
 export function packCompressedArchive(parts: readonly ArchivePart[]): Uint8Array {
   const [files, directory]: [Buffer[], Buffer[]] = [[], []];
   let at = 0;
@@ -89,7 +89,7 @@ export function packCompressedArchive(parts: readonly ArchivePart[]): Uint8Array
   return Buffer.concat([...files, ...directory, end]);
 }
 
-/** What both headers of a member say of it. */
+/** The fields that both headers of a member share. */
 function encodeArchiveMember({ name: text, bytes }: ArchivePart): {
   data: Uint8Array;
   fields: Buffer;

@@ -32,7 +32,7 @@ const relationshipsNamespace = 'http://schemas.openxmlformats.org/officeDocument
 const docxFooterPath = 'word/footer1.xml';
 const docxFooterId = 'rIdFooter';
 
-/** Pandoc's own DOCX with a page, page numbers, rules at tables and a ground for code. */
+/** Pandoc's own DOCX with a page size, page numbers, borders for tables and a background for code. */
 function restyleDocx(parts: readonly ArchivePart[], look: OfficeLook): readonly ArchivePart[] {
   const page = editArchivePart(parts, 'word/document.xml', (text) =>
     text.replace(/<w:sectPr[\s\S]*?<\/w:sectPr>|<w:sectPr\s*\/>/, buildDocxSection(look)),
@@ -110,7 +110,7 @@ function editDocxStyle(styles: string, id: string, change: (style: string) => st
 const docxTableBorders =
   '<w:tblBorders><w:top w:val="single" w:sz="8" w:space="0" w:color="auto"/><w:bottom w:val="single" w:sz="8" w:space="0" w:color="auto"/></w:tblBorders>';
 
-/** Styles that Pandoc names and leaves to whoever opens the file, or has without a ground. */
+/** Styles that Pandoc uses but does not define, or defines without a background. */
 function buildDocxStyles(look: OfficeLook): { readonly id: string; readonly style: string }[] {
   const { width, margin } = getPageSize(look);
   const tab = `<w:tabs><w:tab w:val="right" w:leader="dot" w:pos="${mmToTwips(width - 2 * margin)}"/></w:tabs>`;
@@ -123,7 +123,7 @@ function buildDocxStyles(look: OfficeLook): { readonly id: string; readonly styl
   return [{ id: 'SourceCode', style: code }, ...contents];
 }
 
-/** Pandoc's own ODT with a page, and styles that it lacks. */
+/** Pandoc's own ODT with a page size, and the styles that it lacks. */
 function restyleOdt(parts: readonly ArchivePart[], look: OfficeLook): readonly ArchivePart[] {
   return editArchivePart(parts, 'styles.xml', (text) =>
     scaleOdtFont(text, getTextScale(look))
@@ -168,7 +168,7 @@ function buildOdtParagraphStyle(name: string, parent: string, properties: string
   return `<style:style style:name="${name}" style:display-name="${shown}" style:family="paragraph" style:parent-style-name="${parent}"><style:paragraph-properties ${properties}/></style:style>`;
 }
 
-/** How the document is to look beyond its layout. */
+/** How the document looks, beyond its layout. */
 export interface OfficeLook extends DocumentLayout {
   /** Whether the second line of a reference is indented. */
   readonly hangingReferences: boolean;
@@ -183,12 +183,12 @@ const officeRestylers: Readonly<
   odt: restyleOdt,
 };
 
-/** What each Pandoc writes for an empty document: it is the same every time. */
+/** What each Pandoc writes for an empty document, which is always the same. */
 const emptyPartsCache = new WeakMap<Pandoc, Map<OfficeFormat, readonly ArchivePart[]>>();
 
 /**
- * A reference document with the paper, the margins and the size of text that are wanted, for which Pandoc has no
- * options. It is made of Pandoc's own, which it gives when it is asked for a document without content.
+ * A reference document with the requested paper, margins and text size, for which Pandoc has no options. It is made from
+ * Pandoc's own, which is what Pandoc writes for an empty document.
  */
 async function buildReferenceDocument(
   kind: OfficeFormat,
@@ -217,7 +217,7 @@ async function readEmptyParts(
 
 const maxReferenceDocUnpackedBytes = 100 * 1024 * 1024;
 
-/** Refuses what is no DOCX before Pandoc fails on it with words that help nobody. */
+/** Refuses what is not a DOCX, because the error of Pandoc would help nobody. */
 async function demandReferenceDoc(bytes: Uint8Array, signal: AbortSignal): Promise<void> {
   const directory = await readArchiveDirectory(bytes, signal).catch((cause: unknown) => {
     if (isWorkcrateError(cause)) throw invalidReferenceDocError('it cannot be read as a ZIP', cause);
@@ -266,7 +266,7 @@ export async function writeDocx({ prepared, engines, signal }: FormatJob): Promi
   };
 }
 
-/** Its writer neither numbers headings nor has an abstract or a style for references. */
+/** Pandoc's ODT writer has no numbered headings, no abstract and no style for references, so they are added here. */
 export async function writeOdt({ prepared, engines, signal }: FormatJob): Promise<FormatResult> {
   const { layout, pictures } = prepared;
   const tree = parseTrustedAst(prepared.ast);
@@ -296,7 +296,7 @@ function hasHangingReferences(blocks: readonly PandocBlock[]): boolean {
   );
 }
 
-/** In the style for references, with a bookmark to link to: Pandoc would make a section of each. */
+/** Gives each reference its style and a bookmark to link to. Pandoc would make a section of each. */
 function styleReferences(blocks: readonly PandocBlock[]): PandocBlock[] {
   return replaceBlocks(blocks, (block) => {
     if (!isDivision(block)) return null;

@@ -4,7 +4,7 @@ import { answerCalls } from '../../workers/inside.ts';
 
 export interface DrawingJob {
   readonly svg: Uint8Array;
-  /** What it is to have, where it does not get too large by that. */
+  /** The requested width, unless the picture gets too large by that. */
   readonly width: number;
 }
 
@@ -14,7 +14,7 @@ const maxDrawingSide = 10_000;
 await initWasm(await readFile(new URL(import.meta.resolve('@resvg/resvg-wasm/index_bg.wasm'))));
 
 const drawingMethods = {
-  /** The picture as PNG. A thread in which this has failed is not to be asked again: what is left there is not sound. */
+  /** The picture as PNG. A thread in which this failed must not be used again: its state is undefined. */
   async draw({ svg, width }: DrawingJob): Promise<Uint8Array> {
     return new Resvg(svg, { fitTo: { mode: 'width', value: fitDrawingWidth(svg, width) } }).render().asPng();
   },

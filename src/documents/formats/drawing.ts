@@ -8,7 +8,7 @@ export type UndrawnReason = 'has text' | 'failed' | 'not installed';
 
 export type DrawnSvg = Uint8Array | UndrawnReason;
 
-/** What makes PNG of SVG; it is an optional dependency. */
+/** Draws SVG as PNG; it is an optional dependency. */
 export const drawingPackage = '@resvg/resvg-wasm';
 
 const drawingThreadFile = new URL(`./drawing-thread${extname(import.meta.filename)}`, import.meta.url);
@@ -17,15 +17,15 @@ export interface DrawingLimits {
   readonly eachMs: number;
   /** For all pictures of a document. */
   readonly allMs: number;
-  /** By how much the process may grow: a small text can ask for thousands of layers. */
+  /** By how much the process may grow: a small SVG can have thousands of layers. */
   readonly memoryBytes: number;
 }
 
 const defaultDrawingLimits: DrawingLimits = { eachMs: 5000, allMs: 10_000, memoryBytes: 400 * 1024 * 1024 };
 
 /**
- * Each SVG as PNG, in a thread that ends with the last of them. What cannot be drawn, or not in time, is left to whoever
- * opens the document: it does not make the document fail.
+ * Draws each SVG as PNG, in a thread that ends after the last one. An SVG that cannot be drawn in time does not make the
+ * document fail: the document then has the SVG alone.
  */
 export async function drawSvgs(
   jobs: readonly DrawingJob[],
@@ -73,11 +73,11 @@ async function drawSvg(
 
 const drawingLimitError = new Error('Drawing the picture takes too long, or too much memory.');
 
-/** There is no font to draw it with. */
+/** Text cannot be drawn: there are no fonts. */
 const svgTextElement = /<(?:[^\s<>/:]+:)?(?:text|tspan|textpath|tref|altglyph)[\s/>]/i;
 const webpDataUri = /data:image\/webp/i;
 
-/** What would be missing in the PNG without a word. */
+/** What the PNG would silently lack. */
 function findDrawingObstacle(svg: Uint8Array): UndrawnReason | null {
   const text = Buffer.from(svg).toString('utf8');
   if (svgTextElement.test(text)) return 'has text';

@@ -48,7 +48,7 @@ export async function writeEpub({ prepared, engines, signal }: FormatJob): Promi
   };
 }
 
-/** Dates that Pandoc can turn into what an EPUB needs; of another it would make nothing, which is not valid. */
+/** Dates that Pandoc can convert for an EPUB. Any other date would make the EPUB invalid. */
 const epubMonthPattern =
   '(?:January|February|March|April|May|June|July|August|September|October|November|December)';
 const epubDatePattern = new RegExp(
@@ -56,7 +56,7 @@ const epubDatePattern = new RegExp(
 );
 const epubDateWarning = 'An EPUB needs a date such as 2026-05-01; the date of this document was left out.';
 
-/** Of what the book holds, so that the same book is known again: a UUID of the eighth kind (RFC 9562). */
+/** From the contents, so that the same book gets the same id: a UUID of version 8 (RFC 9562). */
 function computeEpubIdentifier({ ast, pictures }: PreparedDocument): string {
   const hash = createHash('sha256').update(ast);
   for (const { bytes } of pictures) hash.update(bytes);

@@ -25,12 +25,12 @@ import {
 
 export type { DocumentEngines } from './work.ts';
 
-/** How a format is written, and what the file is. */
+/** How a format is written, and the type of its file. */
 interface FormatWriter {
   readonly extension: string;
   readonly mediaType: string;
   write(work: FormatJob): Promise<FormatResult>;
-  /** Whether its pictures stand beside it, so that with pictures it becomes a ZIP. */
+  /** Whether its pictures are files beside it, so that with pictures it becomes a ZIP. */
   readonly hasPicturesBeside?: boolean;
 }
 
@@ -81,7 +81,7 @@ export async function writeFormat(
   return { bytes: bundle, extension: `.${format}.zip`, mediaType: 'application/zip', warnings };
 }
 
-/** Typst's markup, which compiles on its own beside its pictures. */
+/** Typst's markup, which compiles in a folder with its pictures. */
 async function writeTypstMarkup({ prepared, engines, signal }: FormatJob): Promise<FormatResult> {
   const { layout } = prepared;
   const { tree: safe, warnings: unsafe } = sanitizeMaths(parseTrustedAst(prepared.ast), 'typst');

@@ -113,11 +113,11 @@ input[type="checkbox"] { pointer-events: none; margin-right: 0.5em; }
 }
 `;
 
-/** Nothing is fetched and nothing runs, whatever stands in the page. */
+/** Nothing is fetched and nothing runs, whatever is in the page. */
 const htmlContentSecurityPolicy =
   "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
-/** Pandoc's template of the web page. What stands between dollars was judged, and is escaped by the writer. */
+/** Pandoc's template of the web page. Text in place of `$…$` is sanitized, and the writer escapes it. */
 const htmlTemplate = `<!DOCTYPE html>
 <html lang="$lang$"$if(dir)$ dir="$dir$"$endif$>
 <head>
@@ -164,7 +164,7 @@ $body$
 </html>
 `;
 
-/** A name for formats that cannot do without one. */
+/** A title for formats that need one. */
 export function findDocumentTitle({ title }: DocumentLayout, { blocks }: Pick<PandocAst, 'blocks'>): string {
   if (title !== null && title.trim() !== '') return title;
   const heading = blocks.find(isHeading);
@@ -207,12 +207,12 @@ function buildHtmlVariables(layout: DocumentLayout): Record<string, string> {
 
 const rightToLeftLanguages = /^(?:ar|fa|he|ps|sd|ug|ur|yi)(?:-|$)/i;
 
-/** Variables stand in the page as they are. */
+/** Pandoc does not escape variables. */
 function escapeHtmlMarkup(text: string): string {
   return text.replace(/[&<>"']/g, (mark) => `&#${mark.charCodeAt(0)};`);
 }
 
-/** Put in here, where base64 costs little, rather than by Pandoc. In text and attributes its writer escapes `<`. */
+/** Done here and not by Pandoc, because base64 is cheap here. Its writer escapes `<` in text and attributes. */
 function embedPictures(html: Uint8Array, pictures: readonly DocumentPicture[]): Uint8Array {
   const uris = new Map(pictures.map((picture) => [picture.name, toPictureDataUri(picture)]));
   const page = Buffer.from(html).toString('utf8');
@@ -229,8 +229,8 @@ function toPictureDataUri({ bytes }: DocumentPicture): string {
 }
 
 /*
- * Pandoc leaves the table of contents of DOCX and ODT empty: it has only instructions, which Word follows when it opens
- * the file, and others when they are told to. Ours has the same instructions, and lines that are there already.
+ * Pandoc leaves the table of contents of DOCX and ODT empty: it writes only a field, which Word fills when it opens the
+ * file, and other programs when the user asks. Ours has the same field, and is already filled.
  */
 
 interface ContentsOptions {

@@ -2,7 +2,7 @@ import { rewriteAst } from '../sanitize/ast.ts';
 import { toWordInlines } from '../sanitize/markdown.ts';
 import type { PandocAst, PandocInline } from './tree.ts';
 
-/** Formats in which a formula could be code: the first two hold its TeX as it is, Pandoc translates it for the third. */
+/** Formats in which a formula could be code: the first two contain its TeX as it is, Pandoc translates it for Typst. */
 export type MathsFormat = 'latex' | 'markdown' | 'typst';
 
 export interface SafeMaths {
@@ -10,16 +10,16 @@ export interface SafeMaths {
   readonly warnings: readonly string[];
 }
 
-/** Writes every formula as text that could be code in the format, and says why. */
+/** Turns every formula that could be code in this format into text, with a warning. */
 export function sanitizeMaths(tree: PandocAst, format: MathsFormat): SafeMaths {
   const reasons = new Set<string>();
-  const judge = format === 'typst' ? sanitizeForTypst : (formula: string) => sanitizeTex(formula, format);
+  const sanitize = format === 'typst' ? sanitizeForTypst : (formula: string) => sanitizeTex(formula, format);
   const inlines = (list: PandocInline[]): PandocInline[] =>
     list.flatMap((node): PandocInline[] => {
       if (node.t !== 'Math') return [node];
-      const judged = judge(node.c[1]);
-      if ('formula' in judged) return [{ t: 'Math', c: [node.c[0], judged.formula] }];
-      reasons.add(judged.reason);
+      const result = sanitize(node.c[1]);
+      if ('formula' in result) return [{ t: 'Math', c: [node.c[0], result.formula] }];
+      reasons.add(result.reason);
       return toWordInlines(`$${node.c[1]}$`);
     });
   return { tree: rewriteAst(tree, { inlines }), warnings: toMathsWarnings(reasons) };
@@ -44,7 +44,7 @@ type SanitizedFormula = { readonly formula: string } | { readonly reason: string
 /** The parts of a formula that mean something to TeX beyond a character. */
 const texTokens = /\\(begin|end)\s*\{([^{}]*)\}|\\([A-Za-z]+)|\\([\s\S]|$)|[{}$#&]/gu;
 
-/** TeX in which all commands are known, all groups are closed, and nothing is spelt in another way. */
+/** Accepts TeX in which all commands are allowed, all groups are closed, and nothing is written as `^^`. */
 function sanitizeTex(given: string, format: 'latex' | 'markdown'): SanitizedFormula {
   const formula = removeTexComments(given);
   // TeX reads `^^5c` as a backslash, even within the name of a command.
@@ -72,7 +72,7 @@ function removeTexComments(formula: string): string {
     .replaceAll(/\n\s*\n/g, '\n');
 }
 
-/** Whether a brace, a dollar sign or a mark of tables is in a place where it does not end or break the formula. */
+/** Whether a brace, dollar sign, `#` or `&` is where it cannot end or break the formula. */
 function isTexTokenPlaced(mark: string, open: string[], format: 'latex' | 'markdown'): boolean {
   if (mark === '{' || mark === '}') return trackTexNesting(open, mark === '{' ? 'begin' : 'end', '{');
   if (mark === '&') return open.some((name) => allowedTexEnvironments.has(name.replace(/\*$/, '')));
@@ -82,7 +82,7 @@ function isTexTokenPlaced(mark: string, open: string[], format: 'latex' | 'markd
   return open.at(-1) === '{' && trackTexNesting(open, 'begin', '$');
 }
 
-/** Opens or closes a group; false where another one has to be closed first. */
+/** Opens or closes a group; false if another one has to be closed first. */
 function trackTexNesting(open: string[], edge: string, name: string): boolean {
   if (edge === 'begin') return open.push(name) > 0;
   return open.pop() === name;
@@ -93,7 +93,7 @@ const texOperatorCommand = /\\(?:operatorname|mathop)(?![A-Za-z])/;
 const endsTypstString = /"|\\(?:textbackslash|backslash|char)(?![A-Za-z])/;
 const texPhantomCommand = /\\phantom(?![A-Za-z])/;
 const texTextCommand = /\\(?:text[a-z]*|mbox|operatorname|mathop)(?![A-Za-z])/;
-/** With commands of its own, a formula can spell any of these in another way. */
+/** With its own commands, a formula could write any of these in another way. */
 const texDefinitionCommand =
   /\\(?:(?:re)?newcommand|providecommand|DeclareMathOperator|(?:re)?newenvironment|let|[gex]?def)(?![A-Za-z])/;
 
@@ -108,9 +108,9 @@ function sanitizeForTypst(formula: string): SanitizedFormula {
 }
 
 /**
- * The commands of LaTeX that a formula may have: those of LaTeX and AMS that set symbols, fonts and spaces, and those that
- * Pandoc understands besides. None of them reads, writes or runs anything, or changes what another one means. A word that
- * is not here, such as `\input`, is not written to a `.tex`.
+ * The allow-list of LaTeX commands in formulas: those of LaTeX and AMS for symbols, fonts and spaces, and others that
+ * Pandoc understands. None of them reads, writes or runs anything, or changes what another one means. A command that is
+ * not here, such as `\input`, is not written to a `.tex`.
  */
 export const allowedTexCommands: ReadonlySet<string> = new Set(
   `

@@ -20,7 +20,7 @@ import {
   type FormatJob,
 } from './work.ts';
 
-/** Headings of this level begin a slide; those above it stand on a slide of their own. */
+/** Headings of this level begin a slide; those above it get a slide of their own. */
 const slideHeadingLevel = 2;
 
 export async function writePptx({ prepared, engines, signal }: FormatJob): Promise<FormatResult> {
@@ -38,8 +38,8 @@ export async function writePptx({ prepared, engines, signal }: FormatJob): Promi
 }
 
 /**
- * A document dealt out on slides: each heading begins one, a picture or a table has one of its own, and what is too long
- * for one goes on, below the same heading, on the next. Pandoc would let it all run off the slide.
+ * Splits a document into slides: each heading begins one, a picture or a table gets its own, and what is too long
+ * continues on the next slide below the same heading. Pandoc would let it run off the slide.
  */
 export function splitIntoSlides(blocks: readonly PandocBlock[]): PandocBlock[] {
   const flat = blocks.flatMap(unfoldDivision);
@@ -65,7 +65,7 @@ export function splitIntoSlides(blocks: readonly PandocBlock[]): PandocBlock[] {
   return slides;
 }
 
-/** One with nothing but further headings below it is the name of a part, on a slide of its own. */
+/** A heading with only further headings below it is the title of a part, on its own slide. */
 function toSlideHeading(
   { c: [level, attributes, text] }: HeadingBlock,
   following: PandocBlock | undefined,
@@ -74,14 +74,14 @@ function toSlideHeading(
   return { t: 'Header', c: [isPart ? slideHeadingLevel - 1 : slideHeadingLevel, attributes, text] };
 }
 
-/** The same heading once more; an identifier and a note can be had only once. */
+/** Repeats a heading without its id and notes, which must be unique. */
 function toContinuedHeading(title: HeadingBlock | null): PandocBlock {
   return title === null
     ? { t: 'HorizontalRule' }
     : { t: 'Header', c: [slideHeadingLevel, noAttributes, removeInlineLinks(title.c[2])] };
 }
 
-/** Columns and notes of the speaker are Pandoc's; other divisions only hold blocks together. */
+/** Pandoc needs the divisions of columns and speaker notes; others only group blocks. */
 function unfoldDivision(block: PandocBlock): readonly PandocBlock[] {
   if (!isDivision(block)) return [block];
   return hasDivisionClass(block, 'columns') || hasDivisionClass(block, 'notes')
@@ -95,14 +95,14 @@ export interface SlidePart {
   readonly share: number;
 }
 
-/** As the usual slide has them: 16 to 9, text of 24 to 28 points. */
+/** Measured on the default slide: 16:9, text of 24 to 28 points. */
 const maxSlideLines = 9;
 const slideLineWidth = 46;
 const slideCodeWidth = 40;
 /** With room for a cell of two lines, and for a caption below. */
 const maxSlideTableRows = 7;
 
-/** A block in parts none of which is longer than a slide, as far as it can be parted. */
+/** Splits a block into parts that fit on a slide, if it can be split. */
 function splitIntoSlideParts(block: PandocBlock): SlidePart[] {
   switch (block.t) {
     case 'BulletList':
@@ -117,7 +117,7 @@ function splitIntoSlideParts(block: PandocBlock): SlidePart[] {
       return splitCode(block);
     case 'Table':
       return splitTable(block);
-    // Has a slide to itself: Pandoc would put other text on top of it.
+    // Gets a slide of its own: Pandoc would put other text on top of it.
     case 'Figure':
       return [{ block, share: 1 }];
     default:
@@ -183,7 +183,7 @@ function splitTable(table: Extract<PandocBlock, { t: 'Table' }>): SlidePart[] {
   });
 }
 
-/** As many at a time as there is room for, and one at least. There is always a group. */
+/** Groups as many as fit, and at least one. There is always a group. */
 function groupBySize<T>(things: readonly T[], size: (thing: T) => number, room: number): T[][] {
   const groups: T[][] = [[]];
   let taken = 0;

@@ -19,7 +19,7 @@ interface ShownSvg {
   readonly uses: readonly SvgUse[];
 }
 
-/** A DOCX or PPTX in which each SVG has a PNG beside it, for programs that show no SVG. */
+/** Adds a PNG beside each SVG of a DOCX or PPTX, for programs that cannot show SVG. */
 export async function addPngFallbacks(
   format: 'docx' | 'pptx',
   bytes: Uint8Array,
@@ -39,19 +39,19 @@ export async function addPngFallbacks(
   return { bytes: changed === parts ? bytes : packCompressedArchive(changed), warnings };
 }
 
-/** Those that are alike are one in the document. */
+/** Pandoc stores equal pictures once. */
 function filterSvgPictures(pictures: readonly DocumentPicture[]): DocumentPicture[] {
   const svgs = pictures.filter(({ bytes }) => detectPictureKind(bytes)?.extension === 'svg');
   return [...new Map(svgs.map((picture) => [hash('sha256', picture.bytes), picture])).values()];
 }
 
-/** None, where it is too large to be packed anew. */
+/** Empty if the archive is too large to be packed again. */
 async function readPartsWithSvg(bytes: Uint8Array, signal: AbortSignal): Promise<readonly ArchivePart[]> {
   const unpacked = [...(await readArchiveDirectory(bytes, signal))].reduce((sum, { size }) => sum + size, 0);
   return unpacked > maxSvgArchiveBytes ? [] : unpackArchive(bytes, signal);
 }
 
-/** By their bytes. A reference document may have further ones, which are its own. */
+/** Compares bytes: a reference document may have SVGs of its own, which are left alone. */
 function findShownSvgs(parts: readonly ArchivePart[], svgs: readonly DocumentPicture[]): ShownSvg[] {
   const [uses, bytesOf] = [findSvgUses(parts), new Map(parts.map(({ name, bytes }) => [name, bytes]))];
   const isOf = (picture: DocumentPicture, { media }: SvgUse): boolean => {
@@ -59,7 +59,7 @@ function findShownSvgs(parts: readonly ArchivePart[], svgs: readonly DocumentPic
     return bytes !== undefined && Buffer.from(bytes).equals(picture.bytes);
   };
   const all = svgs.map((picture) => ({ picture, uses: uses.filter((use) => isOf(picture, use)) }));
-  // Slides show no picture within a line, so that nothing is missing there.
+  // Slides have no pictures within a line, so nothing is missing there.
   return parts.length === 0 ? all : all.filter((shown) => shown.uses.length > 0);
 }
 
@@ -74,7 +74,7 @@ function addDrawnSvg(
   drawn: DrawnSvg,
 ): readonly ArchivePart[] {
   if (typeof drawn === 'string') return parts;
-  // The same name is the same picture.
+  // Equal pictures get equal names.
   const name = `svg-${hash('sha256', drawn).slice(0, 16)}.png`;
   return uses.reduce((all, use) => addPngToUse(all, use, { name, bytes: drawn }), parts);
 }
@@ -106,7 +106,7 @@ export interface SvgUse {
   /** The part, and the list of what it points to. */
   readonly owner: string;
   readonly list: string;
-  /** How the owner calls the SVG, and where it stands from there. */
+  /** The id by which the owner refers to the SVG, and the path from there. */
   readonly id: string;
   readonly target: string;
   /** The name of the part that the SVG is. */
@@ -121,8 +121,8 @@ const emuPerInch = 914_400;
 function findSvgUses(parts: readonly ArchivePart[]): SvgUse[] {
   const texts = new Map(parts.map(({ name, bytes }) => [name, bytes]));
   return parts.flatMap(({ name: list, bytes }) => {
-    const place = /^(.*)_rels\/([^/]+)\.rels$/.exec(list);
-    const owner = place === null ? '' : `${place[1]}${place[2]}`;
+    const match = /^(.*)_rels\/([^/]+)\.rels$/.exec(list);
+    const owner = match === null ? '' : `${match[1]}${match[2]}`;
     const text = texts.get(owner);
     return text === undefined
       ? []
@@ -144,7 +144,7 @@ function findUsesInPart(text: string, list: string, names: Pick<SvgUse, 'owner' 
 const readTagAttribute = (tag: string, name: string): string =>
   new RegExp(`\\s${name}="([^"]*)"`).exec(tag)?.[1] ?? '';
 
-/** A picture: by what it is shown, and what else is said of it. Its size stands behind it. */
+/** An element that shows a picture: its attributes and content. The size follows it. */
 const blipPattern = /<a:blip((?:\s[^>]*?)?)(?:\/>|>([\s\S]*?)<\/a:blip>)/g;
 
 function findWidestUse(text: string, id: string): number {
@@ -159,8 +159,8 @@ function findWidestUse(text: string, id: string): number {
 const isBlipForId = (blip: string, id: string): boolean => blip.includes(` r:embed="${id}"`);
 
 /**
- * The text of a part with the SVG beside a PNG: programs that know SVG take it, others the PNG. Pandoc leaves its place
- * empty in DOCX, and puts the SVG there in PPTX. A picture that has another one in that place is left as it is.
+ * Puts the PNG where the picture is and the SVG into an extension: programs that know SVG use it, others the PNG. Pandoc
+ * leaves the first empty in DOCX, and puts the SVG there in PPTX. A picture with another one there is left alone.
  */
 function replaceWithPngBlip(text: string, id: string, pngId: string): string {
   return text.replaceAll(blipPattern, (blip, attributes: string, inner: string | undefined) => {

@@ -14,7 +14,7 @@ import {
 } from './tree.ts';
 import { listPictureWarnings, summarizePandocWarnings, type FormatResult, type FormatJob } from './work.ts';
 
-/** By Pandoc's own template, which people who use LaTeX know. */
+/** With Pandoc's own template, which LaTeX users know. */
 export async function writeLatex({ prepared, engines, signal }: FormatJob): Promise<FormatResult> {
   const { layout, pictures } = prepared;
   const { tree, warnings: unsafe } = sanitizeMaths(parseTrustedAst(prepared.ast), 'latex');
@@ -39,8 +39,8 @@ export async function writeLatex({ prepared, engines, signal }: FormatJob): Prom
 const texCommandPattern = /\\|\^\^/;
 
 /**
- * Code without a language would be in a `verbatim`, which means nothing to TeX where it is in an argument, as in a note to
- * a heading: there its commands would be run. Code with a language has every backslash escaped.
+ * Code without a language would become a `verbatim`, which does not work in an argument, such as a note to a heading:
+ * its commands would run there. Code with a language has every backslash escaped.
  */
 function escapeCodeBlocks(blocks: PandocBlock[]): PandocBlock[] {
   return blocks.map((block) => {
@@ -50,7 +50,7 @@ function escapeCodeBlocks(blocks: PandocBlock[]): PandocBlock[] {
   });
 }
 
-/** The sizes that the classes of LaTeX know, the first three by `article`. */
+/** The sizes of the LaTeX classes; `article` has the first three. */
 const latexFontSizes = [10, 11, 12, 8, 9, 14, 17, 20];
 
 function buildLatexVariables({ paper, marginMm, fontSizePt }: DocumentLayout): Record<string, unknown> {
@@ -66,8 +66,8 @@ function buildLatexVariables({ paper, marginMm, fontSizePt }: DocumentLayout): R
 }
 
 /**
- * Pandoc's Markdown with citations and references as text, so that it can be read anywhere. Contents and numbers of
- * sections are left to whoever shows it.
+ * Pandoc's Markdown with citations and references as text, so that any program can show it. It has no table of contents
+ * and no section numbers: the program that shows it may add them.
  */
 export async function writeMarkdown({ prepared, engines, signal }: FormatJob): Promise<FormatResult> {
   const { tree, warnings: unsafe } = sanitizeMaths(parseTrustedAst(prepared.ast), 'markdown');
@@ -102,7 +102,7 @@ export async function writePlain({ prepared, engines, signal }: FormatJob): Prom
     { options, input: serializeTree(moveAbstractToText({ ...tree, blocks }, null)) },
     signal,
   );
-  // That maths stands as TeX in a plain text is no surprise.
+  // In plain text, maths is always TeX: no warning is needed.
   return {
     bytes: removeLeadingNewlines(output),
     warnings: summarizePandocWarnings(warnings.filter(({ type }) => type !== 'CouldNotConvertTeXMath')),
@@ -111,13 +111,13 @@ export async function writePlain({ prepared, engines, signal }: FormatJob): Prom
 
 const plainTextNewline = 0x0a;
 
-/** Pandoc leaves room for a title also where there is none. */
+/** Pandoc leaves empty lines for a title even if there is none. */
 function removeLeadingNewlines(text: Uint8Array): Uint8Array {
   const start = text.findIndex((byte) => byte !== plainTextNewline);
   return start > 0 ? text.subarray(start) : text;
 }
 
-/** Pandoc leaves references out of Markdown where their division tells them from text. */
+/** Pandoc's Markdown writer drops references that are in their division. */
 function unwrapDivisions(blocks: readonly PandocBlock[]): PandocBlock[] {
   return replaceBlocks(blocks, (block) => (isDivision(block) ? unwrapDivisions(block.c[1]) : null));
 }

@@ -10,7 +10,7 @@ export type DivisionBlock = Extract<PandocBlock, { t: 'Div' }>;
 
 export const noAttributes: PandocAttr = ['', [], []];
 
-/** It was judged before: nothing of it is doubted here. */
+/** Without checks: the tree was sanitized before. */
 export function parseTrustedAst(ast: Uint8Array): PandocAst {
   return JSON.parse(Buffer.from(ast).toString('utf8')) as PandocAst;
 }
@@ -31,7 +31,7 @@ export function hasDivisionClass({ c: [[, classes]] }: DivisionBlock, name: stri
   return classes.includes(name);
 }
 
-/** Each block by what `change` makes of it, also those within divisions; null leaves it as it is. */
+/** Replaces each block by the result of `change`, also within divisions; null keeps it. */
 export function replaceBlocks(
   blocks: readonly PandocBlock[],
   change: (block: PandocBlock) => readonly PandocBlock[] | null,
@@ -44,7 +44,7 @@ export function replaceBlocks(
   });
 }
 
-/** The words of a node and of all below it, without its notes. */
+/** The text of a node and of everything below it, without notes. */
 export function toPlainText(node: unknown): string {
   if (Array.isArray(node)) return node.map(toPlainText).join('');
   if (typeof node !== 'object' || node === null || !('t' in node)) return '';
@@ -55,7 +55,7 @@ export function toPlainText(node: unknown): string {
   return t === 'Note' ? '' : toPlainText(c);
 }
 
-/** Text that is to stand within a link can have no link or note of its own. */
+/** Text within a link cannot contain links or notes. */
 export function removeInlineLinks(inlines: readonly PandocInline[]): PandocInline[] {
   return inlines.flatMap(removeLinksOfInline);
 }
@@ -83,7 +83,7 @@ function removeLinksOfInline(inline: PandocInline): PandocInline[] {
   }
 }
 
-/** A heading as a table of contents has it. */
+/** A line of a table of contents. */
 export interface ContentsEntry {
   readonly level: number;
   readonly id: string;
@@ -110,7 +110,7 @@ export function listContentsEntries(blocks: readonly PandocBlock[], numbered: bo
   return entries;
 }
 
-/** For formats whose writer in Pandoc does not number. */
+/** For formats whose Pandoc writer does not number headings. */
 export function numberHeadings(blocks: readonly PandocBlock[]): PandocBlock[] {
   const next = createHeadingCounter();
   return replaceBlocks(blocks, (block) => {
@@ -136,7 +136,7 @@ function isUnlistedHeading({ c: [, [, classes]] }: HeadingBlock): boolean {
   return classes.includes('unlisted') && classes.includes('unnumbered');
 }
 
-/** How each writer of Pandoc is told to begin a new page. */
+/** Raw code that begins a new page, for each Pandoc writer. */
 const pageBreakCodes = {
   docx: ['openxml', '<w:p><w:r><w:br w:type="page"/></w:r></w:p>'],
   odt: ['opendocument', '<text:p text:style-name="Page_20_break"/>'],
@@ -161,7 +161,7 @@ export function removePageBreaks(blocks: readonly PandocBlock[]): PandocBlock[] 
   );
 }
 
-/** Words that a format does not get from its own program: contents, figure, table. */
+/** Words that the document itself has to provide in some formats. */
 export interface LayoutWords {
   readonly contents: string;
   readonly figure: string;
@@ -200,14 +200,14 @@ const layoutWordsByLanguage: Readonly<
 
 const englishLayoutWords = ['Contents', 'Figure', 'Table'] as const;
 
-/** By the first part of a BCP 47 tag; English where the language is not known here. */
+/** By the first part of a BCP 47 tag; English for other languages. */
 export function getLayoutWords(language: string): LayoutWords {
   const [contents, figure, table] =
     layoutWordsByLanguage[language.split('-')[0]?.toLowerCase() ?? ''] ?? englishLayoutWords;
   return { contents, figure, table };
 }
 
-/** The abstract as text before all other, for writers that leave it out or do not make a paragraph of it. */
+/** Moves the abstract into the text, for writers that drop it or do not make a paragraph of it. */
 export function moveAbstractToText({ meta, ...tree }: PandocAst, style: string | null): PandocAst {
   const { abstract, ...others } = meta;
   const blocks = abstract === undefined ? [] : toMetaBlocks(abstract);
@@ -223,7 +223,7 @@ function toMetaBlocks(value: PandocAst['meta'][string]): PandocBlock[] {
   return value.t === 'MetaString' ? [{ t: 'Para', c: [{ t: 'Str', c: value.c }] }] : [];
 }
 
-/** The parts, with the text of one of them changed. A part that is not there is left out. */
+/** Changes the text of one part, if it exists. */
 export function editArchivePart(
   parts: readonly ArchivePart[],
   name: string,
@@ -235,7 +235,7 @@ export function editArchivePart(
   });
 }
 
-/** Text as it may stand in an element or an attribute of XML. */
+/** For text in an element or attribute of XML. */
 export function escapeXmlText(text: string): string {
   return text.replace(/[&<>"']/g, (mark) => `&#${mark.charCodeAt(0)};`);
 }
@@ -255,10 +255,10 @@ export function getPageSize({ paper, marginMm }: DocumentLayout): {
   return { width, height, margin: marginMm };
 }
 
-/** The size of text that Pandoc's own documents are made for. */
+/** The text size of Pandoc's own documents. */
 const officeDefaultPt = 12;
 
-/** By how much all sizes of text grow or shrink. */
+/** The factor for all text sizes. */
 export function getTextScale({ fontSizePt }: DocumentLayout): number {
   return fontSizePt / officeDefaultPt;
 }

@@ -9,7 +9,7 @@ export interface DocumentEngines {
   readonly typst: Typst;
 }
 
-/** What it takes to write one format. */
+/** What is needed to write one format. */
 export interface FormatJob {
   readonly prepared: PreparedDocument;
   readonly engines: DocumentEngines;
@@ -29,7 +29,7 @@ export function toPictureFiles(pictures: PreparedDocument['pictures']): Record<s
 const maxFormatWarnings = 20;
 const maxWarningLength = 300;
 
-/** Said better by ourselves, or of no use to somebody who cannot change it. */
+/** We say these better ourselves, or the user cannot do anything about them. */
 const ignoredPandocWarnings = new Set([
   'CouldNotConvertImage',
   'CouldNotLoadTranslations',
@@ -40,8 +40,8 @@ const ignoredPandocWarnings = new Set([
 ]);
 
 export function summarizePandocWarnings(warnings: readonly PandocWarning[]): string[] {
-  const said = warnings.filter(({ type }) => !ignoredPandocWarnings.has(type)).map(describePandocWarning);
-  const different = [...new Set(said)];
+  const messages = warnings.filter(({ type }) => !ignoredPandocWarnings.has(type)).map(describePandocWarning);
+  const different = [...new Set(messages)];
   if (different.length <= maxFormatWarnings) return different;
   return [
     ...different.slice(0, maxFormatWarnings),
@@ -49,7 +49,7 @@ export function summarizePandocWarnings(warnings: readonly PandocWarning[]): str
   ];
 }
 
-/** What Pandoc says of maths goes on about its grammar. */
+/** Shortens the warnings about maths, which explain Pandoc's grammar at length. */
 function describePandocWarning({ type, message }: PandocWarning): string {
   if (type !== 'CouldNotConvertTeXMath') return shortenWarning(message);
   const formula = message
@@ -68,7 +68,7 @@ const emptyFrameReasons = {
   pptx: 'older versions of PowerPoint show an empty frame',
 } as const;
 
-/** Pictures that a format carries, and that programs which open it may not show. */
+/** Kinds of pictures that a format can contain, but many programs cannot show. */
 const unsupportedPictures: Partial<
   Record<DocumentFormat, { kinds: readonly PictureKind['extension'][]; why: string }>
 > = {
@@ -93,7 +93,7 @@ const undrawnDescriptions: Readonly<Record<UndrawnReason, string>> = {
   'not installed': `is an SVG, and no PNG was made from it, because the package ${drawingPackage} is not installed`,
 };
 
-/** An SVG that stands alone in a format whose programs do not all show it. */
+/** The warning for an SVG without a PNG, in a format whose programs do not all show SVG. */
 export function describeUndrawnPicture(
   format: 'docx' | 'pptx',
   { called }: DocumentPicture,

@@ -1,24 +1,24 @@
 import { toContentBytes, listJobFiles, pandocOutputFile } from './job.ts';
 import type { PandocJob } from './pandoc.ts';
 
-/** What this needs of @bjorn3/browser_wasi_shim, which imitates a system in memory. */
+/** @bjorn3/browser_wasi_shim emulates WASI in memory. */
 export type WasiShim = typeof import('@bjorn3/browser_wasi_shim');
 
 export interface PandocInstanceOptions {
-  /** Most that its process may have. */
+  /** Memory limit of its process. */
   readonly memoryBytes: number;
-  /** Seconds since 1970 that every clock shows, null: those of the machine. */
+  /** Seconds since 1970 that every clock shows; null: the real time. */
   readonly epoch: number | null;
 }
 
-/** One Pandoc in WebAssembly. It has a folder in memory, and no way to anything else. */
+/** One Pandoc in WebAssembly. It has a folder in memory and access to nothing else. */
 export interface PandocInstance {
   convert(job: PandocJob): PandocConversion;
-  /** What it has taken; it never gives anything back. */
+  /** What it uses; this only grows. */
   readonly memoryBytes: number;
 }
 
-/** `complaint` is what it says in place of an output. */
+/** `complaint` is its error message, if there is no output. */
 export interface PandocConversion {
   readonly output: Uint8Array;
   readonly complaint: string;
@@ -33,17 +33,17 @@ interface PandocExports {
   convert(options: number, bytes: number): void;
 }
 
-/** A large nursery saves a tenth of the time; what is too much becomes an error of Pandoc's. */
+/** A large nursery saves a tenth of the time. Beyond `-M`, Pandoc fails with an error of its own. */
 const buildRuntimeOptions = (memoryBytes: number): string[] => [
   '-A64m',
   '-n4m',
   `-M${toHeapBytes(memoryBytes)}`,
 ];
 
-/** What a process takes with all the code of Pandoc in it, and no document. */
+/** Memory of a process with all of Pandoc's code and no document. */
 const pandocCodeBytes = 400 * 1024 ** 2;
 const minPandocHeapBytes = 100 * 1024 ** 2;
-/** The machine of WebAssembly has 32 bits. */
+/** WebAssembly has 32-bit addresses. */
 const maxPandocHeapBytes = 3 * 1024 ** 3;
 
 const toHeapBytes = (memoryBytes: number): number =>
@@ -56,15 +56,17 @@ export async function openPandocInstance(
 ): Promise<PandocInstance> {
   const words = ['pandoc', '+RTS', ...buildRuntimeOptions(memoryBytes), '-RTS'];
   const files: WasiFolder = new Map();
-  const said: string[] = [];
+  const stderrLines: string[] = [];
   const env = epoch === null ? [] : [`SOURCE_DATE_EPOCH=${epoch}`];
   const open = [
     new shim.OpenFile(new shim.File([])),
     shim.ConsoleStdout.lineBuffered(() => {}),
-    shim.ConsoleStdout.lineBuffered((line) => void (said.length < maxStderrLines && said.push(line))),
+    shim.ConsoleStdout.lineBuffered(
+      (line) => void (stderrLines.length < maxStderrLines && stderrLines.push(line)),
+    ),
     new shim.PreopenDirectory('/', files),
   ];
-  // It tells every step on stdout if it is not told otherwise.
+  // Without this it prints every step to stdout.
   const wasi = new shim.WASI(words, env, open, { debug: false });
   const memory = (): WasmMemory => exports.memory;
   const imports = { ...wasi.wasiImport, ...(epoch === null ? {} : createFixedClock(epoch, memory)) };
@@ -74,7 +76,7 @@ export async function openPandocInstance(
   exports.__wasm_call_ctors();
   initializeHaskell(exports, words);
   return {
-    convert: (job) => convertInInstance({ exports, files, shim, said }, job),
+    convert: (job) => convertInInstance({ exports, files, shim, stderrLines }, job),
     get memoryBytes() {
       return exports.memory.buffer.byteLength;
     },
@@ -89,11 +91,11 @@ interface PandocInternals {
   readonly exports: PandocExports;
   readonly files: WasiFolder;
   readonly shim: WasiShim;
-  readonly said: string[];
+  readonly stderrLines: string[];
 }
 
 function convertInInstance(
-  { exports, files, shim, said }: PandocInternals,
+  { exports, files, shim, stderrLines }: PandocInternals,
   job: PandocJob,
 ): PandocConversion {
   const empty = (): InstanceType<WasiShim['File']> => new shim.File([]);
@@ -104,12 +106,12 @@ function convertInInstance(
   const own = { stdout, stderr, warnings, [pandocOutputFile]: output };
   for (const [name, file] of Object.entries(own)) files.set(name, file);
   const options = Buffer.from(JSON.stringify({ ...job.options, 'output-file': pandocOutputFile }));
-  said.length = 0;
+  stderrLines.length = 0;
   try {
     exports.convert(copyToWasmMemory(exports, options), options.length);
   } catch (error) {
-    // The runtime of Haskell says why before it gives up.
-    throw new Error(said.join('\n') || String(error), { cause: error });
+    // The Haskell runtime prints the reason before it fails.
+    throw new Error(stderrLines.join('\n') || String(error), { cause: error });
   } finally {
     files.clear();
   }
@@ -118,16 +120,16 @@ function convertInInstance(
 
 const decodeWasiText = (bytes: Uint8Array): string => Buffer.from(bytes).toString();
 
-/** Copies bytes to where Pandoc sees them, with a zero behind them, as texts in C have. */
+/** Copies bytes into Pandoc's memory, with a zero at the end, like a C string. */
 function copyToWasmMemory({ memory, malloc }: PandocExports, bytes: Uint8Array): number {
   const at = malloc(bytes.length + 1);
-  const place = new Uint8Array(memory.buffer, at, bytes.length + 1);
-  place.set(bytes);
-  place[bytes.length] = 0;
+  const target = new Uint8Array(memory.buffer, at, bytes.length + 1);
+  target.set(bytes);
+  target[bytes.length] = 0;
   return at;
 }
 
-/** Starts the runtime of Haskell, which takes pointers to its command line, as in C. */
+/** Starts the Haskell runtime, which takes pointers to its command line, as in C. */
 function initializeHaskell(exports: PandocExports, words: readonly string[]): void {
   const texts = words.map((word) => copyToWasmMemory(exports, Buffer.from(word)));
   const argv = copyToWasmMemory(exports, encodeUint32s(...texts, 0));
@@ -137,14 +139,14 @@ function initializeHaskell(exports: PandocExports, words: readonly string[]): vo
   );
 }
 
-/** As the machine of WebAssembly has them: 32 bits, lowest byte first. */
+/** As WebAssembly stores them: 32 bits, little-endian. */
 function encodeUint32s(...values: number[]): Uint8Array {
   const bytes = new DataView(new ArrayBuffer(values.length * 4));
   for (const [at, value] of values.entries()) bytes.setUint32(at * 4, value, true);
   return new Uint8Array(bytes.buffer);
 }
 
-/** A clock that stands still and chance that is none, so that equal input gives equal bytes. */
+/** A fixed clock and fixed random bytes, so that equal input gives equal output. */
 function createFixedClock(epoch: number, memory: () => WasmMemory) {
   return {
     clock_time_get(_clock: number, _precision: bigint, at: number): number {
@@ -158,7 +160,7 @@ function createFixedClock(epoch: number, memory: () => WasmMemory) {
   };
 }
 
-/** As much of it as is used here: TypeScript knows it in browsers alone. */
+/** Only what is used here: TypeScript has these types only for browsers. */
 interface WebAssemblyApi {
   compile(bytes: Uint8Array): Promise<WasmModule>;
   instantiate(
@@ -167,7 +169,7 @@ interface WebAssemblyApi {
   ): Promise<WasmInstance>;
 }
 
-/** Code that is compiled, and can be given to other threads. */
+/** Compiled code, which can be sent to other threads. */
 export interface WasmModule {
   readonly [Symbol.toStringTag]: 'WebAssembly.Module';
 }
@@ -176,7 +178,7 @@ interface WasmInstance {
   readonly exports: object;
 }
 
-/** Its buffer is another one after it has grown. */
+/** After it has grown, its buffer is a new one. */
 export interface WasmMemory {
   readonly buffer: ArrayBuffer;
 }

@@ -1,12 +1,12 @@
 import { WorkcrateError } from '../../errors.ts';
 import type { PandocJob, PandocWarning } from './pandoc.ts';
 
-/** Names under which Pandoc itself keeps something beside the files of a job. */
+/** Names that Pandoc itself uses in the folder of a job. */
 const reservedFileNames = new Set(['stdin', 'stdout', 'stderr', 'warnings']);
 
 const maxJobFileNameLength = 100;
 
-/** Names are ours: they begin with a letter or digit and hold no slash. */
+/** Names are chosen by us, never by a user: they begin with a letter or digit and have no slash. */
 export function demandJobFileNames({ files = {} }: PandocJob): void {
   for (const name of Object.keys(files))
     if (!/^[a-z0-9][\w.-]*$/i.test(name) || name.length > maxJobFileNameLength || reservedFileNames.has(name))
@@ -25,36 +25,36 @@ export const toContentBytes = (content: string | Uint8Array): Uint8Array =>
 /** Where the output is written. No file of a job has a name like this. */
 export const pandocOutputFile = '.output';
 
-/** Longer ones hold the text that was not understood. */
+/** Longer messages contain the text that was not understood. */
 const maxPandocMessageLength = 600;
 
-/** What Pandoc refused, in its own words, with the line where that is known. */
-export function pandocRefusedError(words: string): WorkcrateError {
-  const line = findPandocLine(words);
-  return new WorkcrateError('document_invalid', tidyPandocMessage(words), {
+/** Pandoc's own error message, with the line if it is known. */
+export function pandocRefusedError(message: string): WorkcrateError {
+  const line = findPandocLine(message);
+  return new WorkcrateError('document_invalid', tidyPandocMessage(message), {
     details: line === null ? {} : { line },
   });
 }
 
-/** Names of files are ours, and mean nothing to whoever wrote the text. */
-function tidyPandocMessage(words: string): string {
-  const text = words
+/** Removes our file names, which mean nothing to the author of the text. */
+function tidyPandocMessage(message: string): string {
+  const text = message
     .replace(/^(?:ERROR|pandoc\S*): /, '')
     .replace(/ at "[^"\n]*" \(line/, ' at (line')
     .trim();
   return text.length > maxPandocMessageLength ? `${text.slice(0, maxPandocMessageLength)}…` : text;
 }
 
-/** In YAML, lines are counted from 0 on, and from the line where the block begins. */
-function findPandocLine(words: string): number | null {
+/** In YAML, lines are counted from 0, beginning where the block begins. */
+function findPandocLine(message: string): number | null {
   const at =
-    matchNumber(words, /\(line (\d+), column \d+\)/) ?? matchNumber(words, /CiteprocXMLError: (\d+):\d+/);
-  const inYaml = matchNumber(words, /YAML parse exception at line (\d+)/);
+    matchNumber(message, /\(line (\d+), column \d+\)/) ?? matchNumber(message, /CiteprocXMLError: (\d+):\d+/);
+  const inYaml = matchNumber(message, /YAML parse exception at line (\d+)/);
   return inYaml === null ? at : (at ?? 1) + inYaml;
 }
 
-function matchNumber(words: string, pattern: RegExp): number | null {
-  const found = pattern.exec(words)?.[1];
+function matchNumber(message: string, pattern: RegExp): number | null {
+  const found = pattern.exec(message)?.[1];
   return found === undefined ? null : Number(found);
 }
 
@@ -78,7 +78,7 @@ export const pandocFailedError = (cause: unknown): WorkcrateError =>
 
 const maxPandocWarnings = 200;
 
-/** The log that Pandoc writes as JSON, without what is of no interest. */
+/** The warnings and errors in the log that Pandoc writes as JSON. */
 export function parsePandocLog(text: string): PandocWarning[] {
   if (text.trim() === '') return [];
   return (JSON.parse(text) as PandocLogEntry[])
@@ -90,7 +90,7 @@ export function parsePandocLog(text: string): PandocWarning[] {
 interface PandocLogEntry {
   readonly type: string;
   readonly verbosity: string;
-  /** The whole of it in words; older versions have none. */
+  /** The whole message; older versions do not have it. */
   readonly pretty?: string;
   readonly message?: string;
   readonly contents?: string;

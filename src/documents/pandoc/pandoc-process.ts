@@ -10,7 +10,7 @@ const { wasm, ...rest } = (await getParentData()) as PandocProcessSettings;
 const pandocWorkerFile = new URL(`./pandoc-worker${extname(import.meta.filename)}`, import.meta.url);
 const compiledPandoc = compilePandoc(await readFile(wasm));
 
-/** Gives the memory of the file back at once: nothing here would have it collected soon. */
+/** Frees the memory of the file at once: without pressure, the garbage collector would keep it for long. */
 async function compilePandoc(bytes: Buffer<ArrayBuffer>): Promise<WasmModule> {
   const compiled = await webAssembly.compile(bytes);
   bytes.buffer.transfer(0);

@@ -13,7 +13,7 @@ import type { PandocJob } from './pandoc.ts';
 /** What the thread is given: the module was compiled by the process, for all its threads. */
 export interface PandocWorkerSettings extends PandocInstanceOptions {
   readonly module: WasmModule;
-  /** Where the imitation of a system is, as a URL. */
+  /** URL of the WASI shim. */
   readonly shim: string;
 }
 

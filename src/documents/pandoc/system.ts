@@ -28,13 +28,13 @@ export interface SystemPandocOptions {
   readonly log: Log;
 }
 
-/** A Pandoc of this machine: a process for each conversion. */
+/** A Pandoc that is installed on this machine: one process for each conversion. */
 export function openSystemPandoc(options: SystemPandocOptions): Pandoc {
   const { command, log } = options;
   const closing = new AbortController();
   let found: Promise<PandocProgram> | null = null;
 
-  // What is missing may be installed later.
+  // After a failure it is tried again: Pandoc may be installed later.
   const program = (): Promise<PandocProgram> =>
     (found ??= findPandocProgram(command).then(
       (program) => {
@@ -102,14 +102,14 @@ async function createJobFolder(): Promise<AsyncDisposable & { readonly path: str
 /** JSON is YAML. */
 function buildPandocDefaults({ version }: PandocProgram, { options }: PandocJob): Record<string, unknown> {
   const { 'embed-resources': embed, ...others } = options;
-  // It had another name before.
+  // Before that version, the option had another name.
   const embedding = isVersionAtLeast(version, '2.19') ? 'embed-resources' : 'self-contained';
   return {
     ...others,
     ...(embed !== undefined && { [embedding]: embed }),
     'output-file': pandocOutputFile,
     'log-file': pandocLogFile,
-    // Warnings are in the log: what is said besides them is why it failed.
+    // Warnings are in the log file; stderr has only the reason of a failure.
     verbosity: 'ERROR',
   };
 }
@@ -125,18 +125,18 @@ function demandTypstWriter({ version }: PandocProgram, { options }: PandocJob): 
   );
 }
 
-/** Of the runtime of Haskell, where memory runs out. */
+/** Of the Haskell runtime, when memory runs out. */
 const heapExhaustedExitCode = 251;
 
-/** Codes of Pandoc for what is no fault of the document: it should never happen, and the like. */
+/** Pandoc's exit codes for errors that are not the document's fault. */
 const internalErrorExitCodes = new Set([2, 62, 63, 66, 67]);
 
-function demandPandocSuccess({ code, words }: ProgramEnd, memoryBytes: number): void {
+function demandPandocSuccess({ code, stderr }: ProgramEnd, memoryBytes: number): void {
   if (code === 0) return;
   if (code === heapExhaustedExitCode) throw pandocMemoryError(memoryBytes);
   if (code === null || code > 128 || internalErrorExitCodes.has(code))
-    throw pandocFailedError(new Error(words));
-  throw pandocRefusedError(words);
+    throw pandocFailedError(new Error(stderr));
+  throw pandocRefusedError(stderr);
 }
 
 /** A Pandoc of this machine. */
@@ -144,11 +144,11 @@ export interface PandocProgram {
   readonly path: string;
   /** Such as `3.1.11`. */
   readonly version: string;
-  /** What it reads besides its input, where a wall can be put around it; null where it cannot. */
+  /** What it reads besides its input; null if it cannot be confined. */
   readonly readable: readonly string[] | null;
 }
 
-/** Some come in one file, others have what they need beside them. */
+/** Some builds of Pandoc are one file, others need these folders. */
 const pandocDataFolders = ['/usr/share/pandoc', '/usr/local/share/pandoc'];
 
 export async function findPandocProgram(command: string): Promise<PandocProgram> {
@@ -179,7 +179,7 @@ async function findProgramPath(command: string): Promise<string> {
 const execFileAsync = promisify(execFile);
 const programProbeLimits = { timeout: 10_000, maxBuffer: 100_000, killSignal: 'SIGKILL' } as const;
 
-/** Empty where it cannot be run. */
+/** Empty if the program cannot be run. */
 async function readProgramOutput(program: string, args: readonly string[]): Promise<string> {
   try {
     return (await execFileAsync(program, args, { ...programProbeLimits, env: { HOME: '/' } })).stdout;
@@ -197,7 +197,6 @@ const pandocUnavailableError = (why: string): WorkcrateError =>
     `${why} Install Pandoc, or leave --pandoc out to use the packaged one.`,
   );
 
-/** Whether a version is at least another. */
 export function isVersionAtLeast(version: string, least: string): boolean {
   const [have, need] = [version, least].map((text) => text.split('.').map(Number));
   for (const [at, number] of need!.entries())
@@ -210,33 +209,32 @@ export interface ProgramRunOptions {
   readonly program: string;
   readonly args: readonly string[];
   readonly folder: string;
-  /** All that is in its environment. */
+  /** Its whole environment. */
   readonly env: Readonly<Record<string, string>>;
   readonly input: Uint8Array;
   readonly signal: AbortSignal;
 }
 
 export interface ProgramEnd {
-  /** Null where a signal ended it. */
+  /** Null if a signal ended it. */
   readonly code: number | null;
-  /** What it said on stderr. */
-  readonly words: string;
+  readonly stderr: string;
 }
 
 const maxStderrCharacters = 10_000;
 
-/** Runs a program to its end. When the signal fires, all that it started is killed and its reason is thrown. */
+/** Runs a program to its end. When the signal fires, its process group is killed and the reason is thrown. */
 async function runPandocProgram({ signal, input, ...options }: ProgramRunOptions): Promise<ProgramEnd> {
   signal.throwIfAborted();
   const child = spawnProgram(options);
   const { promise, resolve, reject } = Promise.withResolvers<ProgramEnd>();
-  let words = '';
+  let stderr = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    if (words.length < maxStderrCharacters) words += text;
+    if (stderr.length < maxStderrCharacters) stderr += text;
   });
   child.on('error', reject);
-  child.on('close', (code) => resolve({ code, words: words.slice(0, maxStderrCharacters) }));
-  // It need not read all of its input; how it ends says why.
+  child.on('close', (code) => resolve({ code, stderr: stderr.slice(0, maxStderrCharacters) }));
+  // It may end before it has read all of its input; its exit code says why.
   child.stdin.on('error', () => {}).end(input);
   const abort = (): void => {
     killProcessGroup(child.pid);
@@ -246,7 +244,7 @@ async function runPandocProgram({ signal, input, ...options }: ProgramRunOptions
   return promise.finally(() => signal.removeEventListener('abort', abort));
 }
 
-/** A group of its own, so that it can be killed with all its children. */
+/** In a process group of its own, so that it can be killed with its children. */
 function spawnProgram({ wrapper, program, args, folder, env }: Omit<ProgramRunOptions, 'signal' | 'input'>) {
   const [command, ...first] = wrapper === null ? [program] : [wrapper.command, ...wrapper.args, program];
   return spawn(command!, [...first, ...args], {

@@ -23,18 +23,18 @@ import type { PandocWorkerMethods } from './pandoc-worker.ts';
 import type { Pandoc, PandocJob, PandocResult } from './pandoc.ts';
 
 export interface WasmPandocOptions {
-  /** Most processes, each of which does one conversion at a time. */
+  /** Most processes; each does one conversion at a time. */
   readonly processes: number;
-  /** Most that each may have. */
+  /** Memory limit of each. */
   readonly memoryBytes: number;
-  /** How long one is kept that has nothing to do. */
+  /** How long an idle process is kept. */
   readonly idleSeconds: number;
-  /** Seconds since 1970 that all output is dated, null: now. */
+  /** Date of all output, in seconds since 1970; null: now. */
   readonly epoch: number | null;
   readonly log: Log;
 }
 
-/** Pandoc from its npm package, in processes that are started when they are needed. */
+/** Pandoc from its npm package, in processes that start when they are needed. */
 export function openWasmPandoc(options: WasmPandocOptions): Pandoc {
   const { processes, memoryBytes, idleSeconds } = options;
   let walls: CommandWrapper | null = null;
@@ -59,7 +59,7 @@ export function openWasmPandoc(options: WasmPandocOptions): Pandoc {
   };
 }
 
-/** The sources of this server, or what was built of them. */
+/** The sources of this server, or their build. */
 const sourceRoot = dirname(dirname(import.meta.dirname));
 
 const listReadablePaths = ({ folders }: PandocPackage): string[] => [
@@ -79,7 +79,7 @@ function openPandocProcess(
   return createHelperProcess(file, data, log, { memoryBytes, nodeFlags, wrapper, env: {} });
 }
 
-/** Of Node itself, which hold where no other wall does: no network, no programs, no file but these. */
+/** Node's own permissions, in force where bubblewrap does not work: no network, no programs, only these files. */
 const buildPermissionFlags = (readable: readonly string[]): string[] => [
   '--permission',
   '--allow-worker',
@@ -88,22 +88,22 @@ const buildPermissionFlags = (readable: readonly string[]): string[] => [
 ];
 
 /**
- * Haskell is compiled to a great many small functions: to inline them costs more than it gives, and it pays to optimise
- * them sooner. Together a fifteenth of the time.
+ * Haskell compiles to very many small functions: inlining them costs more than it saves, and optimizing them sooner
+ * pays. Together this saves a fifteenth of the time.
  */
 const wasmTuningFlags = ['--no-wasm-inlining', '--wasm-tiering-budget=500000'];
 
-/** What the process is given. */
+/** What the process gets at its start. */
 export interface PandocProcessSettings extends PandocInstanceOptions {
   readonly wasm: string;
   readonly shim: string;
 }
 
-/** After which a thread is replaced: its memory only ever grows, and nobody knows what a long life does to it. */
+/** After these, a thread is replaced: its memory only grows. */
 const maxInstanceConversions = 200;
 const maxInstanceMemoryBytes = 256 * 1024 ** 2;
 
-/** What is done in the process that holds Pandoc: one conversion at a time, in a thread that is replaced now and then. */
+/** What the process does: one conversion at a time, in a thread that is replaced now and then. */
 export function createPandocMethods(open: () => Promise<Thread<PandocWorkerMethods>>) {
   let thread: Promise<Thread<PandocWorkerMethods>> | null = null;
   let conversions = 0;
@@ -131,7 +131,7 @@ export function createPandocMethods(open: () => Promise<Thread<PandocWorkerMetho
 
 export type PandocMethods = ReturnType<typeof createPandocMethods>;
 
-/** Where the packages stand that hold Pandoc in WebAssembly, and what it needs to run. */
+/** Where the packages with Pandoc in WebAssembly and the WASI shim are. */
 export interface PandocPackage {
   readonly wasm: string;
   /** As a URL, to be imported. */
@@ -141,7 +141,7 @@ export interface PandocPackage {
 
 const pandocPackageNames = ['pandoc-wasm', '@bjorn3/browser_wasi_shim'] as const;
 
-/** They are optional dependencies. `resolve` tells where a package begins. */
+/** They are optional dependencies. `resolve` finds the entry file of a package. */
 export function findPandocPackage(resolve: (name: string) => string = resolveImport): PandocPackage {
   try {
     const [pandoc, shim] = pandocPackageNames.map(resolve) as [string, string];
@@ -159,7 +159,7 @@ export function findPandocPackage(resolve: (name: string) => string = resolveImp
 
 const resolveImport = (name: string): string => import.meta.resolve(name);
 
-/** The version of Pandoc, which stands beside it. */
+/** The package has a file with its version. */
 async function readPackagedPandocVersion({ wasm }: PandocPackage): Promise<string> {
   return (await readFile(new URL('../pandoc-version.txt', `file://${wasm}`), 'utf8')).trim();
 }

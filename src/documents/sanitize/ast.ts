@@ -4,7 +4,7 @@
  */
 import { WorkcrateError } from '../../errors.ts';
 
-/** What a node is called, what classes it has, and whatever else stands with it. */
+/** The id, the classes and the other attributes of a node. */
 export type PandocAttr = [id: string, classes: string[], pairs: [key: string, value: string][]];
 export type PandocTarget = [url: string, title: string];
 export interface PandocTag {
@@ -90,8 +90,8 @@ export interface PandocAst {
 const maxAstBytes = 256 * 1024 * 1024;
 
 /**
- * Pandoc's JSON as a tree whose every node is one that is known, and of which there are not too many. What else stands
- * in it is left out.
+ * Parses Pandoc's JSON into a tree that has only known nodes, and not too many of them. Everything else in the JSON is
+ * dropped.
  */
 export function parseAst(bytes: Uint8Array): PandocAst {
   if (bytes.byteLength > maxAstBytes)
@@ -103,7 +103,7 @@ export function serializeAst(ast: PandocAst): Uint8Array {
   return Buffer.from(JSON.stringify(ast));
 }
 
-/** No XML can hold these, and most formats are XML. Entities, YAML and bibliographies can spell them. */
+/** Not allowed in XML, and most formats are XML. Entities, YAML and bibliographies can produce them. */
 // oxlint-disable-next-line eslint/no-control-regex -- they are what is looked for
 const unwritableCharacters = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g;
 const unwritableEscapes = /\\u00[01]|\\[bf]|[\ufffe\uffff]/i;
@@ -125,10 +125,10 @@ function parseAstJson(bytes: Uint8Array): PandocAst {
   }
 }
 
-/** What is done on a way through a tree, and what was met so far. */
+/** What a walk through a tree does, and its counters. */
 export interface AstWalk {
   attr(attr: PandocAttr, of: string): PandocAttr;
-  /** These two are given lists whose insides have been through already. */
+  /** These two get lists whose nodes were already walked. */
   inlines(list: PandocInline[]): PandocInline[];
   blocks(list: PandocBlock[]): PandocBlock[];
   nodes: number;
@@ -136,12 +136,12 @@ export interface AstWalk {
   depth: number;
 }
 
-/** Checks a part of a tree, and gives a copy of it that has been through the walk. `of` is whose part it is. */
+/** Checks a part of a tree and returns a walked copy of it. `of` is the type of the node that it belongs to. */
 export type AstShape = (value: unknown, walk: AstWalk, of: string) => unknown;
 
 const maxAstNodes = 2_000_000;
 export const maxTableCells = 200_000;
-/** Of nodes within nodes. */
+/** How deep nodes may be nested. */
 export const maxAstDepth = 100;
 const maxCellSpan = 10_000;
 const maxAstNumber = 1_000_000_000;
@@ -323,7 +323,7 @@ const metaShapes = new Map<unknown, AstShape>([
 
 const checkApiVersion: AstShape = (value, walk, of) => {
   const version = listShape(integerShape(0, 1000))(value, walk, of) as number[];
-  // 1.22 is what Pandoc 2.17 has, without figures.
+  // Pandoc 2.17 has 1.22, without figures.
   demandKnown(version[0] === 1 && (version[1] === 22 || version[1] === 23), value);
   return version.slice(0, 4);
 };
@@ -363,7 +363,7 @@ function demandKnown(holds: boolean, value: unknown): unknown {
   return value;
 }
 
-/** Of what is unknown only the name is told, since the rest can be of any length. */
+/** Names only the type of the unknown node, since the rest can be of any length. */
 function unknownNodeError(value: unknown): WorkcrateError {
   const name = typeof value === 'object' && value !== null && 't' in value ? value.t : typeof value;
   const shown = JSON.stringify(typeof name === 'string' ? name.slice(0, 40) : typeof name);
@@ -372,7 +372,7 @@ function unknownNodeError(value: unknown): WorkcrateError {
 
 const invalidAstError = (message: string): WorkcrateError => new WorkcrateError('document_invalid', message);
 
-/** What becomes of the parts of a tree; what is not named stays. Lists are given from the inside outwards. */
+/** How to change the parts of a tree; the default keeps them. Inner lists come before outer ones. */
 export type AstRewriter = Partial<Pick<AstWalk, 'attr' | 'inlines' | 'blocks'>>;
 
 const identityRewriter: Pick<AstWalk, 'attr' | 'inlines' | 'blocks'> = {
@@ -381,7 +381,7 @@ const identityRewriter: Pick<AstWalk, 'attr' | 'inlines' | 'blocks'> = {
   blocks: (list) => list,
 };
 
-/** A new tree. The depth of the recursion is bounded, as is the count of nodes. */
+/** Returns a new tree. The depth of the recursion and the number of nodes are limited. */
 export function rewriteAst(ast: PandocAst, by: AstRewriter): PandocAst {
   const walk: AstWalk = { ...identityRewriter, ...by, nodes: 0, cells: 0, depth: 0 };
   return {
@@ -391,7 +391,7 @@ export function rewriteAst(ast: PandocAst, by: AstRewriter): PandocAst {
   };
 }
 
-/** Every block and inline of a tree, from the inside outwards. */
+/** Visits every block and inline of a tree, inner ones first. */
 export function visitAst(ast: PandocAst, see: (node: PandocBlock | PandocInline) => void): void {
   const each = <T extends PandocBlock | PandocInline>(list: T[]): T[] => {
     list.forEach(see);

@@ -19,7 +19,7 @@ const smallNumberPattern = /^\d{1,4}$/;
 const directionPattern = /^(ltr|rtl|auto)$/;
 const rolePattern = /^doc-[a-z]{1,30}$/;
 
-/** What may stand at which node, and in which form. Pandoc's writers turn many others into code. */
+/** The allow-list of attributes for each type of node, with their form. Pandoc's writers turn many others into code. */
 const allowedAttrPatterns: Readonly<Record<string, Readonly<Record<string, RegExp>>>> = {
   Image: { width: lengthPattern, height: lengthPattern },
   CodeBlock: { startFrom: smallNumberPattern },
@@ -36,7 +36,7 @@ const allowedAttrPatterns: Readonly<Record<string, Readonly<Record<string, RegEx
   Link: { role: rolePattern },
 };
 
-/** Of an attribute, what is known to be harmless; the rest goes without a word. */
+/** Keeps what is known to be harmless, and silently drops the rest. */
 export function sanitizeAttr([id, classes, pairs]: PandocAttr, of: string): PandocAttr {
   const kept = classes.filter((name) => classPattern.test(name) && !refusedClasses.has(name));
   const isBreak = of === 'Div' && pairs.some(isPageBreakStyle);
@@ -47,7 +47,7 @@ export function sanitizeAttr([id, classes, pairs]: PandocAttr, of: string): Pand
   ];
 }
 
-/** The same for an id and for a link to it, so that they still meet. */
+/** Used for an id and for links to it, so that they still match. */
 export function sanitizeId(id: string): string {
   return id
     .slice(0, maxIdCharacters)
@@ -63,19 +63,19 @@ function sanitizeAttrPairs(pairs: PandocAttr[2], of: string): PandocAttr[2] {
   return [...kept];
 }
 
-/** As `<div style="page-break-after: always">` does, which is how it is written for a browser. */
+/** Such as `<div style="page-break-after: always">`, the way to write it for a browser. */
 function isPageBreakStyle([key, value]: [string, string]): boolean {
   return key === 'style' && /\bbreak-(?:after|before)\s*:\s*(?:always|page)\b/i.test(value.slice(0, 1000));
 }
 
-/** Nodes whose ids every writer makes a place of that a link can lead to. */
+/** Nodes whose ids every writer turns into link targets. */
 const anchorNodeTypes = new Set(['Header', 'Div', 'Span', 'Figure', 'Table']);
-/** The bibliography is found by it. */
+/** Citeproc puts the bibliography into the division with this id. */
 const bibliographyId = 'refs';
 
 const canBeAnchor = (of: string): boolean => anchorNodeTypes.has(of);
 
-/** Typst can mark neither nothing, nor the same thing twice. */
+/** Typst cannot label empty content, or the same content twice. */
 export function removeEmptyAnchor(node: PandocInline): PandocInline {
   if (node.t !== 'Span' || node.c[0][0] === '') return node;
   const [[, classes, pairs], inside] = node.c;
@@ -87,8 +87,8 @@ export function removeEmptyAnchor(node: PandocInline): PandocInline {
 }
 
 /**
- * Every id once, and no link to one that is not there: Typst would set nothing at all. `lost` is told of links that
- * became text.
+ * Makes every id unique, and turns links to missing ids into text: Typst would fail on them. `lost` is called for each
+ * such link.
  */
 export function makeAnchorsUnique(ast: PandocAst, lost: (target: string) => void): PandocAst {
   const [ids, numbers] = [new Set<string>(), new Map<string, number>()];
@@ -102,12 +102,12 @@ export function makeAnchorsUnique(ast: PandocAst, lost: (target: string) => void
   return dropLostLinks(rewriteAst(ast, { attr: unique }), lost);
 }
 
-/** After so many rounds no link within the document is left, so that no document takes long. */
+/** The last round removes all links within the document, so that no document takes long. */
 const maxLinkRounds = 10;
 
 /**
- * A link that becomes text may leave a span around another one, which then loses its id, and with it the links to it;
- * hence in rounds, until none is lost.
+ * A link that becomes text may leave a span around another span, which then loses its id, and with it the links to it.
+ * So this goes in rounds, until no link is lost.
  */
 function dropLostLinks(ast: PandocAst, lost: (target: string) => void): PandocAst {
   let current = ast;
@@ -135,7 +135,7 @@ function findAstIds(ast: PandocAst): Set<string> {
   return ids;
 }
 
-/** Numbers go on from the last one, so that many nodes of one name take no quadratic time. */
+/** Continues from the last number, so that many equal ids do not take quadratic time. */
 function findFreeId(id: string, ids: ReadonlySet<string>, numbers: Map<string, number>): string {
   let number = numbers.get(id) ?? 2;
   while (ids.has(`${id}-${number}`)) number++;
@@ -155,7 +155,7 @@ function dropLostLink(
   return text;
 }
 
-/** An empty Div of this class is where a new page begins, in the words of each format (formats/page-breaks.ts). */
+/** An empty Div of this class begins a new page; `formats/tree.ts` writes it for each format. */
 export const pageBreakClass = 'page-break';
 
 const pageBreakCommand = /^\\(?:newpage|pagebreak|clearpage)$/;
@@ -164,8 +164,8 @@ function buildPageBreak(): PandocBlock {
   return { t: 'Div', c: [['', [pageBreakClass], []], []] };
 }
 
-/** `\newpage` on a line of its own, with or without text before and after it; `stands` is told of any other. */
-export function splitAtPageBreaks(block: PandocBlock, stands: (command: string) => void): PandocBlock[] {
+/** Splits at `\newpage` on a line of its own. `keep` is called for any other, which stays text. */
+export function splitAtPageBreaks(block: PandocBlock, keep: (command: string) => void): PandocBlock[] {
   if (!isParagraph(block) || !block.c.some(isPageBreakCommand)) return [block];
   const { t, c } = block;
   const pieces: PandocBlock[] = [];
@@ -173,7 +173,7 @@ export function splitAtPageBreaks(block: PandocBlock, stands: (command: string) 
   for (const [at, node] of c.entries()) {
     if (!isPageBreakCommand(node)) continue;
     if (!isLineEnd(c[at - 1]) || !isLineEnd(c[at + 1])) {
-      stands(node.c);
+      keep(node.c);
       continue;
     }
     pieces.push({ t, c: c.slice(from, Math.max(from, at - 1)) }, buildPageBreak());
@@ -188,7 +188,7 @@ const isPageBreakCommand = (node: PandocInline): node is Extract<PandocInline, {
 const isLineEnd = (node: PandocInline | undefined): boolean =>
   node === undefined || node.t === 'SoftBreak' || node.t === 'LineBreak';
 
-/** What stands in such a Div goes behind it, so that writers can put a break in its place. */
+/** Moves the content of such a Div behind it, so that writers can replace the Div by a page break. */
 export function splitPageBreakDivision(block: PandocBlock): PandocBlock[] {
   if (block.t !== 'Div' || !block.c[0][1].includes(pageBreakClass)) return [block];
   return [buildPageBreak(), ...block.c[1]];

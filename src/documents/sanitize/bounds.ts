@@ -4,12 +4,12 @@ import { demandNoYamlAliases } from './front-matter.ts';
 // oxlint-disable-next-line eslint/no-control-regex -- they are what is looked for
 const controlCharacter = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/;
 
-/** Pandoc takes a minute over as many cells of tables, which no document has. */
+/** Pandoc takes a minute for a table of this size. */
 const maxTableBars = 300_000;
 
 /**
- * Refuses a text that Pandoc would take exponential time over, or that no document can hold. It is itself read in
- * linear time. What only takes long is left to the deadline.
+ * Refuses a text for which Pandoc would take exponential time, or which no document can contain. The check itself takes
+ * linear time. A text that only takes long is left to the deadline.
  */
 export function demandBoundedText(text: string, most: number): void {
   const bytes = Buffer.byteLength(text);
@@ -53,9 +53,9 @@ function demandValidCharacters(text: string): void {
   );
 }
 
-/** Brackets within brackets, each closed. Measured: 6 deep 0.5 s, 8 deep 3.4 s, 10 deep 22 s. */
+/** Nested brackets that are closed. Measured: 6 deep 0.5 s, 8 deep 3.4 s, 10 deep 22 s. */
 const maxBracketDepth = 6;
-/** With those that are never closed: 7 of them 0.4 s, 12 of them 5 s. */
+/** Together with brackets that are never closed: 7 of them 0.4 s, 12 of them 5 s. */
 const maxOpenBrackets = 7;
 /** `_a ~~b _a ~~b`: 10 times 0.4 s, 14 times more than 5 s. */
 const maxOpenStrikeouts = 8;
@@ -69,7 +69,7 @@ function demandFewMarks({ text, line }: MarkdownParagraph): void {
 }
 
 function demandFewBrackets(text: string, line: number): void {
-  /** Of each bracket that is open: how deep those are nested that stood in it. */
+  /** For each open bracket: how deep the closed brackets in it are nested. */
   const open: number[] = [];
   let deepest = 0;
   for (let at = 0; at < text.length; at++) {
@@ -129,7 +129,7 @@ export interface MarkdownParagraph {
   readonly text: string;
 }
 
-/** Quotes and lists within each other. */
+/** Of quotes and lists within each other. */
 const maxNestingLevels = 40;
 const maxIndentation = 4 * maxNestingLevels;
 
@@ -174,12 +174,12 @@ function* splitIntoParagraphs(lines: readonly string[]): Generator<MarkdownParag
 
 const isEmptyQuoteLine = (line: string): boolean => /^[\s>]*$/.test(line);
 
-/** Rows of a table, and lines of a poem, of which each stands for itself. */
+/** Rows of a table and lines of a line block: marks do not continue from one to the next. */
 function isTableRow(lines: readonly string[], first: number, line: string): boolean {
   return first >= 0 && line.startsWith('|') && lines[first]!.startsWith('|');
 }
 
-/** How long the longest closing fence of a kind is that follows a line: without one, a fence opens nothing. */
+/** The length of the longest closing fence after a line: without one, a fence opens nothing. */
 function indexClosingFences(lines: readonly string[]): (kind: string, at: number) => number {
   const longest = { '`': new Int32Array(lines.length + 1), '~': new Int32Array(lines.length + 1) };
   for (let at = lines.length - 1; at >= 0; at--) {
@@ -203,7 +203,7 @@ function isClosingFence(line: string, code: string): boolean {
 
 function demandShallowNesting(line: string, number: number): void {
   if (line.length <= maxNestingLevels) return;
-  // The markers of a line that is indented further than this are not looked at any more.
+  // Markers behind a deeper indentation are not looked at.
   const start = line.slice(0, 4 * maxIndentation);
   const found = listMarkersPattern.exec(start)![0];
   const columns = found.replaceAll('\t', '    ').length;
@@ -216,12 +216,12 @@ function demandShallowNesting(line: string, number: number): void {
   );
 }
 
-/** Where the next of some places is; asked with growing positions, so that all answers together take linear time. */
+/** Finds the next end at or after a position. Positions must grow, so that all calls together take linear time. */
 type NextFinder = (from: number) => number;
 
 /**
- * A paragraph with spaces in place of what is no markup: code, maths and escaped signs. Line breaks stay, so that lines
- * can be counted.
+ * Replaces what is not markup by spaces: code, maths and escaped characters. Line breaks stay, so that lines can be
+ * counted.
  */
 function blankNonMarkup(text: string): string {
   if (!/[`$\\]/.test(text)) return text;
@@ -246,7 +246,7 @@ interface SpanEnds {
   readonly square: NextFinder;
 }
 
-/** Where what begins here ends, and how long the sign is that it begins with. */
+/** Where the span that begins here ends, and the length of its opening mark. */
 function findSpanEnd(text: string, at: number, ends: SpanEnds): [end: number, width: number] {
   const sign = text[at];
   if (sign === '`') {
@@ -282,7 +282,7 @@ function indexMathEnds(text: string): Omit<SpanEnds, 'code'> {
   };
 }
 
-/** The end of the next sign that begins at `from` or later; `from` where there is none. */
+/** Returns the end of the next mark that begins at `from` or later; `from` if there is none. */
 function createNextFinder(ends: readonly number[], width: number): NextFinder {
   let at = 0;
   return (from) => {

@@ -20,7 +20,7 @@ function parsePaper(text: string): PaperSize {
   throw invalidFrontMatterError('papersize', text, 'a4 or letter');
 }
 
-/** In millimetres, of a text such as `2.5cm`, `25mm` or `1in`. */
+/** In millimetres, from a text such as `2.5cm`, `25mm` or `1in`. */
 export function parseMargin(text: string): number {
   const found = /^(?:margin=)?(\d{1,3}(?:\.\d{1,3})?) ?(mm|cm|in|pt)$/.exec(text.trim().toLowerCase());
   const margin = found === null ? Number.NaN : Number(found[1]) * millimetresPerUnit[found[2]!]!;
@@ -55,7 +55,7 @@ function parseFlag(key: string, text: string): boolean {
   throw invalidFrontMatterError(key, text, 'true or false');
 }
 
-/** The text of a value that has to be one. */
+/** The text of a value that must be one line of text. */
 function demandMetaText(key: string, value: PandocMetaValue, most: number): string {
   const text = toMetaText(value);
   if (text === null)
@@ -77,11 +77,11 @@ function invalidFrontMatterError(key: string, given: string, wanted: string): Wo
 
 type MutableLayout = { -readonly [Key in keyof DocumentLayout]?: DocumentLayout[Key] };
 
-/** The metadata that stays with a document, and what it says of the layout. */
+/** The metadata that stays in the document, and the layout that was taken out of it. */
 export interface FrontMatter {
   readonly meta: PandocMeta;
   readonly layout: Partial<DocumentLayout>;
-  /** Keys that mean nothing here. */
+  /** Keys that are not supported. */
   readonly ignored: readonly string[];
 }
 
@@ -91,9 +91,9 @@ const maxFrontMatterAuthors = 200;
 const maxFrontMatterKeywords = 100;
 const maxNamedFrontMatterKeys = 20;
 
-/** What stays as it is written, by how long it may be. */
+/** Fields that stay as they are, as one line. */
 const frontMatterLineKeys = new Set(['title', 'subtitle', 'date', 'reference-section-title']);
-/** What is given apart from the document. */
+/** These are arguments of the tool, not part of the document. */
 const refusedFrontMatterKeys = new Set([
   'bibliography',
   'csl',
@@ -102,7 +102,7 @@ const refusedFrontMatterKeys = new Set([
   'citation-abbreviations',
 ]);
 
-/** What is for the layout alone, and goes from the metadata: writers would put it into code as it is. */
+/** Fields for the layout. They are removed from the metadata: writers would put them into code unescaped. */
 const layoutParsers: Readonly<Record<string, (text: string, layout: MutableLayout) => void>> = {
   lang: (text, layout) => (layout.language = parseLanguage(text)),
   papersize: (text, layout) => (layout.paper = parsePaper(text)),
@@ -113,7 +113,7 @@ const layoutParsers: Readonly<Record<string, (text: string, layout: MutableLayou
   numbersections: (text, layout) => (layout.numberSections = parseFlag('numbersections', text)),
 };
 
-/** Takes out of the metadata what is known, each in its right form. The inlines in it are judged with the rest. */
+/** Keeps only known fields, in their right form. Their inlines are sanitized with the rest of the document. */
 export function readFrontMatter(given: PandocMeta): FrontMatter {
   const [layout, meta, ignored]: [MutableLayout, PandocMeta, string[]] = [{}, {}, []];
   for (const [key, value] of Object.entries(given)) {
@@ -128,17 +128,17 @@ export function readFrontMatter(given: PandocMeta): FrontMatter {
   return { meta, layout, ignored };
 }
 
-/** Of what LaTeX's geometry can say, `margin=1in` is understood. */
+/** Of LaTeX's geometry, only `margin=1in` is supported. */
 const isGeometryMargin = (value: PandocMetaValue): boolean => /^margin=[^,]*$/.test(toMetaText(value) ?? '');
 
-/** After citing, which leaves metadata behind that nobody wrote: it goes without a word. */
+/** Citing adds metadata of its own, which is silently dropped here. */
 export function readCitedMetadata({ lang, ...given }: PandocMeta): PandocMeta {
   const own = Object.entries(given).filter(([key]) => !refusedFrontMatterKeys.has(key));
   const { meta, layout } = readFrontMatter({ ...Object.fromEntries(own), ...(lang && { lang }) });
   return layout.language === undefined ? meta : { ...meta, lang: toMetaLine('lang', lang!) };
 }
 
-/** What the front matter names, as text. */
+/** Title, date and authors, as text. */
 export function readLayoutNames(meta: PandocMeta): Partial<DocumentLayout> {
   const { title, date, author } = meta;
   const authors = author?.t === 'MetaList' ? author.c.map((each) => toMetaText(each) ?? '') : [];
@@ -216,8 +216,8 @@ function refusedFrontMatterError(key: string): WorkcrateError {
 }
 
 /**
- * The document with what the layout says. What the front matter says alike stays, with its emphasis and its maths; the
- * rest is words, which every writer escapes.
+ * Puts title, date, language and authors of the layout into the metadata. If the front matter has the same text, its
+ * version stays, with emphasis and maths; otherwise it is plain words, which every writer escapes.
  */
 export function applyLayoutMetadata(ast: PandocAst, layout: DocumentLayout): PandocAst {
   const meta: PandocMeta = { ...ast.meta };
@@ -245,7 +245,7 @@ const frontMatterStart = /^---\s*$/;
 const frontMatterEnd = /^(?:---|\.\.\.)\s*$/;
 const yamlAliasMark = /(?:^|[\s[{,])([&*])([^\s,[\]{}]+)/g;
 
-/** Front matter in which names stand for what was written before: a few of them can grow without bound. */
+/** Refuses YAML aliases: a few of them can grow without bound. */
 export function demandNoYamlAliases(lines: readonly string[]): void {
   let at = 0;
   while ((at = findNextLine(lines, frontMatterStart, at)) >= 0) {
@@ -269,11 +269,11 @@ function findNextLine(lines: readonly string[], form: RegExp, from: number): num
 
 const isBlankLine = (line: string | undefined): boolean => line === undefined || line.trim() === '';
 
-/** A name that is both given (`&name`) and used (`*name`): `*emphasis*` and `R &D` are neither. */
+/** A name that is both defined (`&name`) and used (`*name`), unlike in `*emphasis*` and `R &D`. */
 function findYamlAlias(lines: readonly string[]): string | null {
-  const [given, used] = [new Set<string>(), new Set<string>()];
+  const [defined, used] = [new Set<string>(), new Set<string>()];
   for (const line of lines)
-    for (const [, sign, name] of line.matchAll(yamlAliasMark)) (sign === '&' ? given : used).add(name!);
-  for (const name of used) if (given.has(name)) return name.slice(0, 40);
+    for (const [, sign, name] of line.matchAll(yamlAliasMark)) (sign === '&' ? defined : used).add(name!);
+  for (const name of used) if (defined.has(name)) return name.slice(0, 40);
   return null;
 }

@@ -7,7 +7,7 @@ const createInlineWrap =
   (t: 'Emph' | 'Strong' | 'Underline' | 'Strikeout' | 'Subscript' | 'Superscript'): InlineWrap =>
   (c) => ({ t, c });
 
-/** Tags that Markdown has a mark for. */
+/** Tags for which Markdown has markup. */
 const wrapsByTag = new Map<string, InlineWrap>([
   ['sub', createInlineWrap('Subscript')],
   ['sup', createInlineWrap('Superscript')],
@@ -23,7 +23,7 @@ const wrapsByTag = new Map<string, InlineWrap>([
   ['a', (c, tag) => ({ t: 'Link', c: [['', [], []], c, [tag.attribute('href') ?? '', '']] })],
 ]);
 
-/** Tags that only say how something looks or where it stands: their text stays, they go. */
+/** Tags that only say how something looks or where it is: they are dropped, their text stays. */
 const droppedHtmlTags = new Set(
   'span font small big kbd mark abbr cite center p div section article details summary figure figcaption'.split(
     ' ',
@@ -36,42 +36,47 @@ const maxOpenHtmlTags = 5;
 interface OpenHtmlTag {
   readonly tag: HtmlTag;
   readonly text: string;
-  /** Where in the list its insides begin. */
+  /** Where its content begins in the list. */
   readonly at: number;
 }
 
-/** Says that a tag stands in the document as text. */
+/** Called for each tag that stays in the document as text. */
 export type ReportHtmlTag = (tag: string) => void;
 
-/** Inlines without HTML: what Markdown can say is said in Markdown's way, and what else there is stands as text. */
-export function sanitizeHtmlInlines(list: readonly PandocInline[], told: ReportHtmlTag): PandocInline[] {
+/** Replaces HTML by Markdown where there is an equivalent, and by text elsewhere. */
+export function sanitizeHtmlInlines(list: readonly PandocInline[], report: ReportHtmlTag): PandocInline[] {
   if (!list.some(isHtmlInline)) return [...list];
   const done: PandocInline[] = [];
   const open: OpenHtmlTag[] = [];
   for (const node of list) {
-    if (isHtmlInline(node)) handleHtmlTag(done, open, node.c[1], told);
+    if (isHtmlInline(node)) handleHtmlTag(done, open, node.c[1], report);
     else done.push(node);
   }
-  for (const left of open.toReversed()) done.splice(left.at, 0, ...htmlToText(left.text, told));
+  for (const left of open.toReversed()) done.splice(left.at, 0, ...htmlToText(left.text, report));
   return done;
 }
 
-function handleHtmlTag(done: PandocInline[], open: OpenHtmlTag[], text: string, told: ReportHtmlTag): void {
+function handleHtmlTag(done: PandocInline[], open: OpenHtmlTag[], text: string, report: ReportHtmlTag): void {
   const tag = parseHtmlTag(text);
   if (isHtmlComment(text) || (tag !== null && droppedHtmlTags.has(tag.name))) return;
   if (tag?.name === 'br') done.push({ t: 'LineBreak' });
   else if (tag?.name === 'img' && tag.attribute('src') !== null) done.push(toImageInline(tag));
-  else if (tag === null || !wrapsByTag.has(tag.name)) done.push(...htmlToText(text, told));
+  else if (tag === null || !wrapsByTag.has(tag.name)) done.push(...htmlToText(text, report));
   else if (!tag.closes && open.length < maxOpenHtmlTags) open.push({ tag, text, at: done.length });
-  else if (!tag.closes || !closeHtmlTag(done, open, tag.name, told)) done.push(...htmlToText(text, told));
+  else if (!tag.closes || !closeHtmlTag(done, open, tag.name, report)) done.push(...htmlToText(text, report));
 }
 
-/** Wraps what stands since the tag was opened. Those that were opened within and never closed are text. */
-function closeHtmlTag(done: PandocInline[], open: OpenHtmlTag[], name: string, told: ReportHtmlTag): boolean {
+/** Wraps what came since the tag was opened. Tags that were opened since and never closed become text. */
+function closeHtmlTag(
+  done: PandocInline[],
+  open: OpenHtmlTag[],
+  name: string,
+  report: ReportHtmlTag,
+): boolean {
   const at = open.findLastIndex(({ tag }) => tag.name === name);
   if (at < 0) return false;
   for (const left of open.splice(at + 1).toReversed())
-    done.splice(left.at, 0, ...htmlToText(left.text, told));
+    done.splice(left.at, 0, ...htmlToText(left.text, report));
   const opened = open.pop()!;
   const inside = done.splice(opened.at);
   done.push(wrapsByTag.get(name)!(inside, opened.tag));
@@ -87,26 +92,26 @@ function toImageInline(tag: HtmlTag): PandocInline {
   return { t: 'Image', c: [['', [], pairs], alt, [tag.attribute('src')!, '']] };
 }
 
-/** The same for what stands on lines of its own. */
-export function sanitizeHtmlBlock(text: string, told: ReportHtmlTag): PandocBlock[] {
+/** The same for HTML on lines of its own. */
+export function sanitizeHtmlBlock(text: string, report: ReportHtmlTag): PandocBlock[] {
   const tag = parseHtmlTag(text);
   if (isHtmlComment(text) || tag?.name === 'br' || (tag !== null && droppedHtmlTags.has(tag.name))) return [];
   if (tag?.name === 'hr') return [{ t: 'HorizontalRule' }];
   if (tag?.name === 'img' && tag.attribute('src') !== null) return [{ t: 'Para', c: [toImageInline(tag)] }];
-  return [{ t: 'Para', c: htmlToText(text, told) }];
+  return [{ t: 'Para', c: htmlToText(text, report) }];
 }
 
-function htmlToText(text: string, told: ReportHtmlTag): PandocInline[] {
-  told(/^<\/?([a-z][a-z0-9-]{0,30})/i.exec(text)?.[1]?.toLowerCase() ?? 'html');
+function htmlToText(text: string, report: ReportHtmlTag): PandocInline[] {
+  report(/^<\/?([a-z][a-z0-9-]{0,30})/i.exec(text)?.[1]?.toLowerCase() ?? 'html');
   return toWordInlines(text);
 }
 
 const isHtmlInline = (node: PandocInline): node is Extract<PandocInline, { t: 'RawInline' }> =>
   node.t === 'RawInline' && /^html[45]?$/i.test(node.c[0]);
 
-/** One tag of HTML as Pandoc cuts it out. */
+/** One tag of HTML, as Pandoc splits them. */
 export interface HtmlTag {
-  /** In small letters. */
+  /** In lower case. */
   readonly name: string;
   readonly closes: boolean;
   attribute(name: string): string | null;
@@ -123,7 +128,7 @@ const htmlEntities: Readonly<Record<string, string>> = {
   apos: "'",
 };
 
-/** Null for what is no single tag. */
+/** Null if the text is not a single tag. */
 function parseHtmlTag(text: string): HtmlTag | null {
   const found = text.length > maxHtmlTagCharacters ? null : htmlTagPattern.exec(text);
   if (found === null) return null;

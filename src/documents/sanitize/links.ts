@@ -4,13 +4,13 @@ import { sanitizeId } from './attributes.ts';
 
 const allowedUrlSchemes = new Set(['http', 'https', 'mailto', 'tel', 'ftp', 'ftps']);
 const maxUrlCharacters = 4000;
-/** Programs that open a link leave these out, so that they can hide a scheme. */
+/** Programs that open a link ignore these, so they could hide a scheme. */
 const invisibleCharacters = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]/gu;
 
-/** No address has these, and code does. */
+/** URLs do not have these, but code does. */
 const unsafeUrlCharacters = /["<>`{}|^]/g;
 
-/** The target of a link as it may stand in a document, or null for one that must not. */
+/** The safe form of a link target; null if it is not allowed. */
 export function sanitizeUrl(given: string): string | null {
   if (given.length > maxUrlCharacters) return null;
   const url = given
@@ -33,16 +33,16 @@ function decodeUrl(text: string): string {
   }
 }
 
-/** An address, and what ends the sentence behind it. */
+/** A URL, and the punctuation around it. */
 const bareUrlPattern = /^(\(?)(https?:\/\/[^\s<>"]+?)([).,;:!?'"”’]*)$/i;
 
-/** Addresses in the text become links. Pandoc can do this while it reads, but then takes twice as long to read. */
+/** Makes links of URLs in the text. Pandoc can do this too, but then takes twice as long to read. */
 export function linkBareUrls(ast: PandocAst): PandocAst {
   return rewriteAst(ast, { inlines: (list) => list.flatMap(linkBareUrl) });
 }
 
 function linkBareUrl(node: PandocInline): PandocInline[] {
-  // What stands in a link has been seen before the link itself.
+  // The text of a link was walked before the link itself.
   if (node.t === 'Link') return [{ ...node, c: [node.c[0], node.c[1].flatMap(unwrapLink), node.c[2]] }];
   const [, opening, url, rest] = (node.t === 'Str' && bareUrlPattern.exec(node.c)) || [];
   if (url === undefined) return [node];
@@ -54,7 +54,7 @@ const unwrapLink = (node: PandocInline): PandocInline[] => (node.t === 'Link' ? 
 
 const toTextInlines = (text: string): PandocInline[] => (text === '' ? [] : [{ t: 'Str', c: text }]);
 
-/** Where a picture is to be had. */
+/** What a picture refers to. */
 export type PictureTarget = { readonly name: string } | { readonly bytes: Uint8Array };
 
 const maxPictureNameBytes = 255;
@@ -62,7 +62,7 @@ const imageDataUriPattern = /^data:image\/[a-z0-9.+-]{1,40}((?:;[a-z0-9=_-]{1,40
 const artifactsPrefix = /^(?:\.\/)?(?:\/?artifacts\/)?/;
 const pictureUploadHint = 'Upload it with request_upload, or save it in /artifacts, and use its plain name.';
 
-/** What the target of a picture names: one of the caller's own, or its bytes. Nothing is fetched, no path is followed. */
+/** Either the name of one of the caller's pictures, or its bytes. Nothing is fetched, and no path is followed. */
 export function sanitizePictureTarget(given: string, mostBytes: number): PictureTarget {
   if (/^\s*data:/i.test(given)) return { bytes: decodeDataUri(given.trim(), mostBytes) };
   const path = decodePictureTarget(given);
@@ -113,7 +113,7 @@ function decodeBase64Picture(uri: string, text: string): Uint8Array {
   return Buffer.from(given, 'base64');
 }
 
-/** Pandoc writes a space as %20; a name with a percent sign of its own is no such text. */
+/** Pandoc writes a space as %20. A name with a percent sign of its own stays as it is. */
 function decodePictureTarget(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -142,7 +142,7 @@ export interface CitedKey {
   readonly count: number;
 }
 
-/** Every key that the text cites, in the order in which it first does, and `*` where `nocite` names them all. */
+/** Every key that the text cites, in the order of its first use, and `*` if `nocite` names them all. */
 export function listCitedKeys(ast: PandocAst): CitedKey[] {
   const counts = new Map<string, number>();
   visitAst(ast, (node) => {
@@ -152,13 +152,13 @@ export function listCitedKeys(ast: PandocAst): CitedKey[] {
   return [...counts].map(([key, count]) => ({ key, count }));
 }
 
-/** Citations as the text that they have become: some writers would cite once more. */
+/** Replaces citations by the text that citeproc wrote: some writers would cite again. */
 export function unwrapCitations(ast: PandocAst): PandocAst {
   const unwrap = (node: PandocInline): PandocInline[] => (node.t === 'Cite' ? node.c[1] : [node]);
   return rewriteAst(ast, { inlines: (list) => list.flatMap(unwrap) });
 }
 
-/** Pictures under the names that they were found under: `picture-1` → `picture-1.png`. */
+/** Gives pictures the names with extensions: `picture-1` → `picture-1.png`. */
 export function renamePictures(ast: PandocAst, names: ReadonlyMap<string, string>): PandocAst {
   const rename = (node: PandocInline): PandocInline => {
     if (node.t !== 'Image') return node;

@@ -17,8 +17,6 @@ export {
 } from './sanitize.ts';
 export { decodeUtf8Text, toWordInlines } from './text.ts';
 
-/** What a document says, bounded and judged before any writer sees it. */
-
 /**
  * Latin, Greek, Cyrillic, punctuation, arrows, maths, boxes: what Libertinus Serif, New Computer Modern (Math) and
  * DejaVu Sans Mono have between them, without the edges of their ranges.
@@ -26,7 +24,7 @@ export { decodeUtf8Text, toWordInlines } from './text.ts';
 const rareCharacters =
   /[^\t\n\r -~\u00a0-\u0477\u0488-\u04f9\u1e00-\u20c0\u2100-\u2151\u2153-\u2184\u2190-\u23ff\u2500-\u262f\u27c0-\u2aff]/u;
 
-/** Whether the text may have characters that the usual fonts lack, so that it pays to look for them. */
+/** Whether the text may have characters that the default fonts lack, so that it is worth to look for them. */
 export function hasRareCharacters(ast: PandocAst): boolean {
   let found = false;
   visitAst(ast, (node) => {
@@ -39,10 +37,10 @@ export function hasRareCharacters(ast: PandocAst): boolean {
 }
 
 /**
- * How Pandoc reads a text. HTML and raw blocks are read as such, so that they can be judged. Read as text are LaTeX,
- * whose macros could grow without bound, and quotation marks and `<span>`, which take exponential time when they are
- * not closed: typography.ts and html.ts see to them. Lists and headings may follow a paragraph without an empty line,
- * as everywhere but in Pandoc.
+ * How Pandoc reads a text. HTML and raw blocks are parsed, so that they can be sanitized. LaTeX is read as text, because
+ * its macros could grow without bound; so are quotation marks and `<span>`, which take exponential time if they are not
+ * closed: `text.ts` and `html.ts` handle them. Lists and headings may follow a paragraph without an empty line, as in
+ * other kinds of Markdown.
  */
 export const markdownReaderFormat = [
   'markdown',

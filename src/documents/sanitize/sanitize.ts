@@ -21,40 +21,40 @@ import { applyTypography, toWordInlines } from './text.ts';
 
 export interface SanitizePolicy {
   /**
-   * `written`: as somebody wrote it. `cited`: judged before, with citations and a bibliography since; pictures have
-   * their new names then, and raw code out of a bibliography is text.
+   * `written`: as its author wrote it. `cited`: sanitized once, then cited; pictures have their new names, and raw code
+   * from a bibliography becomes text.
    */
   readonly stage: 'written' | 'cited';
-  /** Of one picture in the text itself. */
+  /** Limit for one picture in the text itself. */
   readonly mostPictureBytes: number;
 }
 
 export interface SanitizedDocument {
-  /** Nothing in it is code, and nothing names a file or a place, apart from links and `picture-N`. */
+  /** Contains no code, and no names of files or places except links and `picture-N`. */
   readonly ast: PandocAst;
   /** What the front matter says. */
   readonly layout: Partial<DocumentLayout>;
-  /** Pictures of the caller's that have to be found. */
+  /** The caller's pictures, which have to be found. */
   readonly pictures: readonly WantedPicture[];
-  /** Pictures that stood in the text, of which nothing is known but that they are not too long. */
+  /** Pictures that were in the text itself. Only their length is checked so far. */
   readonly embedded: readonly EmbeddedPicture[];
   readonly warnings: readonly string[];
 }
 
-/** Takes out of a document everything that a writer could turn into code, and refuses what is meant as such. */
+/** Removes from a document everything that a writer could turn into code, and refuses what is meant as code. */
 export function sanitizeAst(given: PandocAst, policy: SanitizePolicy): SanitizedDocument {
   const found = collectFindings(policy.mostPictureBytes);
   const { meta, layout, ignored } = sanitizeFrontMatter(given, policy);
   const text = { ...given, meta };
-  const judged = rewriteAst(policy.stage === 'written' ? applyTypography(linkBareUrls(text)) : text, {
+  const sanitized = rewriteAst(policy.stage === 'written' ? applyTypography(linkBareUrls(text)) : text, {
     attr: sanitizeAttr,
     inlines: (list) => sanitizeInlines(list, policy, found),
     blocks: (list) => sanitizeBlocks(list, policy, found),
   });
-  // What is cited is linked to only then.
-  const ast = policy.stage === 'cited' ? makeAnchorsUnique(judged, found.linkLost) : judged;
+  // Links to references exist only after citing.
+  const ast = policy.stage === 'cited' ? makeAnchorsUnique(sanitized, found.lostLink) : sanitized;
   const warnings = [...(ignored.length > 0 ? [describeIgnoredKeys(ignored)] : []), ...found.warnings()];
-  // Named as they have become, so that withMetadata knows them again.
+  // From the sanitized metadata, so that `applyLayoutMetadata` recognizes them.
   const named = { ...layout, ...readLayoutNames(ast.meta) };
   return { ast, layout: named, pictures: found.pictures(), embedded: found.embedded(), warnings };
 }
@@ -69,10 +69,10 @@ function sanitizeInlines(
   policy: SanitizePolicy,
   found: SanitizeFindings,
 ): PandocInline[] {
-  return sanitizeHtmlInlines(list, found.htmlStands).flatMap((node): PandocInline[] => {
+  return sanitizeHtmlInlines(list, found.htmlTag).flatMap((node): PandocInline[] => {
     if (node.t === 'Link') return sanitizeLink(node, found);
     if (node.t === 'Image') return [sanitizeImage(node, policy, found)];
-    if (node.t === 'Str') found.look(node.c);
+    if (node.t === 'Str') found.findLatexCommand(node.c);
     if (node.t === 'Math') return [{ t: 'Math', c: [node.c[0], removeTexLabels(node.c[1])] }];
     return node.t === 'RawInline' ? rawToText(node.c, policy) : [removeEmptyAnchor(node)];
   });
@@ -81,22 +81,23 @@ function sanitizeInlines(
 function sanitizeBlocks(list: PandocBlock[], policy: SanitizePolicy, found: SanitizeFindings): PandocBlock[] {
   return list.flatMap((block): PandocBlock[] => {
     if (block.t === 'Null') return [];
-    if (block.t !== 'RawBlock') return brokenPages(block).flatMap(splitPageBreakDivision);
-    if (/^html[45]?$/i.test(block.c[0])) return sanitizeHtmlBlock(block.c[1], found.htmlStands).map(judged);
+    if (block.t !== 'RawBlock') return splitPages(block).flatMap(splitPageBreakDivision);
+    if (/^html[45]?$/i.test(block.c[0]))
+      return sanitizeHtmlBlock(block.c[1], found.htmlTag).map(sanitizeParagraph);
     return [{ t: 'Para', c: rawToText(block.c, policy) }];
   });
 
-  function brokenPages(block: PandocBlock): PandocBlock[] {
-    return policy.stage === 'written' ? splitAtPageBreaks(block, found.breakStands) : [block];
+  function splitPages(block: PandocBlock): PandocBlock[] {
+    return policy.stage === 'written' ? splitAtPageBreaks(block, found.latexCommand) : [block];
   }
 
-  /** An `<img>` on a line of its own has become a picture only now. */
-  function judged(block: PandocBlock): PandocBlock {
+  /** An `<img>` on a line of its own became a picture only now. */
+  function sanitizeParagraph(block: PandocBlock): PandocBlock {
     return block.t === 'Para' ? { t: 'Para', c: sanitizeInlines(block.c, policy, found) } : block;
   }
 }
 
-/** Only LaTeX can refer to formulas; with labels in them, the other writers would show their source. */
+/** Only LaTeX can refer to formulas; the other writers would print the source of a formula with labels. */
 function removeTexLabels(formula: string): string {
   return formula.replaceAll(/\\label\s*\{[^{}]*\}|\\(?:nonumber|notag)\b/g, ' ');
 }
@@ -109,7 +110,7 @@ function sanitizeLink(
   const target = sanitizeUrl(url);
   if (target !== null && target !== '')
     return [{ t: 'Link', c: [sanitizeAttr(attr, 'Link'), text, [target, title]] }];
-  if (url !== '') found.linkRemoved(url);
+  if (url !== '') found.removedLink(url);
   return text;
 }
 
@@ -119,7 +120,7 @@ function sanitizeImage(
   found: SanitizeFindings,
 ): PandocInline {
   const [attr, text, [url, title]] = node.c;
-  // The attributes of those that were HTML have not been through yet.
+  // Attributes from HTML are not sanitized yet.
   const shown = (name: string): PandocInline => ({
     t: 'Image',
     c: [sanitizeAttr(attr, 'Image'), text, [name, title]],
@@ -144,7 +145,7 @@ function rawToText([format, text]: [string, string], { stage }: SanitizePolicy):
   );
 }
 
-/** A picture that the document names, and what it is called from now on, without an extension: `picture-1`. */
+/** A picture that the document names, and its new name, without an extension: `picture-1`. */
 export interface WantedPicture {
   readonly wanted: string;
   readonly as: string;
@@ -159,11 +160,11 @@ export type SanitizeFindings = ReturnType<typeof collectFindings>;
 
 const maxDocumentPictures = 500;
 const maxNamedFindings = 10;
-/** Commands of LaTeX that somebody means to take effect; others, such as in `C:\Users`, are just text. */
+/** LaTeX commands that are meant to take effect; others, as in `C:\Users`, are just text. */
 const latexCommandPattern =
   /^\\(?:begin|end|textbf|textit|emph|underline|cite[a-z]*|ref|label|(?:sub)*section|[vh]space|centering|includegraphics|footnote|noindent|maketitle|tableofcontents|bibliography|usepackage|newcommand|input|include)\b\*?(?:\{[^{}]{0,40}\})?/;
 
-/** What is met while a document is judged. */
+/** Collects what is found while a document is sanitized. */
 function collectFindings(mostPictureBytes: number) {
   const namesOfUrls = new Map<string, string>();
   const wanted = new Map<string, WantedPicture>();
@@ -190,15 +191,15 @@ function collectFindings(mostPictureBytes: number) {
   }
 
   return {
-    htmlStands: (tag: string): unknown => tags.add(tag),
-    linkRemoved: (url: string): unknown => links.add(url.slice(0, 60).toWellFormed()),
-    linkLost: (target: string): unknown => lost.add(target.slice(0, 60)),
-    breakStands: (text: string): unknown => commands.add(text),
-    look(text: string) {
+    htmlTag: (tag: string): unknown => tags.add(tag),
+    removedLink: (url: string): unknown => links.add(url.slice(0, 60).toWellFormed()),
+    lostLink: (target: string): unknown => lost.add(target.slice(0, 60)),
+    latexCommand: (text: string): unknown => commands.add(text),
+    findLatexCommand(text: string) {
       const command = text.startsWith('\\') ? latexCommandPattern.exec(text)?.[0] : undefined;
       if (command !== undefined) commands.add(command);
     },
-    /** The name of a picture from now on; the same for the same one. */
+    /** The new name of a picture; the same picture gets the same name. */
     picture(url: string): string {
       const as = namesOfUrls.get(url) ?? add(url);
       namesOfUrls.set(url, as);

@@ -9,27 +9,27 @@ import {
   type XmlTag,
 } from '../../net/xml.ts';
 
-/** Elements that run something, or show what is not a picture. */
+/** Elements that run something, or show something other than a picture. */
 const refusedSvgElements = new Set(
   'script foreignobject iframe object embed audio video handler listener html body link meta base'.split(' '),
 );
 const embeddedImagePattern = /^data:image\/(?:png|jpe?g|gif|webp);base64,[A-Za-z0-9+/=\s]*$/i;
 const svgLinkPattern = /^(?:https?:|mailto:)/i;
-/** Attributes that are read as CSS, or put in the place of one. */
+/** Attributes that are read as CSS, or that animation puts in place of one. */
 const svgStyleAttributes = new Set(
   'style fill stroke filter mask clip-path cursor marker marker-start marker-mid marker-end color-profile shape-inside to from by values'.split(
     ' ',
   ),
 );
-/** A place other than within the picture; escapes of CSS could hide one. */
+/** References outside the picture, and CSS escapes, which could hide one. */
 const externalStylePattern =
   /@import|\\|url\s*\(\s*(?!["']?\s*#)|image-set|image\s*\(|javascript:|expression\s*\(/i;
 
 const svgXmlLimits = { mostElements: 1_000_000, mostDepth: 256 };
 
 /**
- * An SVG without what is not a picture: nothing in it runs, or points outside of it. A DOCTYPE is left out, as plotting
- * programs write one; one that declares anything is refused. What is wrong otherwise is left to whoever draws it.
+ * Returns the SVG if nothing in it runs or points outside. A DOCTYPE is removed, since plotting programs write one; one
+ * that declares anything is refused. Other mistakes are left to the program that draws it.
  */
 export function sanitizeSvg(bytes: Uint8Array, name: string): Uint8Array {
   const text = decodeSvg(bytes, name);
@@ -47,11 +47,11 @@ const svgXmlProblems: Readonly<Record<XmlError['problem'], string>> = {
   declaration: 'its DOCTYPE declares something, or is not at its beginning',
   cut_off: 'it is cut off',
   too_many: 'it has too many elements',
-  // Deeper, what draws it runs out of stack.
+  // Deeper nesting exhausts the stack of the program that draws it.
   too_deep: `its elements are nested more than ${svgXmlLimits.mostDepth} deep`,
 };
 
-/** Gives where its DOCTYPE is; null: it has none. */
+/** Returns the DOCTYPE; null if there is none. */
 function demandSafeMarkup(text: string, name: string): XmlDoctype | null {
   let [doctype, hasElements, style]: [XmlDoctype | null, boolean, number] = [null, false, -1];
   for (const found of scanXml(text, svgXmlLimits)) {
@@ -59,10 +59,10 @@ function demandSafeMarkup(text: string, name: string): XmlDoctype | null {
       if (doctype !== null || hasElements) throw new XmlError('declaration', found.at);
       doctype = found;
     } else if (found.kind === 'instruction') {
-      // Any other may name a style sheet.
+      // Any other instruction could name a style sheet.
       if (found.at > 0 || !/^<\?xml\s/.test(text)) throw new XmlError('tag', found.at);
     } else {
-      // Comments within a style are a part of it, to some programs.
+      // To some programs, comments within a style are part of it.
       if (style >= 0) demandSafeStyle(unescapeSvgText(text.slice(style, found.at), name), name);
       style = -1;
       if (found.kind === 'end') continue;
@@ -80,7 +80,7 @@ function demandSafeStyle(css: string, name: string): void {
     throw svgRefusedError(name, 'its style sheet refers to something outside of it');
 }
 
-/** Names are in small letters and without their prefixes, which a document may choose. */
+/** Names are in lower case and without prefixes, which a document may choose freely. */
 interface SvgElement {
   readonly name: string;
   readonly attributes: readonly (readonly [name: string, value: string])[];
@@ -91,7 +91,7 @@ const toLocalName = (name: string): string => name.slice(name.lastIndexOf(':') +
 const readSvgAttributes = (tag: XmlTag, name: string): SvgElement['attributes'] =>
   parseAttributes(tag).map(([key, value]) => [toLocalName(key), unescapeSvgText(value, name)]);
 
-/** A reference without its end is one to some programs. */
+/** Some programs accept references without a semicolon. */
 function unescapeSvgText(text: string, name: string): string {
   return text.replaceAll(/&([^;&]{0,12});?/g, (_, reference: string) => {
     const character = decodeReference(reference);
@@ -107,7 +107,7 @@ function decodeSvg(bytes: Uint8Array, name: string): string {
   } catch {
     throw svgRefusedError(name, 'it is not UTF-8');
   }
-  // Without a letter in it, UTF-16 would pass for UTF-8.
+  // UTF-16 of ASCII characters would pass as UTF-8.
   if (text.includes('\0')) throw svgRefusedError(name, 'it is not UTF-8');
   const declaration = text.startsWith('<?xml') ? text.slice(0, text.indexOf('?>')) : '';
   const encoding = /\sencoding\s*=\s*["']([^"']*)/.exec(declaration)?.[1];
@@ -119,7 +119,7 @@ function decodeSvg(bytes: Uint8Array, name: string): string {
 function demandSafeElement({ name: element, attributes }: SvgElement, name: string): void {
   if (refusedSvgElements.has(element)) throw svgRefusedError(name, `it has the element <${element}>`);
   for (const [key, value] of attributes) {
-    // With another base, `#x` would be outside, too.
+    // With another base, `#x` would point outside as well.
     if (key === 'base') throw svgRefusedError(name, 'it has a base URL');
     if (key.startsWith('on')) throw svgRefusedError(name, `it has code in ${JSON.stringify(key)}`);
     if (key === 'href' || key === 'src') demandSafeReference(element, value.trim(), name);

@@ -7,7 +7,7 @@ import {
   type PandocMetaValue,
 } from './ast.ts';
 
-/** The text of inlines without its marks, as for a title; notes are left out. */
+/** The plain text of inlines, such as for a title, without notes. */
 export function toInlineText(list: readonly PandocInline[]): string {
   return list.map(toNodeText).join('');
 }
@@ -38,7 +38,7 @@ function toNodeText(node: PandocInline): string {
   }
 }
 
-/** The text of a value of the front matter, as long as it is one: null for lists, maps and several paragraphs. */
+/** The text of a value of the front matter; null for lists, maps and several paragraphs. */
 export function toMetaText(value: PandocMetaValue): string | null {
   if (value.t === 'MetaString') return value.c;
   if (value.t === 'MetaBool') return String(value.c);
@@ -51,7 +51,7 @@ export function isParagraph(block: PandocBlock): block is Extract<PandocBlock, {
   return block.t === 'Para' || block.t === 'Plain';
 }
 
-/** A text as it is, word by word, so that lines can be broken and every writer escapes what it must. */
+/** Splits a text into words, so that lines can break and every writer escapes what it must. */
 export function toWordInlines(text: string): PandocInline[] {
   return text
     .split(/\s+/u)
@@ -67,8 +67,8 @@ const beforeOpeningQuote = /[\s([{<\u2010-\u2015\u2018\u201c/=-]/u;
 const bareAddressPattern = /:\/\/|^mailto:|^www\./i;
 
 /**
- * Curly quotation marks, dashes and ellipses. Pandoc can do this while it reads, but then takes exponential time over
- * marks that are never closed.
+ * Curly quotation marks, dashes and ellipses. Pandoc can do this too, but takes exponential time for marks that are
+ * never closed.
  */
 export function applyTypography(ast: PandocAst): PandocAst {
   return rewriteAst(ast, { inlines: curlQuotes });
@@ -81,7 +81,7 @@ function curlQuotes(list: PandocInline[]): PandocInline[] {
   });
 }
 
-/** Whether a word that stands beside this begins or ends there. */
+/** Whether a word beside this node begins or ends there. */
 function isWordBoundary(node: PandocInline | undefined): boolean {
   return node === undefined || node.t === 'Space' || node.t === 'SoftBreak' || node.t === 'LineBreak';
 }
@@ -114,7 +114,7 @@ function replaceDashes(word: string, begins: boolean): string {
 
 const utf8NewlineByte = 0x0a;
 
-/** The text of bytes that have to be UTF-8, without its byte order mark. `what` is whose bytes they are. */
+/** Decodes bytes that must be UTF-8, without the byte order mark. `what` names them in the error. */
 export function decodeUtf8Text(bytes: Uint8Array, what: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
@@ -129,7 +129,7 @@ export function decodeUtf8Text(bytes: Uint8Array, what: string): string {
   }
 }
 
-/** Replaced bytes are longer or shorter than what they were, so the place is found by halving. */
+/** By binary search, because the decoder does not say where it failed. */
 function findInvalidUtf8(bytes: Uint8Array): { offset: number; line: number } {
   const isFine = (end: number): boolean => {
     try {

@@ -25,13 +25,13 @@ import { openUserFiles, demandUserFile, type UserFiles, type UserFilesOptions } 
 const maxBuildFormats = documentFormats.length;
 const fileNameSchema = z.string().min(1).max(4096);
 
-/** What no document can hold is refused before anything is done. */
+/** Refuses at once what no document can contain. */
 const lineSchema = (most: number) =>
   z.string().max(most).refine(isPlainLine, 'takes a line of text without control characters');
 
 const isPlainLine = (text: string): boolean => !/[\p{Cc}\p{Cs}\ufffe\uffff]/u.test(text);
 
-/** The text, either itself or by the name of a file: what is long need not pass through the conversation. */
+/** The text itself, or the name of a file, so that a long text need not pass through the conversation. */
 export const textInputFields = {
   documentContent: z
     .string()
@@ -104,7 +104,7 @@ function isPlainBasename(basename: string): boolean {
   return cleanFilename(basename) === basename && !/[/\\]|^\./.test(basename);
 }
 
-/** Only what was said: the rest is for the front matter. */
+/** Only what the caller gave: the rest is left to the front matter. */
 function toGivenLayout(input: BuildToolInput): Partial<DocumentLayout> {
   const { title, authors, date, language, paper, toc, numberSections } = input;
   const given: Partial<Record<keyof DocumentLayout, unknown>> = {
@@ -122,7 +122,6 @@ function toGivenLayout(input: BuildToolInput): Partial<DocumentLayout> {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
-/** The text of the document. */
 export async function readDocumentText(
   input: DocumentTextInput,
   from: UserFiles,
@@ -165,7 +164,7 @@ export interface BuildToolOptions extends UserFilesOptions {
   readonly documents: DocumentBuilder;
   readonly files: Files;
   readonly links: Links;
-  /** Told of every document that was built. */
+  /** Called for every document that was built. */
   readonly exported: Webhook['exported'];
   readonly fileTtl: number;
   readonly maxTtl: number;
@@ -177,7 +176,7 @@ const buildInputSchema = (options: BuildToolOptions) =>
 
 type BuildToolCall = z.output<ReturnType<typeof buildInputSchema>>;
 
-/** A word processor's template with pictures in it. */
+/** Enough for a word processor's template with pictures. */
 const maxReferenceDocBytes = 20 * 1024 ** 2;
 
 const buildOutputSchema = z.object({
@@ -243,7 +242,7 @@ async function toDocumentBuildRequest(
   };
 }
 
-/** The first speaks for all. */
+/** The first failure represents all. */
 function allFormatsFailedError({ failures: [first] }: DocumentBuildResult): WorkcrateError {
   const { format, code, message } = first!;
   return new WorkcrateError(code, `${format} could not be built: ${message}`);

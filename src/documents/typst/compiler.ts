@@ -4,19 +4,19 @@ import { WorkcrateError } from '../../errors.ts';
 import { findMissingCharacters, describeMissingGlyphs } from './fonts.ts';
 import { importTypstPackage, type TypstJob, type TypstResult } from './typst.ts';
 
-/** The folder of all documents. There is none by this name: what is in it is in memory alone. */
+/** The folder of all documents. It does not exist: its files are only in memory. */
 const typstRoot = '/document-that-is-nowhere';
 
 export interface TypstCompilerOptions {
-  /** Where the compiler is. */
+  /** Where the compiler package is. */
   readonly url: string;
-  /** Files of further fonts, read when a document first asks for them. */
+  /** Files of further fonts, read when a document first needs them. */
   readonly fonts: readonly string[];
-  /** What a document is dated, in seconds since 1970; null: now. */
+  /** Date of a document, in seconds since 1970; null: now. */
   readonly epoch: number | null;
 }
 
-/** Compiles in this very thread, which hears nothing meanwhile: only for a process of its own. */
+/** Compiles in this thread and blocks it meanwhile, so it is only for a process of its own. */
 export async function createTypstCompiler({ url, fonts, epoch }: TypstCompilerOptions) {
   const { NodeCompiler } = await importTypstPackage(url);
   const withFonts = (blobs: Buffer[]): NodeCompiler =>
@@ -73,7 +73,7 @@ interface ArchivalExport {
   readonly reason: string | undefined;
 }
 
-/** PDF/A-2b refuses text that no font can show: nothing else tells of it. */
+/** The PDF/A-2b exporter refuses text that no font can show. There is no other way to find it. */
 function exportPdfA(
   compiler: NodeCompiler,
   document: NodeTypstDocument,
@@ -88,7 +88,7 @@ function exportPdfA(
   }
 }
 
-/** The exporter hands out its diagnostics as Rust prints them. */
+/** The exporter returns its diagnostics as Rust prints them. */
 const findFirstMessage = (text: string): string | undefined =>
   /message: "((?:[^"\\]|\\.)*)"/s.exec(text)?.[1]?.replaceAll(/\\(.)/gs, '$1');
 
@@ -114,7 +114,7 @@ const removeTypstPaths = (message: string): string =>
     .replaceAll(`${typstRoot}/`, '')
     .slice(0, longestMessage);
 
-/** Numbers that the compiler gives to the severity of what it says. */
+/** The numbers of the severities of a diagnostic. */
 const [error, warning] = [1, 2];
 
 function listTypstMessages(said: NodeError | null, severity = error): string[] {
@@ -122,7 +122,7 @@ function listTypstMessages(said: NodeError | null, severity = error): string[] {
   return lines.filter((line) => line.severity === severity).map(({ message }) => message);
 }
 
-/** Families are named in every document, and loaded for some. */
+/** Every document names all families, but only some documents load them. */
 const listTypstWarnings = (said: NodeError | null): string[] =>
   [...new Set(listTypstMessages(said, warning))]
     .filter((message) => !message.startsWith('unknown font family'))

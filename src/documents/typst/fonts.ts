@@ -8,7 +8,7 @@ import path from 'node:path';
 import { WorkcrateError } from '../../errors.ts';
 import type { Log } from '../../observability/log.ts';
 
-/** Reads so many bytes from a place in a file; fewer, or none, where it ends before. */
+/** Reads `length` bytes at an offset of a file; fewer, or none, at its end. */
 export type ReadFontAt = (offset: number, length: number) => Buffer;
 
 const maxFontFaces = 64;
@@ -16,20 +16,20 @@ const maxFontTables = 128;
 const maxFontNames = 512;
 const maxFamilyNameLength = 64;
 
-/** The name records that tell a family: the one that typographers see goes before that of old systems. */
+/** The name records with a family: the typographic one comes before the one for old systems. */
 const familyNameIds = [16, 1];
 const [macintosh, windows, english] = [1, 3, 0x409];
 
 /**
- * The families in a font file (TrueType, OpenType, or a collection), by the names that Typst knows them by. What is no
- * font has none. Nothing in the file is trusted: lengths are bounded, and names hold letters, digits and the like only.
+ * The families in a font file (TrueType, OpenType, or a collection), by the names that Typst uses; none if it is not a
+ * font. Nothing in the file is trusted: lengths are limited, and names contain only letters, digits and a few others.
  */
 export function readFontFamilies(read: ReadFontAt): string[] {
   const names = findFontFaces(read).map((face) => readFontFamily(readNameTable(read, face)));
   return [...new Set(names.filter((name) => name !== null))];
 }
 
-/** Where in the file the faces begin: a collection has several. */
+/** Where the faces begin in the file: a collection has several. */
 function findFontFaces(read: ReadFontAt): number[] {
   const head = read(0, 12);
   const kind = head.toString('latin1', 0, 4);
@@ -91,7 +91,7 @@ function decodeFontName(platform: number, encoding: number, bytes: Buffer): stri
   return new TextDecoder('utf-16be').decode(bytes);
 }
 
-/** It will stand in the source of documents. */
+/** The name goes into the source of documents. */
 const isFamilyName = (text: string): boolean =>
   text.length <= maxFamilyNameLength && /^[\p{L}\p{N}][\p{L}\p{M}\p{N} ._-]*$/u.test(text);
 
@@ -105,7 +105,7 @@ function removeStyleSuffix(name: string): string {
   return left;
 }
 
-/** A file of fonts besides those that the compiler brings along. */
+/** A font file besides those that the compiler has built in. */
 export interface FontFile {
   readonly path: string;
   readonly families: readonly string[];
@@ -115,11 +115,11 @@ const maxFontFiles = 64;
 const fontMegabyte = 1024 * 1024;
 const maxFontBytes = { each: 64 * fontMegabyte, all: 256 * fontMegabyte };
 
-/** Used where they are installed: one package for each way of writing Chinese characters. */
+/** Used if they are installed: one package for each regional form of Chinese characters. */
 const fontPackages = ['sc', 'tc', 'jp', 'kr'].map((script) => `@expo-google-fonts/noto-sans-${script}`);
 const fontWeights = ['400Regular', '700Bold'];
 
-/** Fonts in the folders go first: whoever set them wants them. Of each file little is read. */
+/** The operator's folders come first. Only a small part of each file is read. */
 export function findFonts(folders: readonly string[], log: Log): FontFile[] {
   const candidates = [...folders.flatMap(listFontFiles), ...fontPackages.flatMap(listPackageFontFiles)];
   const found: FontFile[] = [];
@@ -137,7 +137,7 @@ export function findFonts(folders: readonly string[], log: Log): FontFile[] {
   return found;
 }
 
-/** A folder that was set and cannot be read is told at the start, and not by boxes in a document. */
+/** Fails at the start if a folder cannot be read: otherwise documents would show boxes. */
 function listFontFiles(folder: string): string[] {
   try {
     const names = readdirSync(folder).filter((name) => /\.(?:ttf|otf|ttc|otc)$/i.test(name));
@@ -180,27 +180,27 @@ const createFontReader =
     return bytes.subarray(0, readSync(descriptor, bytes, 0, length, offset));
   };
 
-/** The families that the compiler brings along: Latin, Greek and Cyrillic; Hebrew and more; signs; maths. */
-const [text, wider, code, maths] = [
+/** The built-in families: Latin, Greek and Cyrillic; Hebrew and more; code and symbols; maths. */
+const [textFamily, widerFamily, codeFamily, mathsFamily] = [
   'Libertinus Serif',
   'New Computer Modern',
   'DejaVu Sans Mono',
   'New Computer Modern Math',
 ] as const;
 
-/** Text looks for its characters in this order. Signs come last, since the fonts for them are not made for reading. */
+/** The order in which fonts are searched for a character. Those for code and maths come last: they are not for reading. */
 export const listTextFamilies = (found: readonly string[]): string[] =>
-  dropDuplicateNames([text, wider, ...found, code, maths]);
+  dropDuplicateNames([textFamily, widerFamily, ...found, codeFamily, mathsFamily]);
 
 export const listCodeFamilies = (families: readonly string[]): string[] =>
-  dropDuplicateNames([code, ...families]);
+  dropDuplicateNames([codeFamily, ...families]);
 
 export const listMathFamilies = (families: readonly string[]): string[] =>
-  dropDuplicateNames([maths, ...families]);
+  dropDuplicateNames([mathsFamily, ...families]);
 
 const dropDuplicateNames = (names: readonly string[]): string[] => [...new Set(names)];
 
-/** What stands at the end of the names of families that are made for one way of writing Chinese characters. */
+/** Suffixes of families for one regional form of Chinese characters. */
 const familySuffixesByScript: Readonly<Record<string, string>> = {
   Hans: 'SC',
   Hant: 'TC',
@@ -208,7 +208,7 @@ const familySuffixesByScript: Readonly<Record<string, string>> = {
   Kore: 'KR',
 };
 
-/** One character is drawn differently in Beijing, Taipei, Tokyo and Seoul: the family of the language goes first. */
+/** The same character looks different in Beijing, Taipei, Tokyo and Seoul, so the family for the language comes first. */
 export function sortFamiliesForLanguage(language: string, families: readonly string[]): string[] {
   const ending = familySuffixesByScript[toLocale(language).maximize().script ?? ''];
   const isOwn = (family: string): boolean => ending !== undefined && family.split(' ').includes(ending);
@@ -220,7 +220,7 @@ export function sortFamiliesForLanguage(language: string, families: readonly str
   return families.map((family) => (isOther(family) ? ordered[next++]! : family));
 }
 
-/** What Typst takes for the language of a text, such as `de` and `CH`; English where it is none. */
+/** Language and region for Typst, such as `de` and `CH`; English if the tag is invalid. */
 export function toTypstLanguage(tag: string): { readonly language: string; readonly region: string | null } {
   const { language, region = null } = toLocale(tag);
   return { language, region: region !== null && /^[A-Z]{2}$/.test(region) ? region : null };
@@ -236,12 +236,12 @@ function toLocale(tag: string): Intl.Locale {
   }
 }
 
-/** What the exporter says of each text that no font can show, in a string that Rust has escaped, and escaped again. */
+/** The error for text that no font can show, in a string that Rust escaped twice. */
 const missingGlyphReport = /the text `\\"(.*?)\\"` could not be displayed/gs;
 
 const maxMissingCharacters = 200;
 
-/** The characters of which the exporter says that no font has them, each once. */
+/** The characters in these errors, each once. */
 export function findMissingCharacters(message: string): string[] {
   const missing = new Set<string>();
   for (const [, text] of message.matchAll(missingGlyphReport))
@@ -259,7 +259,7 @@ const unescapeTypst = (text: string): string =>
 
 const toCharacter = (code: number): string => (code <= 0x10_ff_ff ? String.fromCodePoint(code) : '');
 
-/** The packages of fonts that are used where they are installed, and the scripts that each is for. */
+/** The scripts that each font package is for. */
 const fontRemedies: readonly (readonly [RegExp, string])[] = [
   [/\p{Script=Hangul}/u, '@expo-google-fonts/noto-sans-kr'],
   [/[\p{Script=Hiragana}\p{Script=Katakana}]/u, '@expo-google-fonts/noto-sans-jp'],
@@ -268,7 +268,7 @@ const fontRemedies: readonly (readonly [RegExp, string])[] = [
 
 const maxNamedCharacters = 20;
 
-/** Tells which characters are boxes on the page, and what to do about it. */
+/** Says which characters are boxes on the page, and what to do about it. */
 export function describeMissingGlyphs(missing: readonly string[]): string {
   const named = missing.slice(0, maxNamedCharacters).map(toVisibleCharacter).join(' ');
   const rest = missing.length > maxNamedCharacters ? ` and ${missing.length - maxNamedCharacters} more` : '';
@@ -276,7 +276,7 @@ export function describeMissingGlyphs(missing: readonly string[]): string {
   return `${what} no glyph in any font: ${named}${rest}. ${suggestFontPackages(missing)}`;
 }
 
-/** Marks and the invisible by number. */
+/** Combining marks and invisible characters are shown by number. */
 const toVisibleCharacter = (character: string): string =>
   /^[\p{L}\p{N}\p{P}\p{S}]/u.test(character)
     ? character

@@ -9,8 +9,8 @@ import { listCodeFamilies, sortFamiliesForLanguage, toTypstLanguage, listMathFam
 const typstContentsDepth = 3;
 
 /**
- * What the template needs besides the metadata, for Pandoc's `variables`. These stand in the markup as they are, so all
- * of them are numbers, or names that were looked at. `families` are those of `Typst`.
+ * What the template needs besides the metadata, for Pandoc's `variables`. Pandoc does not escape them, so all of them are
+ * numbers or checked names. `families` are those of `Typst`.
  */
 export function buildTypstVariables(
   layout: DocumentLayout,
@@ -36,15 +36,15 @@ export function buildTypstVariables(
 /** Never `1e-7`. */
 const toTypstDecimal = (value: number): string => value.toFixed(2);
 
-/** A list of strings of Typst. The comma makes one alone a list, too. */
+/** A Typst list of strings. The comma at the end makes a single one a list, too. */
 const toTypstList = (names: readonly string[]): string =>
   names.map((name) => `${quoteTypst(name)},`).join(' ');
 
 const quoteTypst = (name: string): string => `"${name.replaceAll(/["\\]/g, '\\$&')}"`;
 
 /**
- * What Pandoc fills to write Typst: `title`, `author`, `date`, `abstract` and the like are metadata that Pandoc has
- * written as markup; the rest comes from `buildTypstVariables` and stands here as it is. A `$` of Typst would be `$$`.
+ * The template with which Pandoc writes Typst: `title`, `author`, `date` and `abstract` are metadata that Pandoc writes as
+ * markup; the rest comes from `buildTypstVariables`, unescaped. A `$` of Typst has to be written as `$$`.
  */
 export const typstTemplate = String.raw`#let ink = rgb("#1a1a1a")
 #let accent = rgb("#1f4e79")

@@ -16,13 +16,13 @@ import type { TypstCompilerOptions } from './compiler.ts';
 import { findFonts, listTextFamilies } from './fonts.ts';
 import type { TypstMethods } from './typst-process.ts';
 
-/** One document in Typst's markup, to be set as PDF. */
+/** One document in Typst's markup, to be compiled to PDF. */
 export interface TypstJob {
   readonly source: string;
-  /** All that it can read, by plain names. */
+  /** All files that it can read, by plain names. */
   readonly files: Readonly<Record<string, Uint8Array>>;
   readonly pdfA: boolean;
-  /** Whether to find out which characters no font has. */
+  /** Whether to find the characters that no font has. */
   readonly findMissing: boolean;
 }
 
@@ -34,26 +34,26 @@ export interface TypstResult {
   readonly missing: readonly string[];
 }
 
-/** The port for PDF, with the same promises as Pandoc's: see pandoc/pandoc.ts. */
+/** The port for PDF, with the same obligations as `Pandoc` in `pandoc/pandoc.ts`. */
 export interface Typst extends AsyncDisposable {
-  /** Families that a document may use, in the order in which they are looked through. */
+  /** Families that a document may use, in the order in which they are searched. */
   readonly families: readonly string[];
   compile(job: TypstJob, signal: AbortSignal): Promise<TypstResult>;
 }
 
 export interface TypstOptions {
-  /** Folders with fonts besides those that the compiler brings along. */
+  /** Folders with fonts besides the built-in ones. */
   readonly fontFolders: readonly string[];
-  /** Most processes at once, and how long one is kept that has nothing to do. */
+  /** Most processes at once, and how long an idle one is kept. */
   readonly processes: number;
   readonly idleSeconds: number;
   readonly memoryBytes: number;
-  /** What documents are dated, in seconds since 1970; null: now. */
+  /** Date of documents, in seconds since 1970; null: now. */
   readonly epoch: number | null;
   readonly log: Log;
 }
 
-/** Typst, native and in processes of its own: it hears nothing while it works, and may fail in ways of its own. */
+/** Native Typst in processes of its own: it blocks its thread while it works, and it could crash. */
 export function openTypst(options: TypstOptions): Typst {
   const fonts = findFonts(options.fontFolders, options.log);
   let pool: Promise<TypstPool> | null = null;
@@ -86,7 +86,7 @@ type TypstPool = ProcessPool<Thread<TypstMethods>>;
 const typstProcessFile = new URL(`./typst-process${extname(import.meta.filename)}`, import.meta.url);
 const typstSourceRoot = join(import.meta.dirname, '../..');
 
-/** What the process runs: our sources, and the file that says that they are modules. */
+/** What the process runs: our sources, and the package.json that makes them modules. */
 const typstReadablePaths = [typstSourceRoot, join(typstSourceRoot, '../package.json')];
 
 async function openTypstPool(options: TypstOptions, fonts: readonly string[]): Promise<TypstPool> {
@@ -122,13 +122,12 @@ function toTypstError(cause: unknown): unknown {
 
 const missingFolder = '/nowhere';
 
-/** Nobody can listen there. */
+/** No server can listen on port 0. */
 const unreachableProxy = 'http://127.0.0.1:0';
 
 /**
- * The environment of the compiler. Node's own permissions do not hold for native code, so its walls are bubblewrap's.
- * Where there are none, this keeps it from the network, which it asks for packages: by a proxy, where one is set, and
- * for what it finds in the caches of the user.
+ * The environment of the compiler. Node's permissions do not apply to native code, so only bubblewrap confines it. Without
+ * bubblewrap, this keeps it from downloading packages (by an unreachable proxy) and from reading the user's caches.
  */
 export const offlineEnvironment: Readonly<Record<string, string>> = {
   http_proxy: unreachableProxy,
@@ -145,7 +144,7 @@ const typstPackageName = '@myriaddreamin/typst-ts-node-compiler';
 
 export type TypstCompilerPackage = typeof import('@myriaddreamin/typst-ts-node-compiler');
 
-/** An optional dependency: where it is, and all that it is made of. The addon for this machine is a package beside it. */
+/** Where the optional package is, with all its folders. The addon for this machine is a package beside it. */
 export function findTypstPackage(): { readonly url: string; readonly folders: readonly string[] } {
   const file = resolveTypstPackage();
   const scope = path.dirname(path.dirname(file));

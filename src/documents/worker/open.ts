@@ -10,23 +10,23 @@ import { createProcessPool } from '../pool.ts';
 import type { DocumentWorkerMethods, DocumentWorkerSettings } from './worker.ts';
 
 export interface DocumentWorkersOptions extends DocumentWorkerSettings {
-  /** Most at once, and how long one is kept that has nothing to do. */
+  /** Most processes at once, and how long an idle one is kept. */
   readonly processes: number;
   readonly idleSeconds: number;
   readonly log: Log;
 }
 
-/** The near side of a process that composes. */
+/** The server's side of a worker process. */
 export interface DocumentWorker extends Pick<Thread<DocumentWorkerMethods>, 'call'>, AsyncDisposable {
-  /** Has it end what it is at; where it does not hear that, it is killed. */
+  /** Asks it to stop what it does; if it does not react, it is killed. */
   kill(cause: unknown): void;
 }
 
 const documentWorkerFile = new URL(`./worker-process${extname(import.meta.filename)}`, import.meta.url);
 
 /**
- * Processes that compose, each with converters of its own. What a stranger has written can keep one busy or take all its
- * memory; the server goes on meanwhile. When the signal fires, it ends.
+ * Processes that build documents, each with converters of its own. A hostile text can keep one busy or use all its
+ * memory; the server goes on meanwhile. When the signal fires, the work stops.
  */
 export function openDocumentWorkers({ processes, idleSeconds, log, ...settings }: DocumentWorkersOptions) {
   const { memoryBytes } = settings;
@@ -36,7 +36,7 @@ export function openDocumentWorkers({ processes, idleSeconds, log, ...settings }
     );
   const pool = createProcessPool({ most: processes, idleMs: idleSeconds * 1000, open });
   return {
-    async use<T>(work: (composer: DocumentWorker) => Promise<T>, signal: AbortSignal): Promise<T> {
+    async use<T>(work: (worker: DocumentWorker) => Promise<T>, signal: AbortSignal): Promise<T> {
       try {
         return await pool.use(work, signal);
       } catch (error) {
@@ -51,21 +51,21 @@ export function openDocumentWorkers({ processes, idleSeconds, log, ...settings }
   };
 }
 
-/** How long it gets to end its converters, which would outlive it where nothing else ends them. */
+/** Grace period in which it ends its converters, which could outlive it otherwise. */
 const workerGraceMs = 150;
 
 function createStoppableWorker(thread: Thread<DocumentWorkerMethods>): DocumentWorker {
-  let spell = { stop: new AbortController(), calls: 0 };
+  let session = { stop: new AbortController(), calls: 0 };
   return {
     call(name, argument, options) {
-      const own = spell;
+      const own = session;
       own.calls++;
       const answer = thread.call(name, argument, { ...options, signal: own.stop.signal });
       return answer.finally(() => own.calls--);
     },
     kill(cause) {
-      const ended = spell;
-      spell = { stop: new AbortController(), calls: 0 };
+      const ended = session;
+      session = { stop: new AbortController(), calls: 0 };
       ended.stop.abort();
       setTimeout(() => ended.calls > 0 && thread.kill(cause), workerGraceMs);
     },

@@ -45,18 +45,17 @@ import {
 import { openTypst } from '../typst/typst.ts';
 
 export interface DocumentWorkerSettings {
-  /** A Pandoc of the machine; null: the packaged one. */
+  /** An installed Pandoc; null: the packaged one. */
   readonly pandoc: string | null;
   readonly fontFolders: readonly string[];
   readonly memoryBytes: number;
-  /** Seconds since 1970 that all documents are dated, null: now. */
+  /** Date of all documents, in seconds since 1970; null: now. */
   readonly epoch: number | null;
 }
 
-/** They live as long as the process that has them, which ends when it is idle. */
+/** Converters live as long as this process, which ends when it is idle. */
 const converterIdleSeconds = 86_400;
 
-/** What is done in the process that composes documents, which has converters of its own and one document at a time. */
 export function createDocumentWorkerMethods(
   { pandoc, fontFolders, memoryBytes, epoch }: DocumentWorkerSettings,
   log: Log,
@@ -66,12 +65,12 @@ export function createDocumentWorkerMethods(
     pandoc: openPandoc({ ...usual, command: pandoc }),
     typst: openTypst({ ...usual, fontFolders }),
   };
-  const reading = { pandoc: engines.pandoc, remembered: createBibliographyCache() };
+  const reader = { pandoc: engines.pandoc, bibliographies: createBibliographyCache() };
   return {
-    read: (request: DocumentReadRequest, { signal }: CallContext) => readDocument(reading, request, signal),
+    read: (request: DocumentReadRequest, { signal }: CallContext) => readDocument(reader, request, signal),
     write: (request: DocumentWriteRequest, context: CallContext) => writeDocument(engines, request, context),
     validate: (request: DocumentReadRequest, { signal }: CallContext) =>
-      validateDocument(reading, request, signal),
+      validateDocument(reader, request, signal),
   };
 }
 
@@ -87,11 +86,11 @@ export interface DocumentReadRequest {
   /** Longest text, and longest bibliography, in bytes. */
   readonly mostBytes: number;
   readonly bibliography: GivenBibliography | null;
-  /** What the caller wants; it goes before what the front matter says. */
+  /** What the caller wants; it overrides the front matter. */
   readonly layout: Partial<DocumentLayout>;
 }
 
-/** A document that has been read and judged; what is missing is to be found by whoever may. */
+/** A document that has been read and sanitized. The server finds the pictures and keys that are missing. */
 export interface ReadDocument {
   readonly ast: Uint8Array;
   readonly layout: DocumentLayout;
@@ -108,28 +107,28 @@ const createSanitizePolicy = (stage: SanitizePolicy['stage']): SanitizePolicy =>
   mostPictureBytes: defaultPictureLimits.eachBytes,
 });
 
-/** What reading takes besides the text. */
+/** What reading needs besides the text. */
 export interface DocumentReader {
   readonly pandoc: Pandoc;
-  readonly remembered: BibliographyCache;
+  readonly bibliographies: BibliographyCache;
 }
 
 export async function readDocument(
-  reading: DocumentReader,
+  reader: DocumentReader,
   request: DocumentReadRequest,
   signal: AbortSignal,
 ): Promise<ReadDocument> {
   const {
     ast,
-    layout: told,
+    layout: frontMatter,
     pictures,
     embedded,
     warnings,
-  } = sanitizeAst(await parseMarkdown(reading.pandoc, request, signal), createSanitizePolicy('written'));
-  const layout = { ...defaultLayout, ...told, ...request.layout };
+  } = sanitizeAst(await parseMarkdown(reader.pandoc, request, signal), createSanitizePolicy('written'));
+  const layout = { ...defaultLayout, ...frontMatter, ...request.layout };
   const keys = listCitedKeys(ast).map(({ key }) => key);
   const only = keys.includes('*') ? null : new Set(keys);
-  const known = await readCachedBibliography(reading, request, layout.language, only, signal);
+  const known = await readCachedBibliography(reader, request, layout.language, only, signal);
   const references = known?.references ?? [];
   const ids = new Set(references.map(({ id }) => id));
   return {
@@ -144,16 +143,16 @@ export async function readDocument(
 }
 
 async function validateDocument(
-  reading: DocumentReader,
+  reader: DocumentReader,
   request: DocumentReadRequest,
   signal: AbortSignal,
 ): Promise<CitationValidation> {
-  const cited = listCitedKeys(await parseMarkdown(reading.pandoc, request, signal));
-  const bibliography = await readCachedBibliography(reading, request, defaultLayout.language, null, signal);
+  const cited = listCitedKeys(await parseMarkdown(reader.pandoc, request, signal));
+  const bibliography = await readCachedBibliography(reader, request, defaultLayout.language, null, signal);
   return validateCitations({ cited, bibliography });
 }
 
-/** The text as a tree; nothing of it has been judged. */
+/** The text as a tree that is not sanitized yet. */
 async function parseMarkdown(
   pandoc: Pandoc,
   { text, mostBytes }: DocumentReadRequest,
@@ -168,7 +167,7 @@ async function parseMarkdown(
 }
 
 async function readCachedBibliography(
-  { pandoc, remembered }: DocumentReader,
+  { pandoc, bibliographies }: DocumentReader,
   { bibliography, mostBytes }: DocumentReadRequest,
   language: string,
   only: ReadonlySet<string> | null,
@@ -184,16 +183,16 @@ async function readCachedBibliography(
       { details: { bytes, most: mostBytes } },
     );
   const terms = [format ?? '', language, ...(only ?? ['*'])];
-  return remembered(text, terms, () => readBibliography(pandoc, text, format, signal, language, only));
+  return bibliographies(text, terms, () => readBibliography(pandoc, text, format, signal, language, only));
 }
 
 export interface DocumentWriteRequest {
   readonly read: Pick<ReadDocument, 'ast' | 'layout' | 'pictures' | 'embedded'>;
-  /** The bytes of those pictures that were found, by the names that the document gives them. */
+  /** The bytes of the pictures that were found, by the names in the document. */
   readonly found: ReadonlyMap<string, Uint8Array>;
   /** Null leaves citations as they are written. */
   readonly references: readonly BibliographyItem[] | null;
-  /** CSL; null is Pandoc's own. */
+  /** CSL; null: Pandoc's default style. */
   readonly style: string | null;
   readonly formats: readonly DocumentFormat[];
   readonly referenceDoc: Uint8Array | null;
@@ -213,10 +212,10 @@ export interface DocumentWriteResult {
   readonly missing: readonly string[];
 }
 
-/** How many of the steps are done, and what comes now. */
+/** How many steps are done, and what comes next. */
 export type WriteStep = readonly [done: number, message: string];
 
-/** Cites, then writes every format. One that fails does not take the others along. */
+/** Cites, then writes every format. If one fails, the others are still written. */
 export async function writeDocument(
   engines: DocumentEngines,
   request: DocumentWriteRequest,
@@ -238,7 +237,7 @@ export async function writeDocument(
   return { built, failures, warnings: [...warnings, ...listFormatWarnings(built)], missing };
 }
 
-/** Only whoever set the deadline knows what to say of it. */
+/** The server set the deadline, so it replaces the message of a timeout. */
 function toFormatFailure(format: DocumentFormat, cause: unknown, isLate: boolean): FormatFailure {
   const error = asWorkcrateError(cause);
   if (error.code === 'stopping') throw error;
@@ -287,11 +286,11 @@ async function citeForAllFormats(
   if (references === null) return { ast, warnings: [], missing: [] };
   const { language }: DocumentLayout = read.layout;
   const cited = await citeDocument(pandoc, { ast: serializeAst(ast), references, style, language, signal });
-  const told = cited.missing.map((key) => `${key} is cited, but is in no bibliography.`);
-  return { ast: parseAst(cited.ast), warnings: [...cited.warnings, ...told], missing: cited.missing };
+  const unknown = cited.missing.map((key) => `${key} is cited, but is in no bibliography.`);
+  return { ast: parseAst(cited.ast), warnings: [...cited.warnings, ...unknown], missing: cited.missing };
 }
 
-/** What several formats say alike is said once. */
+/** A warning of several formats is given once. */
 function listFormatWarnings(built: DocumentWriteResult['built']): string[] {
   const formatsOf = new Map<string, DocumentFormat[]>();
   for (const { format, written } of built)
@@ -301,12 +300,12 @@ function listFormatWarnings(built: DocumentWriteResult['built']): string[] {
 }
 
 const maxCachedBibliographies = 8;
-/** A longer bibliography is read anew each time: what it takes in memory is many times its length. */
+/** Longer ones are not cached: in memory they take many times their length. */
 const maxCachedBibliographyLength = 1024 ** 2;
 
 /**
- * A document is built many times, while its bibliography stays as it is; to convert one of a hundred entries takes a
- * fifth of the time of the whole. The ones used last are kept, for as long as the process lives.
+ * A document is often built many times with the same bibliography, and converting a hundred entries takes a fifth of the
+ * whole time. Keeps those that were used last, as long as the process lives.
  */
 export function createBibliographyCache() {
   const known = new BoundedMap<string, Bibliography>({ mostEntries: maxCachedBibliographies });

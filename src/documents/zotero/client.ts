@@ -18,13 +18,13 @@ import {
   libraryRefusedError,
   libraryUnreachableError,
   type ZoteroAddress,
-  type LibraryRequest,
+  type LibraryCall,
 } from './library.ts';
 
-/** As the documentation of the API asks. */
+/** As the documentation of the API recommends. */
 const maxZoteroRequestsAtOnce = 4;
 const maxZoteroAttempts = 4;
-/** Doubles with each try. */
+/** Doubles with each attempt. */
 const firstBackoffMs = 250;
 
 /** A request for a list. */
@@ -32,9 +32,9 @@ export interface ZoteroListing {
   /** Within the library, such as `items/top`. */
   readonly path: string;
   readonly params: readonly (readonly [string, string])[];
-  /** Whether the answer is worth remembering. */
+  /** Whether to cache the answer. */
   readonly remember: boolean;
-  /** With this version the answer is null where nothing has changed since. */
+  /** If nothing has changed since this version, the answer is null. */
   readonly since?: number;
 }
 
@@ -48,7 +48,7 @@ export interface ZoteroPage {
 
 export interface ZoteroClient {
   readonly address: ZoteroAddress;
-  list(listing: ZoteroListing, errand: LibraryRequest): Promise<ZoteroPage | null>;
+  list(listing: ZoteroListing, call: LibraryCall): Promise<ZoteroPage | null>;
 }
 
 export interface ZoteroClientOptions {
@@ -58,53 +58,53 @@ export interface ZoteroClientOptions {
   readonly log: Log;
 }
 
-/** Asks the API, at most four times at once, with the patience that it asks for. Only ever reads. */
+/** Sends requests to the API, at most four at once, with retries and the backoff that it asks for. It only reads. */
 export function createZoteroClient({ address, timeoutMs, clock, log }: ZoteroClientOptions): ZoteroClient {
   const queue = createFairQueue({
     ...toFairLimits(maxZoteroRequestsAtOnce, false),
     refusals: { busy: zoteroBusyError, cancelled: zoteroCancelledError, closed: zoteroCancelledError },
   });
-  const patience = createZoteroBackoff(clock, log);
-  const memory = createZoteroCache();
+  const backoff = createZoteroBackoff(clock, log);
+  const cache = createZoteroCache();
 
-  async function sendInTurn(sending: ZoteroFetch, errand: LibraryRequest): Promise<ZoteroOutcome> {
-    const leave = await queue.enter({ user: errand.name, signal: errand.signal }).catch((error: unknown) => {
-      throw errand.signal.aborted ? errand.signal.reason : error;
+  async function sendInTurn(request: ZoteroFetch, call: LibraryCall): Promise<ZoteroOutcome> {
+    const leave = await queue.enter({ user: call.name, signal: call.signal }).catch((error: unknown) => {
+      throw call.signal.aborted ? call.signal.reason : error;
     });
     try {
-      await patience.wait(errand);
-      return await fetchZoteroOnce(sending, errand);
+      await backoff.wait(call);
+      return await fetchZoteroOnce(request, call);
     } finally {
       leave();
     }
   }
 
   async function send(
-    sending: ZoteroFetch,
-    errand: LibraryRequest,
+    request: ZoteroFetch,
+    call: LibraryCall,
   ): Promise<Exclude<ZoteroOutcome, { kind: 'failed' }>> {
     for (let attempt = 1; ; attempt++) {
-      const outcome = await sendInTurn(sending, errand);
-      const isTold = outcome.headers !== null && patience.heed(outcome.headers);
+      const outcome = await sendInTurn(request, call);
+      const hasRetryAfter = outcome.headers !== null && backoff.heed(outcome.headers);
       if (outcome.kind !== 'failed') return outcome;
       log.info('zotero.failed', { why: outcome.why, attempt });
-      // Zotero on this machine does not answer because it does not run.
+      // A Zotero on this machine that does not answer is not running: retries do not help.
       if (attempt >= maxZoteroAttempts || (address.isLocal && outcome.headers === null))
         throw zoteroGaveUpError(address, outcome.why);
-      if (!isTold)
-        await pauseOrAbort(firstBackoffMs * 2 ** (attempt - 1) * (0.5 + Math.random() / 2), errand.signal);
+      if (!hasRetryAfter)
+        await pauseOrAbort(firstBackoffMs * 2 ** (attempt - 1) * (0.5 + Math.random() / 2), call.signal);
     }
   }
 
   return {
     address,
-    async list({ path, params, remember, since }, errand) {
+    async list({ path, params, remember, since }, call) {
       const url = new URL(`${address.base}/${address.library}/${path}`);
       url.search = new URLSearchParams(params.map(([name, value]) => [name, value])).toString();
-      const known = remember ? memory.get(url.href) : null;
+      const known = remember ? cache.get(url.href) : null;
       const knownVersion = toSentVersion(address, known?.version ?? since ?? null);
       try {
-        const outcome = await send({ address, url, knownVersion, timeoutMs }, errand);
+        const outcome = await send({ address, url, knownVersion, timeoutMs }, call);
         if (outcome.kind === 'unchanged') {
           if (knownVersion === null)
             throw libraryUnreachableError('it answered "not changed" to a request without a version');
@@ -114,7 +114,7 @@ export function createZoteroClient({ address, timeoutMs, clock, log }: ZoteroCli
         const version = parseHeaderNumber(headers.get('last-modified-version'));
         const total = parseHeaderNumber(headers.get('total-results'));
         const objects = parseZoteroList(text);
-        if (remember && version !== null) memory.set(url.href, { text, version, total });
+        if (remember && version !== null) cache.set(url.href, { text, version, total });
         return { objects, total, version };
       } catch (error) {
         if (isWorkcrateError(error, 'library_refused'))
@@ -126,8 +126,8 @@ export function createZoteroClient({ address, timeoutMs, clock, log }: ZoteroCli
 }
 
 /**
- * Never to a Zotero on this machine: some tell the version of the last synchronisation, and would have us take what was
- * changed since for unchanged. Nor 0, which is the version of what was never synchronised.
+ * Never sent to a Zotero on this machine: some return the version of the last synchronization, so that later changes
+ * would be missed. Nor is 0 sent, which is the version of a library that was never synchronized.
  */
 const toSentVersion = ({ isLocal }: ZoteroAddress, version: number | null): number | null =>
   isLocal || version === 0 ? null : version;
@@ -138,7 +138,7 @@ function parseZoteroList(text: string): unknown[] {
   try {
     return zoteroListSchema.parse(JSON.parse(text));
   } catch {
-    // No JSON, or no list.
+    // Not JSON, or not a list.
     throw libraryUnreachableError('its answer is not one of the Zotero API');
   }
 }
@@ -160,42 +160,42 @@ const zoteroBusyError = (): WorkcrateError =>
 const zoteroCancelledError = (): WorkcrateError =>
   new WorkcrateError('cancelled', 'The request was cancelled.');
 
-/** A hundred items with their abstracts are within this. */
+/** Enough for a hundred items with abstracts. */
 const maxZoteroAnswerBytes = 8 * 1024 ** 2;
 
 export interface ZoteroFetch {
   readonly address: ZoteroAddress;
   readonly url: URL;
-  /** Of the library, as we know it; the answer is 304 where it has not changed since. */
+  /** The version of the library that we know; if it has not changed since, the answer is 304. */
   readonly knownVersion: number | null;
   readonly timeoutMs: number;
 }
 
-/** What came of one try. */
+/** The result of one attempt. */
 export type ZoteroOutcome =
   | { readonly kind: 'answer'; readonly text: string; readonly headers: FetchHeaders }
   | { readonly kind: 'unchanged'; readonly headers: FetchHeaders }
-  /** Another try may help; without headers nothing was answered. */
+  /** Another attempt may help; without headers there was no answer. */
   | { readonly kind: 'failed'; readonly why: string; readonly headers: FetchHeaders | null };
 
-async function fetchZoteroOnce(sending: ZoteroFetch, errand: LibraryRequest): Promise<ZoteroOutcome> {
-  const { address, url, timeoutMs } = sending;
-  // The operator has named the address, which may be that of this machine.
+async function fetchZoteroOnce(request: ZoteroFetch, call: LibraryCall): Promise<ZoteroOutcome> {
+  const { address, url, timeoutMs } = request;
+  // The operator chose the address, which may be on this machine.
   const policy: FetchPolicy = { timeoutMs, maxBytes: maxZoteroAnswerBytes, privateAddresses: 'allowed' };
-  const request = { headers: buildZoteroHeaders(sending), signal: errand.signal };
+  const init = { headers: buildZoteroHeaders(request), signal: call.signal };
   try {
-    return await fetchBounded(url, request, policy, (answer) =>
-      answer.status === 200 ? readZoteroAnswer(answer, errand) : toStatusOutcome(address, answer),
+    return await fetchBounded(url, init, policy, (answer) =>
+      answer.status === 200 ? readZoteroAnswer(answer, call) : toStatusOutcome(address, answer),
     );
   } catch (error) {
-    errand.signal.throwIfAborted();
+    call.signal.throwIfAborted();
     if (!(error instanceof FetchError)) throw error;
     if (error.kind === 'too_long') throw libraryUnreachableError(error.message);
     return { kind: 'failed', why: error.message, headers: null };
   }
 }
 
-/** The key is in a header alone, for the host that the operator named. */
+/** The key is only in a header, and only for the host that the operator chose. */
 function buildZoteroHeaders({ address, knownVersion }: ZoteroFetch): Record<string, string> {
   const headers: Record<string, string> = { 'Zotero-API-Version': '3', Accept: 'application/json' };
   if (address.key !== null) headers['Zotero-API-Key'] = address.key;
@@ -203,18 +203,18 @@ function buildZoteroHeaders({ address, knownVersion }: ZoteroFetch): Record<stri
   return headers;
 }
 
-async function readZoteroAnswer(answer: FetchAnswer, errand: LibraryRequest): Promise<ZoteroOutcome> {
+async function readZoteroAnswer(answer: FetchAnswer, call: LibraryCall): Promise<ZoteroOutcome> {
   const { headers } = answer;
   if (!/^application\/json\b/i.test(headers.get('content-type') ?? ''))
     throw libraryUnreachableError(
       'the server at --zotero-url is not a Zotero API, because its answer is not JSON',
     );
   const text = await answer.text();
-  errand.spend(Buffer.byteLength(text));
+  call.spend(Buffer.byteLength(text));
   return { kind: 'answer', text, headers };
 }
 
-/** What the answer says is not passed on: it may repeat the key. */
+/** The body is not passed on, because it could repeat the key. */
 function toStatusOutcome(address: ZoteroAddress, { status, headers }: FetchAnswer): ZoteroOutcome {
   if (status === 304) return { kind: 'unchanged', headers };
   if (status === 401 || status === 403) throw libraryRefusedError(address, status);
@@ -226,15 +226,15 @@ function toStatusOutcome(address: ZoteroAddress, { status, headers }: FetchAnswe
   throw libraryUnreachableError(`it answered ${status}${elsewhere}`);
 }
 
-/** No header can have us stay away for longer. */
+/** No header can make us wait longer. */
 const maxBackoffMs = 3_600_000;
 
-/** How long the library wants to be left alone, by all errands alike. */
+/** How long the library asks clients to wait. It applies to all calls. */
 export interface ZoteroBackoff {
-  /** Takes `Backoff`, which any answer may have, and `Retry-After`. True where the latter says when to come back. */
+  /** Reads `Backoff`, which any answer may have, and `Retry-After`. True if there was a `Retry-After`. */
   heed(headers: FetchHeaders): boolean;
-  /** Waits until requests are welcome; `library_unreachable` where that is later than the errand may take. */
-  wait(errand: LibraryRequest): Promise<void>;
+  /** Waits until requests are allowed; `library_unreachable` if that is later than the call may take. */
+  wait(call: LibraryCall): Promise<void>;
 }
 
 function createZoteroBackoff(clock: Clock, log: Log): ZoteroBackoff {
@@ -262,14 +262,14 @@ function createZoteroBackoff(clock: Clock, log: Log): ZoteroBackoff {
   };
 }
 
-/** Milliseconds, from seconds or from a date; null where nothing was said that makes sense. */
+/** In milliseconds, from seconds or a date; null if the header is missing or invalid. */
 function parseRetryDelay(header: string | null, clock: Clock): number | null {
   if (header === null) return null;
   const ms = /^\d{1,9}$/.test(header) ? Number(header) * 1000 : Date.parse(header) - clock();
   return Number.isFinite(ms) ? Math.min(maxBackoffMs, Math.max(0, ms)) : null;
 }
 
-/** An answer that was given for a URL, and the version of the library that it shows. */
+/** An answer for a URL, and the version of the library that it shows. */
 export interface CachedAnswer {
   readonly text: string;
   readonly version: number;
@@ -281,7 +281,7 @@ export interface ZoteroCache {
   set(url: string, answer: CachedAnswer): void;
 }
 
-/** Answers by URL, those that were asked for last. */
+/** Answers by URL: those that were used last. */
 export function createZoteroCache({ mostEntries = 200, mostBytes = 16 * 1024 ** 2 } = {}): ZoteroCache {
   const entries = new BoundedMap<string, CachedAnswer>({
     mostEntries,
@@ -295,5 +295,5 @@ export function createZoteroCache({ mostEntries = 200, mostBytes = 16 * 1024 ** 
   };
 }
 
-/** At most: text of Latin letters takes half. */
+/** An upper limit: Latin text takes half. */
 const estimateCachedBytes = (url: string, text: string): number => 2 * (url.length + text.length);

@@ -13,7 +13,7 @@ import {
   buildItemsListing,
   tooManyReferencesError,
   libraryUnreachableError,
-  type LibraryRequest,
+  type LibraryCall,
   type FoundReferences,
   type LibraryCollection,
   type WantedReferences,
@@ -35,15 +35,12 @@ const maxCollectionDepth = 32;
 const maxCollectionNameLength = 200;
 const maxCollectionPathLength = 1000;
 
-export async function readCollections(
-  client: ZoteroClient,
-  errand: LibraryRequest,
-): Promise<LibraryCollection[]> {
+export async function readCollections(client: ZoteroClient, call: LibraryCall): Promise<LibraryCollection[]> {
   const pages = await readZoteroPages(
     client,
     { path: 'collections', params: [], remember: true },
     parseCollections,
-    errand,
+    call,
   );
   const byKey = new Map((pages?.taken ?? []).map((collection) => [collection.key, collection]));
   return [...byKey.values()]
@@ -80,7 +77,7 @@ function buildCollectionPath(
   return toSafeLine(names.join('/'), maxCollectionPathLength);
 }
 
-/** The one that is meant by a key, a path or a name, in this order; upper and lower case count only at first. */
+/** Finds a collection by key, path or name, in this order; first with exact case, then without. */
 export function chooseCollection(all: readonly LibraryCollection[], wanted: string): LibraryCollection {
   const lower = wanted.toLowerCase();
   const ways: ((one: LibraryCollection) => boolean)[] = [
@@ -117,29 +114,29 @@ const collectionNotFoundError = (wanted: string, all: readonly LibraryCollection
     `The Zotero library has no collection ${JSON.stringify(wanted)}. ${all.length === 0 ? 'It has none' : `There are: ${listCollections(all)}`}.`,
   );
 
-/** As many as the API takes in `itemKey`. */
+/** The limit of the API for `itemKey`. */
 const maxKeysPerRequest = 50;
 const maxReferenceKeys = 1000;
 /** Of a collection. */
 const maxCollectionItems = 2000;
 
-/** What the API is to write of each item, beside its data. */
+/** What the API returns for each item, besides its data. */
 type ReferenceFormat = 'csljson' | 'bibtex';
 
-/** An item under what it is cited by. */
+/** An item, and the key by which it is cited. */
 interface ChosenItem {
   readonly id: string;
   readonly item: ZoteroItem;
 }
 
-/** Finds what is wanted and makes of each item what `make` does; null where the API wrote nothing of use. */
+/** Finds the wanted items and converts each by `make`, which returns null if the API returned nothing usable. */
 export function createReferenceFinder(client: ZoteroClient, clock: Clock) {
   const citationKeys = createCitationKeyIndex(client, clock);
 
   async function byKeys(
     keys: readonly string[],
     writing: ReferenceFormat,
-    errand: LibraryRequest,
+    call: LibraryCall,
   ): Promise<Map<string, ZoteroItem>> {
     const items = new Map<string, ZoteroItem>();
     for (let at = 0; at < keys.length; at += maxKeysPerRequest) {
@@ -149,20 +146,20 @@ export function createReferenceFinder(client: ZoteroClient, clock: Clock) {
         ['include', `data,${writing}`],
         ['limit', '100'],
       ] as const;
-      const page = (await client.list({ path: 'items', params, remember: true }, errand))!;
+      const page = (await client.list({ path: 'items', params, remember: true }, call))!;
       for (const item of parseZoteroItems(page.objects)) items.set(item.key, item);
     }
     return items;
   }
 
-  /** What looks like the key of an item may still be a citation key. */
-  async function wantedKeys(keys: readonly string[], writing: ReferenceFormat, errand: LibraryRequest) {
-    const direct = await byKeys(keys.filter(isItemKey), writing, errand);
+  /** A key that looks like an item key may still be a citation key. */
+  async function wantedKeys(keys: readonly string[], writing: ReferenceFormat, call: LibraryCall) {
+    const direct = await byKeys(keys.filter(isItemKey), writing, call);
     const others = keys.filter((key) => !direct.has(key));
     if (others.length === 0) return { chosen: keys.map((id) => ({ id, item: direct.get(id)! })), notes: [] };
-    const cited = await citationKeys.find(others, errand);
+    const cited = await citationKeys.find(others, call);
     const candidates = new Set(others.flatMap((key) => cited.items.get(key) ?? []));
-    const found = await byKeys([...candidates], writing, errand);
+    const found = await byKeys([...candidates], writing, call);
     const itemOf = (key: string): ZoteroItem | undefined =>
       direct.get(key) ?? cited.items.get(key)?.flatMap((one) => found.get(one) ?? [])[0];
     const chosen = keys.flatMap((id): ChosenItem[] => {
@@ -172,11 +169,11 @@ export function createReferenceFinder(client: ZoteroClient, clock: Clock) {
     return { chosen, notes: cited.isComplete || chosen.length === keys.length ? [] : [libraryTooLargeNote] };
   }
 
-  async function allOf(wanted: string, writing: ReferenceFormat, errand: LibraryRequest) {
-    const collection = chooseCollection(await readCollections(client, errand), wanted);
+  async function allOf(wanted: string, writing: ReferenceFormat, call: LibraryCall) {
+    const collection = chooseCollection(await readCollections(client, call), wanted);
     const { path, params } = buildItemsListing(client, collection.key);
     const listing = { path, params: [...params, ['include', `data,${writing}`] as const], remember: true };
-    const pages = (await readZoteroPages(client, listing, parseZoteroItems, errand))!;
+    const pages = (await readZoteroPages(client, listing, parseZoteroItems, call))!;
     if (pages.taken.length > maxCollectionItems || !pages.isComplete)
       throw tooManyReferencesError(
         `The collection ${JSON.stringify(collection.path)} is too large`,
@@ -189,15 +186,15 @@ export function createReferenceFinder(client: ZoteroClient, clock: Clock) {
     wanted: WantedReferences,
     writing: ReferenceFormat,
     make: (item: ZoteroItem, id: string) => T | null,
-    errand: LibraryRequest,
+    call: LibraryCall,
   ): Promise<FoundReferences<T>> => {
     const keys = 'collection' in wanted ? [] : [...new Set(wanted)];
     if (keys.length > maxReferenceKeys)
       throw tooManyReferencesError('These are too many keys', maxReferenceKeys);
     const { chosen, notes } =
       'collection' in wanted
-        ? await allOf(wanted.collection, writing, errand)
-        : await wantedKeys(keys, writing, errand);
+        ? await allOf(wanted.collection, writing, call)
+        : await wantedKeys(keys, writing, call);
     const made = chosen.map(({ id, item }) => ({ id, reference: make(item, id) }));
     const got = new Set(made.filter(({ reference }) => reference !== null).map(({ id }) => id));
     const missing = [...keys, ...chosen.map(({ id }) => id)].filter((id) => !got.has(id));
@@ -211,7 +208,7 @@ export function createReferenceFinder(client: ZoteroClient, clock: Clock) {
 
 const isItemKey = (key: string): boolean => /^[A-Z0-9]{8}$/.test(key);
 
-/** Each by its citation key; by its own where it has none, or where another has the same. */
+/** By its citation key; by its item key if it has none, or if another item has the same. */
 function assignCitationIds(items: readonly ZoteroItem[]): ChosenItem[] {
   const taken = new Set<string>();
   return [...new Map(items.map((item) => [item.key, item])).values()].map((item) => {

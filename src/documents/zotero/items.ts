@@ -7,7 +7,7 @@ import {
   type BibtexEntry,
   type CslReference,
   type CslValue,
-  type LibraryRequest,
+  type LibraryCall,
   type LibraryItem,
 } from './library.ts';
 import { readZoteroPages } from './pages.ts';
@@ -16,7 +16,7 @@ const itemTextSchema = z.string().catch('');
 const itemListSchema = z.array(z.unknown()).catch([]);
 const creatorSchema = z.object({ lastName: itemTextSchema, name: itemTextSchema });
 
-/** What the API gives of an item, as far as we read it. Without a key and a type it is none; the rest may be missing. */
+/** The fields of an item that we read. Key and type are required; the rest may be missing. */
 const zoteroItemSchema = z.object({
   key: z.string().regex(/^[A-Z0-9]{8}$/),
   meta: z
@@ -53,7 +53,7 @@ export function parseZoteroItems(objects: readonly unknown[]): ZoteroItem[] {
   return parsed.data.filter(({ data }) => !uncitedItemTypes.has(data.itemType));
 }
 
-/** The field of newer Zoteros, or the line that Better BibTeX writes. */
+/** From the field of newer versions of Zotero, or from the line that Better BibTeX writes. */
 export function findCitationKey({ data: { citationKey, extra } }: ZoteroItem): string | null {
   const line = extra
     .slice(0, 20_000)
@@ -63,7 +63,7 @@ export function findCitationKey({ data: { citationKey, extra } }: ZoteroItem): s
   return [citationKey.trim(), line ?? ''].find((key) => /^[^\s\p{Cc}]{1,200}$/u.test(key)) ?? null;
 }
 
-/** As it is shown; `paths` has those of collections by their keys. */
+/** `paths` has the paths of collections by their keys. */
 export function toLibraryItem(item: ZoteroItem, paths: ReadonlyMap<string, string>): LibraryItem {
   const { data } = item;
   const doi = /10\.\d{4,9}\/[^\s"<>]{1,200}/.exec(data.DOI.slice(0, 500))?.[0];
@@ -91,7 +91,7 @@ function findItemYear({ meta, data }: ZoteroItem): number | null {
   return year === undefined ? null : Number(year);
 }
 
-/** Addresses that a browser opens, and no others: they are shown as links. */
+/** Only URLs that a browser opens, because they are shown as links. */
 function toHttpUrl(given: string): string | null {
   const url = given.length > 2000 ? null : URL.parse(given.trim());
   return url !== null && /^https?:$/.test(url.protocol) ? url.href : null;
@@ -110,7 +110,7 @@ const maxCslFields = 200;
 const maxCslValues = 2000;
 const maxCslDepth = 6;
 
-/** CSL JSON as the API gave it, freed of what CSL does not know and under our own id. Null where it is none. */
+/** Sanitizes the CSL JSON of the API and gives it our id. Null if it is not CSL. */
 export function sanitizeCsl(given: unknown, id: string): CslReference | null {
   const one = unwrapSingleItem(given);
   if (!isCslRecord(one) || typeof one['type'] !== 'string' || !/^[a-z][a-z_-]{0,40}$/.test(one['type']))
@@ -120,13 +120,13 @@ export function sanitizeCsl(given: unknown, id: string): CslReference | null {
   return { ...others, ...(kept === '' ? {} : { note: kept }), id, type: one['type'] };
 }
 
-/** Some styles print notes; the line that names the citation key is not meant for print. */
+/** Some styles print notes; the line with the citation key is not meant for print. */
 function removeCitationKeyLines(note: string): string {
   const lines = note.split('\n').filter((line) => !/^\s*citation[ -]key:/i.test(line));
   return lines.join('\n').trim();
 }
 
-/** The web API gives an object, Zotero on this machine the text of a list, and both have other ways elsewhere. */
+/** The web API returns an object, a Zotero on this machine the text of a list; other forms exist, too. */
 function unwrapSingleItem(given: unknown): unknown {
   const value = typeof given === 'string' ? parseJsonOrNull(given) : given;
   const list = isCslRecord(value) && Array.isArray(value['items']) ? (value['items'] as unknown[]) : value;
@@ -165,7 +165,7 @@ function sanitizeCslValue(value: unknown, depth: number): CslValue | null {
   if (Array.isArray(value))
     return value.slice(0, maxCslValues).flatMap((one: unknown) => {
       const kept = sanitizeCslValue(one, depth + 1);
-      // Wrapped, since a list within a list, as dates have it, is to stay one.
+      // Wrapped, so that flatMap keeps a list within a list, as in dates.
       return kept === null ? [] : [kept];
     });
   return isCslRecord(value) ? sanitizeCslFields(value, depth) : null;
@@ -174,11 +174,11 @@ function sanitizeCslValue(value: unknown, depth: number): CslValue | null {
 const isCslRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Cc are control characters; the others turn the direction of all that follows, or end a line. */
+/** Control characters (Cc), and those that change the text direction or end a line. */
 const unsafeTextCharacters = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
 const allowedControlCharacters = new Set(['\n', '\t']);
 
-/** One line that can be shown anywhere. */
+/** One line that is safe to show anywhere. */
 export function toSafeLine(text: string, most: number): string {
   return text
     .slice(0, 4 * most)
@@ -190,7 +190,7 @@ export function toSafeLine(text: string, most: number): string {
     .toWellFormed();
 }
 
-/** Text that may have lines, without what does harm where it is shown. */
+/** Text of several lines that is safe to show. */
 function sanitizeText(text: string, most: number): string {
   const whole = text.length > most ? text.slice(0, most) : text;
   return whole
@@ -201,10 +201,10 @@ function sanitizeText(text: string, most: number): string {
 }
 
 const maxBibtexLength = 100_000;
-/** What BibTeX takes in a key. */
+/** What BibTeX allows in a key. */
 const isBibtexKey = (id: string): boolean => /^[^\s{}(),"'#%~\\=@]{1,200}$/.test(id);
 
-/** The entry under the key that is cited, in place of the one that Zotero made up. Null where it is none. */
+/** The entry with the key that is cited, instead of the one from Zotero. Null if it is not BibTeX. */
 export function toBibtexEntry(given: unknown, id: string, itemKey: string): BibtexEntry | null {
   if (typeof given !== 'string' || given.length > maxBibtexLength) return null;
   const text = sanitizeText(given, maxBibtexLength).trim();
@@ -214,12 +214,12 @@ export function toBibtexEntry(given: unknown, id: string, itemKey: string): Bibt
   return { id: cited, text: `@${head[1]}{${cited},${text.slice(head[0].length)}` };
 }
 
-/** A Zotero on this machine does not tell reliably what has changed; for so long what was read is taken as it is. */
+/** A Zotero on this machine does not report changes reliably; for this long, what was read counts as current. */
 const citationKeysFreshMs = 30_000;
 const maxItemsPerKey = 5;
 
 interface KnownCitationKeys {
-  /** Items by key, with what they are cited by. Those that were deleted since stay; the library will not give them. */
+  /** Citation keys by item key. Deleted items stay here; the library will not return them. */
   readonly keys: Map<string, string>;
   readonly version: number | null;
   readonly readAt: number;
@@ -228,23 +228,23 @@ interface KnownCitationKeys {
 
 export interface CitationKeyIndex {
   /** Which items have these citation keys: usually one each, rarely several or none. */
-  find(wanted: readonly string[], errand: LibraryRequest): Promise<CitedItems>;
+  find(wanted: readonly string[], call: LibraryCall): Promise<CitedItems>;
 }
 
 export interface CitedItems {
   readonly items: ReadonlyMap<string, readonly string[]>;
-  /** False where the library is larger than we read. */
+  /** False if the library is larger than what we read. */
   readonly isComplete: boolean;
 }
 
-/** The API cannot be asked for a citation key: all items are read once, and then those that have changed. */
+/** The API cannot search for citation keys, so all items are read once, and then those that have changed. */
 export function createCitationKeyIndex(client: ZoteroClient, clock: Clock): CitationKeyIndex {
   let known: KnownCitationKeys | null = null;
 
-  /** Several errands may read at once; each leaves what it read, and all of it is right. */
-  async function read(before: KnownCitationKeys | null, errand: LibraryRequest): Promise<KnownCitationKeys> {
+  /** Several calls may read at once; each stores what it read, and every result is valid. */
+  async function read(before: KnownCitationKeys | null, call: LibraryCall): Promise<KnownCitationKeys> {
     const since = client.address.isLocal ? null : (before?.version ?? null);
-    const pages = await readZoteroPages(client, buildListingSince(client, since), listCitationKeys, errand);
+    const pages = await readZoteroPages(client, buildListingSince(client, since), listCitationKeys, call);
     if (pages === null) return before!;
     const keys = new Map(since === null ? [] : before!.keys);
     for (const [item, key] of pages.taken) {
@@ -259,12 +259,12 @@ export function createCitationKeyIndex(client: ZoteroClient, clock: Clock): Cita
     client.address.isLocal && clock() - readAt < citationKeysFreshMs;
 
   return {
-    async find(wanted, errand) {
+    async find(wanted, call) {
       if (known !== null && isFresh(known)) {
         const found = findByCitationKeys(known, wanted);
         if (found.items.size === new Set(wanted).size) return found;
       }
-      known = await read(known, errand);
+      known = await read(known, call);
       return findByCitationKeys(known, wanted);
     },
   };
@@ -272,7 +272,7 @@ export function createCitationKeyIndex(client: ZoteroClient, clock: Clock): Cita
 
 function buildListingSince(client: ZoteroClient, since: number | null) {
   const { path, params } = buildItemsListing(client, null);
-  // Version 0 is that of a library that was never synchronised, and says nothing.
+  // Version 0 is that of a library that was never synchronized, and has no meaning.
   if (since === null || since === 0) return { path, params, remember: false };
   return { path, params: [...params, ['since', String(since)] as const], remember: false, since };
 }

@@ -8,7 +8,7 @@ import { WorkcrateError } from '../../errors.ts';
 import { isLoopbackHost } from '../../net/addresses.ts';
 import type { ZoteroClient } from './client.ts';
 
-/** What somebody looks for. All that is given has to fit. */
+/** A search. All conditions have to match. */
 export interface LibraryQuery {
   /** In titles, creators and years. */
   readonly text?: string;
@@ -27,7 +27,7 @@ export interface LibraryQuery {
 
 export interface LibraryItem {
   readonly key: string;
-  /** What documents cite it by, where that was set. */
+  /** The key by which documents cite it, if it was set. */
   readonly citationKey: string | null;
   readonly type: string;
   readonly title: string;
@@ -44,7 +44,7 @@ export interface LibraryItem {
 export interface LibraryCollection {
   readonly key: string;
   readonly name: string;
-  /** With the names of those above it: `Thesis/Methods`. */
+  /** With the names of its parents: `Thesis/Methods`. */
   readonly path: string;
   readonly items: number | null;
 }
@@ -66,12 +66,12 @@ export interface CslReference {
 /** Keys of items or citation keys; or all of a collection, by key, path or name. */
 export type WantedReferences = readonly string[] | { readonly collection: string };
 
-/** What there is of what was wanted. */
+/** The references that were found. */
 export interface FoundReferences<T> {
   readonly references: readonly T[];
   /** Keys that the library does not have, as they were given. */
   readonly missing: readonly string[];
-  /** What people should know, such as that the library is too large to be looked through. */
+  /** What people should know, such as that the library is too large to search all of it. */
   readonly notes: readonly string[];
 }
 
@@ -82,11 +82,11 @@ export interface BibtexEntry {
 }
 
 /**
- * The port for a library of references, read only. Every call ends within bounds of time and size, and at once when the
- * signal fires, whose reason it then fails with. A library that does not let us in fails with `library_refused`; one
- * that cannot be asked, or asks for patience longer than we have, with `library_unreachable` and `details.retryAfter`
- * in seconds where it is known; a library or collection that is not there with `not_found`. Notes and attachments are
- * left out. A key that is not there is no failure: it is told in `missing`.
+ * The port for a library of references, read only. Every call has limits of time and size, and stops at once when the
+ * signal fires; it then fails with the reason of the signal. If the library refuses access, a call fails with
+ * `library_refused`; if it cannot be reached, or asks to wait longer than the call may take, with `library_unreachable`
+ * and, if known, `details.retryAfter` in seconds; if a library or collection does not exist, with `not_found`. Notes and
+ * attachments are left out. A key that does not exist is not a failure: it is in `missing`.
  */
 export interface ReferenceLibrary {
   /** Such as `users/123`. */
@@ -102,9 +102,9 @@ export interface ReferenceLibrary {
 }
 
 export interface ZoteroAddressOptions {
-  /** Base of the API; null: the web API, or the one of a Zotero on this machine for `users/0`. */
+  /** Base URL of the API; null: the web API, or a Zotero on this machine for `users/0`. */
   readonly url: string | null;
-  /** `users/ID` or `groups/ID`; `users/0` is whoever is signed in to the Zotero on this machine. */
+  /** `users/ID` or `groups/ID`; `users/0` is the signed-in user of the Zotero on this machine. */
   readonly library: string;
   readonly key: string | null;
 }
@@ -114,9 +114,9 @@ export interface ZoteroAddress {
   /** Without a slash at the end. */
   readonly base: string;
   readonly library: string;
-  /** Null where none is to be sent. */
+  /** Null: no key is sent. */
   readonly key: string | null;
-  /** Whether it is a Zotero on this machine that answers, which differs in some ways from the web API. */
+  /** Whether this is a Zotero on this machine, which differs in some ways from the web API. */
   readonly isLocal: boolean;
 }
 
@@ -131,7 +131,7 @@ export function toZoteroAddress({ url, library, key }: ZoteroAddressOptions): Zo
     );
   const base = toZoteroBaseUrl(url ?? (library === localUserLibrary ? zoteroLocalApi : zoteroWebApi));
   const isLoopback = isLoopbackHost(base.hostname);
-  // The Zotero on this machine asks for no key to read, and is not to learn the one of the web API.
+  // The Zotero on this machine needs no key, and must not learn the one for the web API.
   const sent = library === localUserLibrary ? null : key;
   if (sent !== null && !/^[\x21-\x7e]{1,200}$/.test(sent))
     throw invalidZoteroSettingError('--zotero-key is not a key of the Zotero API');
@@ -159,26 +159,26 @@ const invalidZoteroSettingError = (what: string): WorkcrateError =>
   new WorkcrateError('config_invalid', `${what}.`);
 
 /** One call of the library with all its requests. */
-export interface LibraryRequest {
-  /** Apart from all others, so that they take turns. */
+export interface LibraryCall {
+  /** Different for each call, so that the fair queue lets them take turns. */
   readonly name: string;
-  /** Fires when the caller's does, or when the time of the errand is over. */
+  /** Fires when the caller's signal does, or when the time of the call is over. */
   readonly signal: AbortSignal;
   /** By the clock, in milliseconds. */
   readonly endsAt: number;
-  /** Counts what answers take, whose sum is bounded. */
+  /** Counts the bytes of all answers, whose sum is limited. */
   spend(bytes: number): void;
 }
 
-/** What all answers of an errand may take; they are not held all at once. */
-const maxLibraryRequestBytes = 128 * 1024 ** 2;
+/** For all answers of a call; they are not in memory at once. */
+const maxLibraryCallBytes = 128 * 1024 ** 2;
 
-let libraryRequestCount = 0;
+let libraryCallCount = 0;
 
-export async function runLibraryRequest<T>(
+export async function runLibraryCall<T>(
   { totalMs, clock }: { readonly totalMs: number; readonly clock: Clock },
   signal: AbortSignal,
-  work: (errand: LibraryRequest) => Promise<T>,
+  work: (call: LibraryCall) => Promise<T>,
 ): Promise<T> {
   signal.throwIfAborted();
   const stop = new AbortController();
@@ -186,34 +186,34 @@ export async function runLibraryRequest<T>(
     () => stop.abort(libraryUnreachableError(`it took longer than ${totalMs} ms in all`)),
     totalMs,
   );
-  let left = maxLibraryRequestBytes;
+  let left = maxLibraryCallBytes;
   const spend = (bytes: number): void => {
     left -= bytes;
     if (left < 0)
-      throw libraryUnreachableError(`its answers are longer than ${maxLibraryRequestBytes} bytes in all`);
+      throw libraryUnreachableError(`its answers are longer than ${maxLibraryCallBytes} bytes in all`);
   };
   try {
     return await work({
-      name: String(libraryRequestCount++),
+      name: String(libraryCallCount++),
       signal: AbortSignal.any([signal, stop.signal]),
       endsAt: clock() + totalMs,
       spend,
     });
   } finally {
     clearTimeout(timer);
-    // Requests of it that are still under way, since one beside them failed, end too.
+    // Also ends requests that still run because another one of the call failed.
     stop.abort();
   }
 }
 
-/** Fails with the reason of the signal. */
+/** Waits, and fails with the reason of the signal if it fires. */
 export async function pauseOrAbort(ms: number, signal: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { signal }).catch((error: unknown) => {
     throw signal.aborted ? signal.reason : error;
   });
 }
 
-/** `retryAfter` in seconds, where the library said when to come back. */
+/** `retryAfter` is in seconds, if the library said when to try again. */
 export function libraryUnreachableError(why: string, retryAfter: number | null = null): WorkcrateError {
   const when = retryAfter === null ? 'Try again later' : `Try again in ${retryAfter} seconds`;
   return new WorkcrateError(
@@ -253,9 +253,8 @@ export const tooManyReferencesError = (what: string, most: number): WorkcrateErr
 type ZoteroParams = readonly (readonly [string, string])[];
 
 /**
- * The list of all items, or those of a collection, that are neither notes nor attachments. The web API takes one
- * `itemType`, whose `-` is for all types in it; Zotero on this machine takes several, and would let everything through
- * that is not of both types.
+ * The list of all items, or those of a collection, without notes and attachments. The web API takes one `itemType`, whose
+ * `-` applies to all types in it; a Zotero on this machine needs one for each type, or it would exclude nothing.
  */
 export function buildItemsListing(
   { address }: ZoteroClient,

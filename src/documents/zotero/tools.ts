@@ -13,7 +13,7 @@ export interface LibraryToolsOptions {
 
 const libraryToolAnnotations = { readOnlyHint: true, openWorldHint: true };
 
-/** Tools that find references in the library and hand them out. Without a library there are none. */
+/** Without a library there are no tools. */
 export const libraryTools = ({ library }: LibraryToolsOptions): Tool[] =>
   library === null ? [] : [searchLibraryTool(library), bibliographyTool(library)];
 
@@ -120,7 +120,7 @@ function toItemAnswer(item: LibraryItem): z.input<typeof libraryItemSchema> {
 const describeItem = (item: LibraryItem): string =>
   `${toCiteAs(item)} ${item.creators}${item.year === null ? '' : ` (${item.year})`} ${JSON.stringify(item.title)} ${item.type}`;
 
-/** What is longer does not belong in a conversation. */
+/** Longer answers do not belong in a conversation. */
 const maxBibliographyCharacters = 512 * 1024;
 const maxBibliographyInText = 16 * 1024;
 const maxBibliographyKeys = 500;
@@ -186,7 +186,7 @@ function toWantedReferences(keys: readonly string[], collection: string | undefi
   return [...(keys.length === 0 ? [] : [keys]), ...(collection === undefined ? [] : [{ collection }])];
 }
 
-/** What is wanted both by key and by collection is there once. */
+/** A reference that is found both by key and by collection is returned once. */
 async function findAllReferences<T extends { readonly id: string }>(
   wanted: readonly WantedReferences[],
   find: (one: WantedReferences) => Promise<FoundReferences<T>>,

@@ -10,16 +10,16 @@ import { toBibtexEntry, sanitizeCsl, parseZoteroItems, toLibraryItem } from './i
 import {
   toZoteroAddress,
   buildItemsListing,
-  runLibraryRequest,
+  runLibraryCall,
   type ZoteroAddressOptions,
-  type LibraryRequest,
+  type LibraryCall,
   type ReferenceLibrary,
   type LibraryItem,
   type LibraryQuery,
 } from './library.ts';
 
 export interface ZoteroOptions extends ZoteroAddressOptions {
-  /** Of one request; a call with all its requests and pauses may take four times as long. */
+  /** Limit for one request; a call with all its requests and pauses may take four times as long. */
   readonly timeoutMs?: number;
   readonly clock: Clock;
   readonly log: Log;
@@ -28,7 +28,7 @@ export interface ZoteroOptions extends ZoteroAddressOptions {
 const zoteroTimeoutMs = 15_000;
 const zoteroCallTimeouts = 4;
 
-/** A Zotero library, by the web API (version 3) or by a Zotero on this machine. Nothing is asked before it is used. */
+/** Uses version 3 of the API. Sends no request before the first call. */
 export function openZotero({
   timeoutMs = zoteroTimeoutMs,
   clock,
@@ -39,36 +39,36 @@ export function openZotero({
   const client = createZoteroClient({ address, timeoutMs, clock, log });
   const choose = createReferenceFinder(client, clock);
   const limits = { totalMs: timeoutMs * zoteroCallTimeouts, clock };
-  const run = <T>(signal: AbortSignal, work: (errand: LibraryRequest) => Promise<T>): Promise<T> =>
-    runLibraryRequest(limits, signal, work);
+  const run = <T>(signal: AbortSignal, work: (call: LibraryCall) => Promise<T>): Promise<T> =>
+    runLibraryCall(limits, signal, work);
 
   return {
     name: address.library,
-    search: (query, signal) => run(signal, (errand) => searchZoteroItems(client, query, errand)),
-    collections: (signal) => run(signal, (errand) => readCollections(client, errand)),
+    search: (query, signal) => run(signal, (call) => searchZoteroItems(client, query, call)),
+    collections: (signal) => run(signal, (call) => readCollections(client, call)),
     references: (wanted, signal) =>
-      run(signal, (errand) => choose(wanted, 'csljson', (item, id) => sanitizeCsl(item.csljson, id), errand)),
+      run(signal, (call) => choose(wanted, 'csljson', (item, id) => sanitizeCsl(item.csljson, id), call)),
     bibtex: (wanted, signal) =>
-      run(signal, (errand) =>
-        choose(wanted, 'bibtex', (item, id) => toBibtexEntry(item.bibtex, id, item.key), errand),
+      run(signal, (call) =>
+        choose(wanted, 'bibtex', (item, id) => toBibtexEntry(item.bibtex, id, item.key), call),
       ),
   };
 }
 
-/** One page of what fits. Collections are read along, since items tell only their keys. */
+/** Returns one page of results. It reads collections too, because items have only their keys. */
 async function searchZoteroItems(
   client: ZoteroClient,
   query: LibraryQuery,
-  errand: LibraryRequest,
+  call: LibraryCall,
 ): Promise<{ total: number; items: LibraryItem[] }> {
-  const collections = await readCollections(client, errand);
+  const collections = await readCollections(client, call);
   const paths = new Map(collections.map(({ key, path }) => [key, path]));
   const chosen = query.collection === undefined ? null : chooseCollection(collections, query.collection);
   const { path, params } = buildItemsListing(client, chosen?.key ?? null);
   const types = query.itemType === undefined ? params : [['itemType', query.itemType] as const];
   const listing = { path, params: [...types, ...buildSearchParams(query)], remember: true };
-  // Without a version to compare with there always is an answer.
-  const page = (await client.list(listing, errand))!;
+  // Without `since`, the answer is never null.
+  const page = (await client.list(listing, call))!;
   const items = parseZoteroItems(page.objects).map((item) => toLibraryItem(item, paths));
   return { total: page.total ?? query.start + items.length, items: items.slice(0, query.limit) };
 }
