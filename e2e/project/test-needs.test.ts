@@ -55,7 +55,7 @@ describe('what a subset of the tests needs', () => {
     ['src/storage/s3/s3.test', 'radosgw'],
     ['src/sandbox/bubblewrap/bubblewrap.test', 'bwrap'],
     ['e2e/deploy/nginx.test', 'nginx'],
-    ['e2e/seeing/alerts.test', 'prometheus'],
+    ['e2e/observability/alerts.test', 'prometheus'],
     ['e2e/faults/injected.test', 'strace'],
     ['e2e/deploy/restore.test', 'pg_ctlcluster'],
   ] as const)
