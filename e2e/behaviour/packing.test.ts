@@ -109,7 +109,7 @@ describe(`packing crates, on ${backends}`, { skip: noSandbox }, () => {
 /** The index counts what has been packed; what fits by itself and not beside it is refused. */
 describe(`quota of packed crates, on ${backends}`, () => {
   for (const [what, settings, message] of [
-    ['bytes of a user', { quotaUserBytes: 30_000 }, /Your packed crates may take 30000 bytes/],
+    ['bytes of a user', { quotaUserBytes: 30_000 }, /Your packed crates may use 30000 bytes/],
     ['crates of a user', { quotaUserFiles: 1 }, /in 1 crates/],
     ['bytes of all', { quotaTotalBytes: 30_000 }, /no room left for packed crates/],
   ] as const)

@@ -90,7 +90,7 @@ describe('workcrate index, crates and replay, as processes of their own', () => 
         ['crates', 'show', unknown],
         /There is no crate "\S+" in the index of \S+\. npx workcrate crates search lists/,
       ],
-      [['crates', 'read', crate, '../escape'], /holds no file "..\/escape"/],
+      [['crates', 'read', crate, '../escape'], /has no file "..\/escape"/],
       [['crates', 'pack', 'exec_000000000000'], /No execution of yours/],
       [
         ['replay', unknown],
@@ -111,7 +111,7 @@ describe('workcrate index, crates and replay, as processes of their own', () => 
     const { code, stdout } = await run(['index', ...settings.slice(0, 2), '--crate-sources', gone]);
     assert.equal(code, 1);
     assert.match(stdout, /\/gone\/ +unreachable .*\n.*\/source\/ +ok +4 +0 +4 /);
-    assert.match(stdout, /\/gone\/: .*There is no such folder\. See that it is mounted/);
+    assert.match(stdout, /\/gone\/: .*There is no such folder\. Check the path, and that it is mounted/);
   });
 
   it(

@@ -4,7 +4,7 @@
  */
 import type { ErrorCode } from '../errors.ts';
 
-/** What stands where: an archive, a folder with its metadata in it, or metadata alone. */
+/** The form of a crate: an archive, a folder with metadata in it, or metadata alone. */
 export type CrateKind = 'zip' | 'folder' | 'detached';
 
 /** Where a crate was found, and what it was when it was read. */
@@ -18,23 +18,23 @@ export interface CrateLocation {
   readonly object: string;
   /** The whole address, for people: that of the archive, or of the folder, ending in `/`. */
   readonly locator: string;
-  /** Who alone may see it; null for everybody. */
+  /** The only user who may see it; null for everybody. */
   readonly owner: string | null;
   readonly stamp: string;
   readonly size: number;
   readonly modified: number;
 }
 
-/** What is odd about a crate. It is indexed all the same. */
+/** A problem with the metadata of a crate. The crate is indexed nevertheless. */
 export interface CrateIssue {
   /** Stable, such as `root_without_name`. */
   readonly code: string;
   readonly message: string;
-  /** How often, where more than once. */
+  /** How often it occurs. */
   readonly count: number;
 }
 
-/** A property of an entity: some text, or another entity of the same crate by its place in the list. */
+/** A property of an entity: some text, or another entity of the same crate by its index in the list. */
 export type EntityProperty =
   | { readonly name: string; readonly text: string }
   | { readonly name: string; readonly target: number };
@@ -46,7 +46,7 @@ export interface Entity {
   readonly properties: readonly EntityProperty[];
 }
 
-/** What the metadata of a crate says, whatever form it says it in. */
+/** What the metadata of a crate says, in one normalized form. */
 export interface CrateMetadata {
   /** Never empty. */
   readonly title: string;
@@ -54,11 +54,11 @@ export interface CrateMetadata {
   readonly authors: readonly string[];
   readonly keywords: readonly string[];
   readonly license: { readonly id: string | null; readonly name: string | null } | null;
-  /** ISO 8601, as exact as it was given: a year, a day or a time; null where there is none that can be read. */
+  /** ISO 8601, as exact as it was given: a year, a day or a time; null if there is no readable one. */
   readonly published: string | null;
   readonly year: number | null;
   readonly identifiers: readonly string[];
-  /** Version of RO-Crate, such as `1.1`; null where none is stated. */
+  /** Version of RO-Crate, such as `1.1`; null if none is stated. */
   readonly spec: string | null;
   /** IRIs of the profiles that the root says it conforms to. */
   readonly profiles: readonly string[];
@@ -68,20 +68,20 @@ export interface CrateMetadata {
   readonly issues: readonly CrateIssue[];
 }
 
-/** A crate as it is to be put into the index. */
+/** A crate as it goes into the index. */
 export interface ReadCrate {
   readonly place: CrateLocation;
-  /** Where in the archive its root is: empty, or a path that ends in `/`. */
+  /** The path of its root in the archive: empty, or ending in `/`. */
   readonly root: string;
   readonly metadata: CrateMetadata;
-  /** Paths of what it holds, below its root. */
+  /** Paths of its files, below its root. */
   readonly files: readonly string[];
-  /** How many files there are and their bytes, where that is known without reading them. */
+  /** How many files there are, and their bytes if that is known without reading them. */
   readonly fileCount: number;
   readonly bytes: number | null;
 }
 
-/** Something that looks like a crate and cannot be read. It is remembered, so that it is not tried again until it changes. */
+/** Something that looks like a crate but cannot be read. It is stored, so that it is not tried again until it changes. */
 export interface BrokenCrate {
   readonly place: CrateLocation;
   readonly code: ErrorCode;

@@ -26,12 +26,12 @@ export type { IndexingSettings } from './workers/workers.ts';
 export interface CratesOptions {
   /** For the threads that write to the index and search it. */
   readonly settings: IndexingSettings;
-  /** The sources as this thread holds them. */
+  /** The sources, opened in this thread. */
   readonly sources: readonly Source[];
   readonly files: Pick<Files, 'add' | 'maxFileSize' | 'demandQuota'>;
   readonly links: Pick<Links, 'share' | 'shareExternalTarget'>;
   readonly packing: CratePacker;
-  /** The largest crate that is given as bytes. */
+  /** The largest crate that is sent as bytes. */
   readonly mostBytes: number;
   readonly log: Log;
 }
@@ -39,7 +39,7 @@ export interface CratesOptions {
 export interface CrateSyncOptions {
   readonly signal: AbortSignal;
   report(progress: SourceReport): void;
-  /** Whether what other settings have indexed leaves the index; default: it stays. */
+  /** Whether to remove sources from the index that the settings no longer name; default: they stay. */
   readonly forget?: boolean;
 }
 
@@ -49,16 +49,15 @@ export interface IndexedPackedCrate {
   readonly locator: string;
   readonly size: number;
   readonly sha256: string;
-  /** What is left out and what is odd, in sentences. */
+  /** Sentences about what is left out or unusual. */
   readonly notes: readonly string[];
 }
 
 export type Crates = ReturnType<typeof createCrates>;
 
-/** Finds crates, looks into them, hands them out and makes new ones. The index is read and written in other threads. */
 export function createCrates(options: CratesOptions) {
   const { settings, packing, log } = options;
-  // Before anybody opens it.
+  // This must be done before anything opens the index.
   removeLogOfDeletedIndex(settings.location);
   const indexing: Thread<IndexingMethods> = createHelperProcess(
     toWorkerUrl('indexing-thread'),
@@ -66,7 +65,7 @@ export function createCrates(options: CratesOptions) {
     log,
   );
   const searching: Thread<SearchingMethods> = createThread(toWorkerUrl('searching-thread'), settings, log);
-  /** Asks the index. One that is lost is made anew first, by whoever writes to it. */
+  /** Queries the index. If it is lost, the indexing process rebuilds it first. */
   async function ask<T>(call: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     try {
       return await call();
@@ -84,10 +83,13 @@ export function createCrates(options: CratesOptions) {
   async function find({ user: viewer }: Caller, crateId: string, signal: AbortSignal) {
     const found = await ask(() => searching.call('get', { viewer, request: crateId }, { signal }), signal);
     if (found !== null) return found;
-    throw new WorkcrateError('not_found', 'There is no crate of this id. search_index shows what there is.');
+    throw new WorkcrateError(
+      'not_found',
+      'There is no crate with this id. search_index shows which there are.',
+    );
   }
 
-  /** Removes a packed crate that could not be indexed. Whoever asked is told of that failure, not of one in here. */
+  /** Removes a packed crate that could not be indexed. A failure in here is only logged: the caller gets the first one. */
   async function takeBack(made: SourceObject): Promise<void> {
     try {
       await packing.target.remove(made);
@@ -100,7 +102,7 @@ export function createCrates(options: CratesOptions) {
 
   return {
     sourceUrls: options.sources.map(({ url }) => url),
-    /** Whether users sign in, each with crates of their own. */
+    /** Whether there are several users, each with private crates. */
     isForSeveral,
 
     search: ({ user: viewer }: Caller, request: SearchRequest, signal: AbortSignal) =>
@@ -115,7 +117,7 @@ export function createCrates(options: CratesOptions) {
     status: ({ user: viewer }: Caller, request: StatusRequest, signal: AbortSignal) =>
       ask(() => searching.call('status', { viewer, request }, { signal }), signal),
 
-    /** What is known of a crate; `not_found` where there is none that the caller may see. */
+    /** What is known of a crate; `not_found` if there is none that the caller may see. */
     async get(caller: Caller, crateId: string, signal: AbortSignal): Promise<CrateSummary> {
       return crateSummarySchema.parse(JSON.parse((await find(caller, crateId, signal)).summary));
     },
@@ -126,26 +128,26 @@ export function createCrates(options: CratesOptions) {
       find: async (caller, crateId, signal) => (await find(caller, crateId, signal)).place,
     }),
 
-    /** Brings the index up to date; `index_busy` while another process does. */
+    /** Brings the index up to date; `index_busy` while another process does so. */
     sync: ({ signal, report, forget = false }: CrateSyncOptions): Promise<SourceReport[]> =>
       indexing.call('sync', { forget }, { signal, report }),
 
-    /** How much is packed, as far as the index knows: one owner's, everybody's for null, or all of it. */
+    /** How much is packed, as far as the index knows: of one owner, of everybody (null), or in total (undefined). */
     packedBytes: (owner?: string | null) =>
       ask(() =>
         searching.call('bytesIn', {
           source: packing.target.url,
-          // The crates of the only user are everybody's.
+          // With a single user, all crates belong to everybody.
           owner: owner === undefined || isForSeveral ? owner : null,
         }),
       ),
 
-    /** Whether users have crates of their own there, which others must not even be told the number of. */
+    /** Whether users have private crates there. Others must not even learn how many. */
     isOfSeveral: (source: string): boolean => isForSeveral && source === packing.target.url,
 
     /**
-     * Packs, sees to it that what was packed is found at once, and hands it out. Where any of that fails, nothing is
-     * left of it.
+     * Packs a crate, indexes it so that it is found at once, and hands it out. If any of that fails, the crate is
+     * removed again.
      */
     async pack<T>(
       caller: Caller,
@@ -180,10 +182,10 @@ const rollbackTimeoutMs = 10_000;
 const packedCrateUnreadableError = (cause: WorkcrateError): WorkcrateError =>
   new WorkcrateError(
     'storage_failed',
-    'The crate was written and could not be read again, so it was removed. The disk of packed crates fails: the log of the server says how.',
+    'The crate was written but could not be read back, so it was removed. The disk for packed crates is failing: the server log says how.',
     { cause },
   );
 
-/** The same from the sources and from a build. */
+/** Works both from the TypeScript sources and from a build. */
 const toWorkerUrl = (name: string): URL =>
   new URL(`./workers/${name}${extname(import.meta.filename)}`, import.meta.url);

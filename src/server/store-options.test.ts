@@ -228,5 +228,5 @@ it('what a crate source needs and was not given is named', () => {
     assert.throws(() => sourceOf(url, {}, environment), { code: 'config_invalid', message: setting });
   needs('s3://crates', without(s3Keys, 'AWS_SECRET_ACCESS_KEY'), /^A crate source s3:.* needs AWS_SECRET_/);
   needs('azure://box', without(azureKeys, 'AZURE_STORAGE_ACCOUNT'), /^A crate source azure:.* needs AZURE_/);
-  needs('ftp://crates', {}, /is not understood.*s3:\/\/bucket\/prefix/);
+  needs('ftp://crates', {}, /is not valid.*s3:\/\/bucket\/prefix/);
 });

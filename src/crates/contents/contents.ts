@@ -13,7 +13,7 @@ import { createCrateSharing, requireCrateFile, type CrateContentsOptions, type O
 
 export interface CrateFileListing extends CrateListPage {
   readonly locator: string;
-  /** Entries without a name that can be trusted. */
+  /** How many entries are left out because their names are unsafe. */
   readonly unsafe: number;
 }
 
@@ -22,7 +22,7 @@ const maxInlineTextBytes = 20_000;
 
 export type CrateContents = ReturnType<typeof createCrateContents>;
 
-/** Looks into crates where they stand, and hands out what is in them. */
+/** Lists, reads and shares the files of crates, without copying the crates. */
 export function createCrateContents(options: CrateContentsOptions) {
   async function open(caller: Caller, crateId: string, signal: AbortSignal): Promise<OpenCrate> {
     const place = await options.find(caller, crateId, signal);
@@ -32,7 +32,7 @@ export function createCrateContents(options: CrateContentsOptions) {
   }
 
   return {
-    /** The crate itself, held open, for whoever reads much of it. */
+    /** Opens the crate itself, for callers that read much of it. */
     open: async (caller: Caller, crateId: string, signal: AbortSignal): Promise<CrateContainer> =>
       (await open(caller, crateId, signal)).container,
 
@@ -49,7 +49,7 @@ export function createCrateContents(options: CrateContentsOptions) {
       return { locator: place.locator, ...page, unsafe: container.unsafe };
     },
 
-    /** A file as text where it is small and text; otherwise only what it is. */
+    /** A file as text if it is small and text; otherwise only its size and type. */
     async read(caller: Caller, crateId: string, path: string, signal: AbortSignal) {
       const { container } = await open(caller, crateId, signal);
       await using _held = container;
@@ -70,7 +70,7 @@ export function createCrateContents(options: CrateContentsOptions) {
 
     ...createCrateSharing(options, open),
 
-    /** Files of crates as inputs of a run. They are opened when they are copied. */
+    /** Files of crates as inputs of a run. Each is opened only when it is copied. */
     async inputs(
       caller: Caller,
       wanted: readonly { readonly crateId: string; readonly path: string; readonly name: string }[],
@@ -90,7 +90,7 @@ export function createCrateContents(options: CrateContentsOptions) {
   };
 }
 
-/** Null for what is not text. */
+/** Null if the bytes are not text. */
 function decodeCrateText(bytes: Buffer): string | null {
   if (bytes.includes(0)) return null;
   try {
@@ -108,18 +108,18 @@ export interface CrateListRequest {
 }
 
 export interface CrateListPage {
-  /** How many fit, in all. */
+  /** How many match in total. */
   readonly count: number;
   readonly files: readonly CrateFile[];
   readonly next: number | null;
 }
 
-/** A page is at its end as well when it takes so much as JSON: names have up to 4 KiB. */
+/** A page also ends when it has this size as JSON, since names may have up to 4 KiB. */
 const maxListPageBytes = 1024 * 1024;
-/** What stands around a name there. */
+/** What JSON adds to each name. */
 const jsonBytesPerListedFile = 120;
 
-/** One page of the files that fit; all are looked at, since all are counted. */
+/** One page of the files that match. All files are visited, since all matches are counted. */
 async function listCratePage(
   container: CrateContainer,
   fits: (path: string) => boolean,

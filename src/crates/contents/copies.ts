@@ -12,8 +12,8 @@ import type { OpenSourceObject, Source, SourceObject } from '../../storage/sourc
 const maxKnownCopies = 1000;
 
 /**
- * Tells whether an object of a folder holds the bytes that a link was made for, although it has another stamp. It is
- * read for that, once: the answer is remembered, and links that are under way wait for one reading.
+ * Checks whether an object of a folder has the bytes that a link was made for, although its stamp differs. The object is
+ * read once for that: the result is cached, and concurrent downloads wait for the same reading.
  */
 function createCopyCheck() {
   const known = new BoundedMap<string, Promise<boolean>>({ mostEntries: maxKnownCopies });
@@ -23,13 +23,13 @@ function createCopyCheck() {
     const key = JSON.stringify([source.url, object, there.stamp, start, end, sha256, crc32]);
     const answer = known.get(key) ?? hasSameChecksum(source, reference, there);
     known.set(key, answer);
-    // A disk that fails for a moment says nothing of the bytes.
+    // A disk that fails for a moment says nothing about the bytes.
     answer.catch(() => known.delete(key));
     return answer;
   };
 }
 
-/** A sha256 proves it alone. A CRC does where size and time are the same, as a copy keeps them. */
+/** A sha256 is proof enough. A CRC is if size and time are the same too, which a copy keeps. */
 function mayBeRestoredCopy({ stamp, sha256, crc32 }: ExternalCrateTarget, there: SourceObject): boolean {
   if (readStampSize(stamp) !== there.size) return false;
   return (
@@ -37,10 +37,10 @@ function mayBeRestoredCopy({ stamp, sha256, crc32 }: ExternalCrateTarget, there:
   );
 }
 
-/** A stamp of a file begins with its size, see folder.ts. */
+/** The stamp of a file begins with its size (see `toFileStamp` in `sources/folder-read.ts`). */
 const readStampSize = (stamp: string): number => Number.parseInt(stamp, 36);
 
-/** What a stamp of a file says before what a copy does not keep. */
+/** The part of a stamp that a copy keeps. */
 const readStampSizeAndTime = (stamp: string): string => stamp.split('-').slice(0, -2).join('-');
 
 async function hasSameChecksum(
@@ -60,7 +60,7 @@ async function hasSameChecksum(
   }
 }
 
-/** What a link to an object of a source, or to a stretch of one, has to remember. It is made here and never by a caller. */
+/** What a link to an object of a source, or to a range of one, stores. The server makes it, never a caller. */
 export interface ExternalCrateTarget {
   readonly source: string;
   readonly object: string;
@@ -68,22 +68,22 @@ export interface ExternalCrateTarget {
   readonly start: number;
   readonly end: number;
   readonly crc32: number | null;
-  /** Of these bytes; null where nobody has read them. */
+  /** Of these bytes; null if nobody has read them. */
   readonly sha256: string | null;
   readonly filename: string;
   readonly mediaType: string;
   readonly modified: number;
-  /** What downloads were told that the bytes are, before the object got another stamp. */
+  /** The version (ETag) of earlier downloads, before the object got another stamp. */
   readonly version?: string;
 }
 
 export type FindSource = (url: string) => Source | null;
 
-/** What links to crates give: `bytes_gone` once the object is no longer what it was. */
+/** Serves links to crates: `bytes_gone` once the object is no longer the same. */
 export function createExternalCrateTargets(sourceOf: FindSource) {
   const isCopy = createCopyCheck();
 
-  /** The same bytes under another stamp, as in a restored backup, are taken for what they are. */
+  /** The same bytes with another stamp, as in a restored backup, are still served. */
   async function current(source: Source, reference: ExternalCrateTarget, there: SourceObject | null) {
     if (there === null) throw bytesGoneError();
     if (there.stamp === reference.stamp) return reference;
@@ -135,9 +135,9 @@ function treatAsGone(error: unknown): null {
   throw error;
 }
 
-/** A source that the settings name no longer. */
+/** For a source that the settings no longer name. */
 export const unknownSourceError = (url: string): WorkcrateError =>
   new WorkcrateError(
     'source_unreachable',
-    `The crate is in ${url}, which is no source of this server any more. Name it again in --crate-sources, or sync_index.`,
+    `The crate is in ${url}, which is no longer a source of this server. Add it to --crate-sources again, or run sync_index.`,
   );

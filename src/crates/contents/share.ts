@@ -20,8 +20,8 @@ export function createCrateSharing(options: CrateContentsOptions, open: OpenCrat
   const digestRange = createRangeChecksum();
   return {
     /**
-     * A link to one file. What is stored as it is leaves straight out of its source, by any range; what is compressed
-     * is unpacked once, and kept as a file of the caller's for as long as the link lives.
+     * A link to one file. Uncompressed bytes are served straight from the source, by any range. Compressed ones are
+     * unpacked once, and stored as a file of the caller for as long as the link is valid.
      */
     async linkFile(
       caller: Caller,
@@ -55,13 +55,13 @@ export function createCrateSharing(options: CrateContentsOptions, open: OpenCrat
       return await options.links.share(caller, id, terms);
     },
 
-    /** A link to the whole crate: to the archive as it stands, or to one made of its folder. */
+    /** A link to the whole crate: to the archive itself, or to one that is made of its folder. */
     async download(
       caller: Caller,
       crateId: string,
       terms: LinkTerms,
       watching: ArchiveProgress,
-      /** Where it is known, as it is of a crate that was just packed. */
+      /** If it is known already, as for a crate that was just packed. */
       sha256: string | null = null,
     ) {
       const { place, source, container } = await open(caller, crateId, watching.signal);
@@ -79,7 +79,7 @@ export function createCrateSharing(options: CrateContentsOptions, open: OpenCrat
       if (place.kind === 'folder')
         throw new WorkcrateError(
           'unsupported',
-          'This crate is a folder, which is not given as base64. Take it by link: delivery "link".',
+          'This crate is a folder, which cannot be sent as base64. Use delivery "link" instead.',
         );
       await using object = await source.open(place.object, signal);
       if (object === null || object.object.stamp !== place.stamp) throw changedSinceIndexedError(place);
@@ -92,19 +92,19 @@ export function createCrateSharing(options: CrateContentsOptions, open: OpenCrat
 const unpackedTooLargeError = (path: string, size: number, most: number): WorkcrateError =>
   new WorkcrateError(
     'too_large',
-    `${JSON.stringify(path.slice(0, 200))} takes ${size} bytes unpacked; at most ${most} are. Take the whole crate with download_crate.`,
+    `${JSON.stringify(path.slice(0, 200))} has ${size} bytes unpacked, and the limit is ${most}. Get the whole crate with download_crate.`,
   );
 
 const base64TooLargeError = (size: number, most: number): WorkcrateError =>
   new WorkcrateError(
     'too_large',
-    `The crate takes ${size} bytes; as base64 at most ${most} are given. Take it by link: download_crate with delivery "link".`,
+    `The crate has ${size} bytes, and the limit for base64 is ${most}. Use download_crate with delivery "link" instead.`,
   );
 
 const changedSinceIndexedError = ({ locator }: CrateLocation): WorkcrateError =>
   new WorkcrateError(
     'crate_changed',
-    `${locator} has changed since it was indexed. sync_index, then try again.`,
+    `${locator} has changed since it was indexed. Run sync_index, then try again.`,
   );
 
 export interface ArchiveProgress {
@@ -121,7 +121,7 @@ interface ShareRequest {
   readonly sha256: string | null;
 }
 
-/** An archive, or metadata alone, is linked to as it stands; a folder is packed as a file of the caller's first. */
+/** An archive, or metadata alone, is linked to directly. A folder is first packed into a file of the caller. */
 async function shareWholeCrate(
   options: CrateContentsOptions & { readonly digestRange: ComputeRangeChecksum },
   wanted: ShareRequest,
@@ -139,7 +139,7 @@ async function shareWholeCrate(
   return options.links.shareExternalTarget(caller, JSON.stringify(reference), terms);
 }
 
-/** Each file is read twice: an archive says what is in it before it says it. None is before there is room for all. */
+/** Each file is read twice, since a ZIP needs checksums before the bytes. Nothing is read before there is room for all. */
 async function shareFolderAsZip(
   { files, links }: CrateContentsOptions,
   { caller, place, container, terms }: ShareRequest,
@@ -181,7 +181,7 @@ async function listFilesToZip(
     listed.push(file);
     if (listed.length > maxFilesOfSharedFolder)
       throw folderTooLargeToZipError(`has more than ${maxFilesOfSharedFolder} files`);
-    if (bytes > mostBytes) throw folderTooLargeToZipError(`takes more than ${mostBytes} bytes`);
+    if (bytes > mostBytes) throw folderTooLargeToZipError(`has more than ${mostBytes} bytes`);
   }
   return listed;
 }
@@ -194,20 +194,20 @@ const computeZipSize = (listed: readonly CrateFile[]): number =>
 const folderTooLargeToZipError = (what: string): WorkcrateError =>
   new WorkcrateError(
     'too_large',
-    `This crate is a folder that ${what}, and so is not packed into one archive. Take its files one by one: list_crate_files, then link_crate_file.`,
+    `This crate is a folder that ${what}, which is too much for one archive. Get its files one by one: list_crate_files, then link_crate_file.`,
   );
 
 export interface CrateContentsOptions {
-  /** Where a crate that the caller may see stands; `not_found` where there is none. */
+  /** The location of a crate that the caller may see; `not_found` if there is none. */
   find(caller: Caller, crateId: string, signal: AbortSignal): Promise<CrateLocation>;
   readonly sourceOf: FindSource;
   readonly files: Pick<Files, 'add' | 'maxFileSize' | 'demandQuota'>;
   readonly links: Pick<Links, 'share' | 'shareExternalTarget'>;
-  /** The largest crate that is given as bytes. */
+  /** The largest crate that is sent as bytes. */
   readonly mostBytes: number;
 }
 
-/** A crate held open where it stands. */
+/** A crate that is open for reading. */
 export interface OpenCrate {
   readonly place: CrateLocation;
   readonly source: Source;
@@ -219,11 +219,11 @@ export async function requireCrateFile(container: CrateContainer, path: string):
   if (file !== null) return file;
   throw new WorkcrateError(
     'not_found',
-    `The crate holds no file ${JSON.stringify(path.slice(0, 200))}. list_crate_files shows what there is; case and Unicode form count.`,
+    `The crate has no file ${JSON.stringify(path.slice(0, 200))}. list_crate_files shows its files; upper and lower case and the Unicode form must match.`,
   );
 }
 
-/** A stretch of an object, as it was when it had this stamp. */
+/** A range of an object, as it was when it had this stamp. */
 export interface StampedRange {
   readonly object: string;
   readonly stamp: string;
@@ -231,20 +231,20 @@ export interface StampedRange {
   readonly end: number;
 }
 
-/** Null where it is not to be had without reading too much, or where nothing needs it. */
+/** Null if that would mean reading too much, or if nothing needs it. */
 export type ComputeRangeChecksum = (
   source: Source,
   range: StampedRange,
   signal: AbortSignal,
 ) => Promise<string | null>;
 
-/** A quarter of a second's work. Of what is larger, a link has the CRC of the archive, or nothing. */
+/** About a quarter of a second of work. For larger ranges, a link has the CRC of the archive, or nothing. */
 const maxChecksumBytes = 256 * 1024 ** 2;
 const maxKnownChecksums = 1000;
 
 /**
- * Hashes what links to a folder give. A copy of the folder, as a restored backup is, has other stamps: by the digest a
- * link can tell that the bytes are the same. Stores keep their stamps.
+ * Hashes what links to a folder serve. A copy of the folder, such as a restored backup, has other stamps: the digest
+ * proves that the bytes are the same. Object stores keep their stamps.
  */
 function createRangeChecksum(): ComputeRangeChecksum {
   const known = new BoundedMap<string, string>({ mostEntries: maxKnownChecksums });

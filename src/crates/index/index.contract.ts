@@ -118,7 +118,7 @@ function wordContract(backend: Backend): void {
     }
     assert.equal((await index.search('*"" ()-:')).total, 2, 'without words all is shown');
     assert.deepEqual((await index.search('foo:climate')).notes, [
-      'There is no field "foo": its words were looked for.',
+      'There is no field "foo": it was searched for as words.',
     ]);
     assert.match((await index.search('w '.repeat(9000))).notes.join(), /Only the first 10000 characters/);
   });

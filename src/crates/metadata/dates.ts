@@ -23,10 +23,10 @@ const monthAbbreviations = [
   'dec',
 ];
 
-/** Nobody writes more than this for a date. */
+/** Longer texts are not dates. */
 const maxDateLength = 100;
 
-/** A date in whatever form people write one, or null. What can be taken in two ways is taken no further than it is clear. */
+/** Parses a date in any common form, or gives null. An ambiguous date is read only as far as it is clear. */
 export function parseFreeFormDate(given: string): ParsedDate | null {
   const text = given.trim();
   if (text === '' || text.length > maxDateLength) return null;
@@ -80,7 +80,7 @@ function parseSpacedDate(text: string): string | null {
   return parseIsoDate(`${day}T${time}${zone === undefined ? '' : zone.replace(/UTC|GMT/, 'Z')}`);
 }
 
-/** `2023-5-1`, `2023/05/01`, `2023.5.1`, `20230501`, with or without something of a time after it. */
+/** `2023-5-1`, `2023/05/01`, `2023.5.1`, `20230501`, with or without a time after it. */
 function parseYearFirstDate(text: string): string | null {
   const parts = /^(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?![\d])/.exec(text);
   if (parts !== null) return formatIsoDay(Number(parts[1]), Number(parts[3]), Number(parts[4]));

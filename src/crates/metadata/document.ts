@@ -12,10 +12,10 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** What memory allows for: the worst that is let through has to fit into 2 GB with the index beside it. */
+/** Limits for memory: the worst document that passes must fit into 2 GB, next to the index. */
 export interface MetadataLimits {
   readonly bytes: number;
-  /** Of any kind, with objects and lists. */
+  /** JSON values of any kind, including objects and lists. */
   readonly values: number;
   readonly entities: number;
   /** Of all entities together. */
@@ -32,7 +32,7 @@ export const defaultMetadataLimits: MetadataLimits = {
   names: 20_000,
 };
 
-/** The JSON of a metadata file. `metadata_invalid` where there is none, `too_large` where it would not fit in memory. */
+/** Parses a metadata file. `metadata_invalid` if it is not JSON, `too_large` if it would not fit in memory. */
 export function parseMetadataJson(
   bytes: Uint8Array,
   issues: MetadataIssues,
@@ -41,7 +41,7 @@ export function parseMetadataJson(
   if (bytes.length > most.bytes)
     throw metadataTooLargeError(`has ${bytes.length} bytes; at most ${most.bytes} can be read`);
   const text = decodeMetadata(bytes, issues);
-  // A value takes two characters at least, so that nothing is counted in crates of any common size.
+  // A value takes at least two characters, so crates of usual size skip the counting.
   if (text.length > 2 * most.values && countJsonSeparators(text) > most.values)
     checkJsonValueCount(text, most.values);
   return parseJsonOrThrow(text);
@@ -70,12 +70,12 @@ function notJsonError(reason: string, cause: unknown): WorkcrateError {
   });
 }
 
-/** A comma, or what opens a list or an object. */
+/** A comma, or the start of a list or an object. */
 function isJsonSeparator(code: number): boolean {
   return code === 0x2c || code === 0x5b || code === 0x7b;
 }
 
-/** At least as many as there are values; those within texts are counted too, which makes it quick. */
+/** An upper bound of the number of values. Separators within strings count too, which makes it fast. */
 function countJsonSeparators(text: string): number {
   let count = 1;
   for (let at = 0; at < text.length; at++) if (isJsonSeparator(text.charCodeAt(at))) count++;
@@ -83,8 +83,8 @@ function countJsonSeparators(text: string): number {
 }
 
 /**
- * Counts values before any of them takes memory: `{},` is three bytes here and eighty when read. Of the text and not
- * of the bytes, in which half a character of UTF-16 may look like a quote.
+ * Counts values before any of them takes memory: `{},` has three bytes here and takes eighty when parsed. It counts in
+ * the decoded text, since in bytes half of a UTF-16 character may look like a quote.
  */
 function checkJsonValueCount(text: string, most: number): void {
   let values = 1;
@@ -95,12 +95,12 @@ function checkJsonValueCount(text: string, most: number): void {
     else if (isWithin) at += code === 0x5c ? 1 : 0;
     else if (isJsonSeparator(code)) values++;
   }
-  if (values > most) throw metadataTooLargeError(`holds ${values} values; at most ${most} can be read`);
+  if (values > most) throw metadataTooLargeError(`has ${values} values; at most ${most} can be read`);
 }
 
 const strictUtf8Decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** The text of a metadata file, which should be UTF-8 and is taken in any case. */
+/** The text of a metadata file, which should be UTF-8; other encodings are accepted with an issue. */
 function decodeMetadata(bytes: Uint8Array, issues: MetadataIssues): string {
   const wide = detectUtf16(bytes);
   if (wide !== null) {
@@ -113,7 +113,7 @@ function decodeMetadata(bytes: Uint8Array, issues: MetadataIssues): string {
   return text.slice(1);
 }
 
-/** UTF-16 is known by its mark, or by the NUL beside the first character, which JSON allows in ASCII only. */
+/** UTF-16 is recognized by its byte order mark, or by a NUL next to the first character, which is ASCII in JSON. */
 function detectUtf16(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | null {
   const [first, second] = bytes;
   if (first === undefined || second === undefined) return null;
@@ -132,17 +132,17 @@ function decodeUtf8OrDamaged(bytes: Uint8Array, issues: MetadataIssues): string 
   }
 }
 
-/** UTF-8 with some damage where other letters of it are whole; what has none was written by an old Windows. */
+/** Damaged UTF-8 if some of its non-ASCII letters are valid; otherwise text from an old Windows. */
 function decodeDamagedUtf8(bytes: Uint8Array): string {
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
   return /[^\p{ASCII}\u{fffd}]/u.test(text) ? text : new TextDecoder('windows-1252').decode(bytes);
 }
 
-/** What the @context says about the words of a document. No context is fetched: those of RO-Crate need not be. */
+/** What the @context says about the terms of a document. No context is fetched: those of RO-Crate are not needed. */
 export interface ContextTerms {
-  /** What relative ids stand below; null where it is where the file is. */
+  /** The base of relative ids; null if that is the location of the file. */
   readonly base: string | null;
-  /** Version of RO-Crate by the address of its context. */
+  /** The version of RO-Crate, from the address of its context. */
   readonly version: string | null;
   /** A keyword such as `@id`, or the short name of a property or type; empty where there is none. */
   nameOf(word: string): string;
@@ -152,7 +152,7 @@ export interface ContextTerms {
   valueOf(object: JsonObject, keyword: '@id' | '@type' | '@graph'): unknown;
 }
 
-/** Words that are looked up once and for all; there are many words for one name. */
+/** How many resolved words are cached. Several words may resolve to one name. */
 const maxCachedTerms = 100_000;
 
 export function readJsonLdContext(
@@ -182,14 +182,14 @@ export function readJsonLdContext(
   };
 }
 
-/** Names that are read here have to be taken wherever they stand. */
+/** Names that this code reads are always accepted. */
 const reservedPropertyNames = (
   'name description author creator keywords license datePublished identifier about conformsTo hasPart mainEntity ' +
   'text value url email abstract summary givenName familyName alternateName headline title termCode cite-as ' +
   'Dataset File Person Organization'
 ).split(' ');
 
-/** Somebody who makes up a name for each value fills the index with names; those beyond the bound are passed over. */
+/** Metadata with a new name for each value would fill the index with names; names beyond the limit are ignored. */
 function limitPropertyNames(most: number, issues: MetadataIssues): (name: string) => string {
   const taken = new Set(reservedPropertyNames);
   return (name) => {
@@ -204,7 +204,7 @@ function limitPropertyNames(most: number, issues: MetadataIssues): (name: string
 }
 
 interface ContextDefinitions {
-  /** Terms, and the addresses, prefixed names or keywords that they stand for. */
+  /** Terms, and the addresses, prefixed names or keywords that they mean. */
   readonly definitions: Map<string, string>;
   readonly references: Set<string>;
   readonly aliases: Map<string, string[]>;
@@ -221,7 +221,7 @@ function collectContext(context: unknown, issues: MetadataIssues): ContextDefini
     version: null,
   };
   if (context === undefined || context === null) issues.add('context_missing');
-  // A context is a list of at most one level.
+  // A context may be a list, but not a nested one.
   for (const part of Array.isArray(context) ? (context as unknown[]) : [context])
     collectContextPart(part, found, issues);
   return found;
@@ -244,7 +244,7 @@ function collectContextTerm(term: string, definition: unknown, found: ContextDef
   if (iri.startsWith('@')) found.aliases.set(iri, [...(found.aliases.get(iri) ?? []).slice(0, 9), term]);
 }
 
-/** Ids are compared by what follows the base, so it has to be a folder of some kind. */
+/** Ids are compared by what follows the base, so it must end like a folder. */
 function toContextBase(base: unknown): string | null {
   return typeof base === 'string' && /^[a-z][a-z0-9+.-]*:.*[/#]$/i.test(base) ? base : null;
 }
@@ -268,7 +268,7 @@ function toShortTerm(word: string): string {
   return last === 'MediaObject' ? 'File' : last;
 }
 
-/** Looked for from the end: a list of all parts may be of any length. */
+/** Searches from the end, since an address may have any number of parts. */
 function getLastIriPart(address: string): string {
   let end = address.length;
   while (end > 0 && isIriSeparator(address[end - 1]!)) end--;
@@ -282,8 +282,8 @@ function isIriSeparator(character: string): boolean {
 }
 
 /**
- * The name of a property or a type. A word that the context defines is called by what it stands for, so that a word
- * of one's own for `author` is an author; many vocabularies have numbers for names, though, and there the word stays.
+ * The name of a property or a type. A word that the context defines gets the name of its definition, so that a custom
+ * word for `author` is an author. Many vocabularies use numbers as names, though; there the word itself is kept.
  */
 function resolveTermName(word: string, definition: string | undefined, issues: MetadataIssues): string {
   if (word.startsWith('@')) return word;
@@ -293,7 +293,7 @@ function resolveTermName(word: string, definition: string | undefined, issues: M
 }
 
 function normalizeTermName(name: string, issues: MetadataIssues): string {
-  // What the @ means is for keywords alone.
+  // Only keywords may begin with @.
   const plain = replaceUnstorableCharacters(name).replace(/^@+/, '');
   if (plain === '') issues.add('name_empty');
   if (plain.length > maxTermLength) issues.add('name_too_long', plain);

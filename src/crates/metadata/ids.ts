@@ -6,10 +6,10 @@ import {
   type MetadataIssues,
 } from './graph.ts';
 
-/** Longer ones are data in disguise; what is cut off is told apart by its hash. */
+/** Longer ones are data in disguise. They are cut, and a hash keeps them distinct. */
 const maxEntityIdLength = 1000;
 
-/** An id as it is kept, or null where there is none. */
+/** An id as it is stored, or null if there is none. */
 export function readEntityId(value: unknown, issues: MetadataIssues): string | null {
   if (typeof value === 'string') return value === '' ? null : boundEntityId(value, issues);
   if (value === undefined || value === null) return null;
@@ -30,12 +30,12 @@ export function isBlankNodeId(id: string): boolean {
   return id.startsWith('_:');
 }
 
-/** Has a scheme, as `https:` or `urn:`; one letter is a drive of Windows. */
+/** Has a scheme such as `https:` or `urn:`. A single letter is a drive of Windows. */
 export function isAbsoluteIri(id: string): boolean {
   return /^[a-z][a-z0-9+.-]+:/i.test(id);
 }
 
-/** What is wrong with an id that names a file; none of it hinders. */
+/** Adds an issue for each problem of an id that names a file. */
 export function checkEntityId(id: string, issues: MetadataIssues): void {
   if (id.includes(' ')) issues.add('id_with_space', id);
   if (id.startsWith('/') || /^(?:file:|[a-z]:[/\\])/i.test(id)) issues.add('id_absolute_path', id);
@@ -43,7 +43,7 @@ export function checkEntityId(id: string, issues: MetadataIssues): void {
   if (id.includes('\\')) issues.add('id_backslash', id);
 }
 
-/** The same for all ids that mean the same by the rules: `./a` and `a`, below the base or not. `./` is the empty one. */
+/** Normalizes an id: `./a` and `a`, with or without the base, give the same key. The key of `./` is empty. */
 export function toEntityKey(id: string, base: string | null): string {
   const relative = base !== null && id.startsWith(base) ? id.slice(base.length) : id;
   if (!relative.startsWith('.')) return relative;
@@ -51,20 +51,20 @@ export function toEntityKey(id: string, base: string | null): string {
   return relative.startsWith('./') ? relative.slice(countDotSlashPrefix(relative)) : relative;
 }
 
-/** Of all the `./` that it starts with. Counted, since an expression runs out of stack where there are millions. */
+/** The length of all leading `./`. A loop, since a regular expression overflows the stack if there are millions. */
 function countDotSlashPrefix(path: string): number {
   let at = 0;
   while (path.startsWith('./', at)) for (at += 2; path[at] === '/';) at++;
   return at;
 }
 
-/** Ids as people spell them: with or without percent signs, a slash at the end of a folder or none. */
+/** Finds ids by other spellings: with or without percent-encoding, with or without a slash at the end of a folder. */
 export interface EntitySpellings {
   /** The entity that was most likely meant. */
   find(key: string): number | null;
 }
 
-/** Has nothing in it that anybody writes with a percent sign. */
+/** Contains nothing that anybody would percent-encode. */
 const unescapedIdPattern = /^[\w:/.~#?=&-]*$/;
 
 export function createEntitySpellings(places: ReadonlyMap<string, number>): EntitySpellings {
@@ -85,7 +85,7 @@ export function createEntitySpellings(places: ReadonlyMap<string, number>): Enti
   };
 }
 
-/** The first of those that look alike. */
+/** Of several with the same decoded key, the first. */
 function indexByDecodedKey(places: ReadonlyMap<string, number>): Map<string, number> {
   const found = new Map<string, number>();
   for (const [key, place] of places) {
@@ -101,7 +101,7 @@ function percentDecodeKey(key: string): string {
   try {
     return replaceUnstorableCharacters(decodeURIComponent(key));
   } catch (error) {
-    // A percent sign that stands for itself.
+    // A literal percent sign.
     if (error instanceof URIError) return key;
     throw error;
   }

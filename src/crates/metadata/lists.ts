@@ -17,7 +17,7 @@ import { isAbsoluteIri, isBlankNodeId } from './ids.ts';
 const maxMetadataItemLength = 500;
 const maxMetadataItems = 10_000;
 
-/** Who made it: authors, or where there are none, creators. */
+/** The authors, or if there are none, the creators. */
 export function readCrateAuthors(graph: MetadataGraph, root: GraphNode, issues: MetadataIssues): string[] {
   const authors = getPropertyValues(root, 'author');
   const given = authors.length > 0 ? authors : getPropertyValues(root, 'creator');
@@ -53,7 +53,7 @@ function isIriText(text: string): boolean {
   return isAbsoluteIri(text) && !/\s/.test(text);
 }
 
-/** A lone text holds them all; in a list each stands for itself, and may have a comma in it. */
+/** A single text may have several keywords, separated by commas. In a list each text is one, and may have a comma. */
 export function readCrateKeywords(graph: MetadataGraph, root: GraphNode, issues: MetadataIssues): string[] {
   const values = getPropertyValues(root, 'keywords');
   const between = values.length === 1 ? /[,;\n]/ : /[;\n]/;
@@ -65,12 +65,12 @@ export function readCrateKeywords(graph: MetadataGraph, root: GraphNode, issues:
   return collectDistinctTexts(words, issues);
 }
 
-/** Nothing where the id means nothing to anybody else. */
+/** Empty for a blank node, whose id means nothing outside of its document. */
 function getMeaningfulId({ id }: GraphNode): string {
   return isBlankNodeId(id!) ? '' : id!;
 }
 
-/** What it can be cited by: its identifiers, and its own @id where that is one. */
+/** What it can be cited by: its identifiers, and its own @id if that is absolute. */
 export function readCrateIdentifiers(
   graph: MetadataGraph,
   root: GraphNode,
@@ -89,7 +89,7 @@ function* listIdentifiers(graph: MetadataGraph, root: GraphNode): Iterable<strin
   if (isAbsoluteIri(root.id!)) yield root.id!;
 }
 
-/** Profiles of the root; crates of 1.1 and before could name them at the descriptor. */
+/** Profiles of the root. Crates up to 1.1 may name them at the descriptor. */
 export function readCrateProfiles(
   graph: MetadataGraph,
   root: GraphNode,
@@ -104,7 +104,7 @@ export function readCrateProfiles(
   );
 }
 
-/** In order, each once, none of them blank. What is beyond the bound is not even looked at. */
+/** In order, each once, without blank ones. What is beyond the limit is not even read. */
 function collectDistinctTexts(texts: Iterable<string>, issues: MetadataIssues): string[] {
   const found = new Set<string>();
   for (const text of texts) {
@@ -119,7 +119,7 @@ function collectDistinctTexts(texts: Iterable<string>, issues: MetadataIssues): 
   return [...found];
 }
 
-/** What an entity is called, where it says so. */
+/** The name of an entity, or null if it has none. */
 export function getNodeLabel(node: GraphNode): string | null {
   return (
     getFirstText(node, 'name') ??
@@ -164,7 +164,7 @@ export function readCrateLicense(
   );
 }
 
-/** Some put the whole text of the license there. */
+/** Some crates put the whole text of the license there. */
 function truncateLicense({ id, name }: CrateLicense): CrateLicense {
   const short = (text: string | null): string | null =>
     text === null ? null : truncateMetadataText(text, maxLicenseLength);
@@ -185,7 +185,7 @@ function readLicenseText(graph: MetadataGraph, text: string): CrateLicense {
     : { id: null, name: text };
 }
 
-/** Where a crate gives an address and no name, the address often says it: the identifier of SPDX. */
+/** If a crate gives an address but no name, the address often contains the SPDX identifier. */
 function findSpdxName(address: string): string | null {
   const listed = /(?:spdx|opensource)\.org\/licenses?\/([\w.+-]+?)(?:\.html|\.json)?\/?$/i.exec(address)?.[1];
   if (listed !== undefined) return listed;

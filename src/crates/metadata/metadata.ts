@@ -10,9 +10,8 @@ import { findDescriptor, findRootEntity, readRootEntity } from './root.ts';
 import { buildMetadataGraph } from './walk.ts';
 
 /**
- * What the bytes of an `ro-crate-metadata.json` say. Whatever is odd is taken and listed as an issue. Rejects with
- * `metadata_invalid` only where there is no JSON or nothing that describes an entity, and with `too_large` where it
- * would not fit in memory.
+ * Reads the bytes of an `ro-crate-metadata.json`. Whatever is odd is accepted and listed as an issue. Throws
+ * `metadata_invalid` only if there is no JSON or no entity in it, and `too_large` if it would not fit in memory.
  */
 export function readMetadata(bytes: Uint8Array): CrateMetadata {
   const issues = createMetadataIssues();
@@ -30,7 +29,7 @@ function findContext(document: unknown): unknown {
   return parts.filter(isJsonObject).find((part) => part['@context'] !== undefined)?.['@context'];
 }
 
-/** The entities at the top: of the graph, of several graphs in a list, or what stands there without one. */
+/** The top-level entities: of the graph, of several graphs in a list, or of a document without a graph. */
 function findTopLevelEntities(document: unknown, terms: ContextTerms, issues: MetadataIssues): unknown[] {
   const graph = isJsonObject(document) ? terms.valueOf(document, '@graph') : undefined;
   if (Array.isArray(graph)) return graph;
@@ -58,7 +57,7 @@ function noCrateError(): WorkcrateError {
   );
 }
 
-/** All but the descriptor, which is about the file and not about the crate; its id stays where it was referred to. */
+/** All but the descriptor, which is about the file and not the crate. References to it become texts with its id. */
 function takeEntitiesWithoutDescriptor({ nodes }: MetadataGraph, descriptor: number | null): Entity[] {
   if (descriptor !== null) {
     const [left] = nodes.splice(descriptor, 1);

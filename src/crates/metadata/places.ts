@@ -7,7 +7,7 @@ import {
 import type { MetadataIssues, GraphNode, NodeProperty } from './graph.ts';
 import { readEntityId, isAbsoluteIri, checkEntityId, toEntityKey, createEntitySpellings } from './ids.ts';
 
-/** A reference to what was not known when it was met. Until it is, its id stands as text. */
+/** A reference to an entity that was not known yet when it was read. Until it is, the property is the id as text. */
 interface PendingReference {
   readonly from: number;
   readonly at: number;
@@ -16,14 +16,14 @@ interface PendingReference {
 
 /** A property that is being read. */
 export interface PropertySlot {
-  /** The place of the entity that has it. */
+  /** The index of the entity that has it. */
   readonly from: number;
   readonly name: string;
   /** Whether its plain texts are ids. */
   readonly isReference: boolean;
 }
 
-/** What the walk goes on with. */
+/** The state of the walk through a document. */
 export interface MetadataWalk {
   readonly terms: ContextTerms;
   readonly issues: MetadataIssues;
@@ -31,13 +31,13 @@ export interface MetadataWalk {
   readonly places: Map<string, number>;
   readonly waiting: PendingReference[];
   readonly most: MetadataWalkLimits;
-  /** How many there are of all entities. */
+  /** How many properties all entities have so far. */
   properties: number;
 }
 
 export type MetadataWalkLimits = Pick<MetadataLimits, 'entities' | 'properties'>;
 
-/** The place of an entity, a new one unless its id has one. */
+/** The index of the entity with this id; a new one if there is none. */
 export function findOrAddNode(walk: MetadataWalk, object: JsonObject): number {
   const { nodes, places, issues } = walk;
   const id = readEntityId(walk.terms.valueOf(object, '@id'), issues);
@@ -53,16 +53,15 @@ export function findOrAddNode(walk: MetadataWalk, object: JsonObject): number {
   return nodes.push({ id, types: [], properties: [] }) - 1;
 }
 
-/** Gives an entity a property. */
 export function addProperty(walk: MetadataWalk, from: number, value: NodeProperty): void {
   if (++walk.properties > walk.most.properties)
     throw metadataTooLargeError(
-      `gives more than ${walk.most.properties} properties, the most that can be read`,
+      `has more than ${walk.most.properties} properties, the most that can be read`,
     );
   walk.nodes[from]!.properties.push(value);
 }
 
-/** A property that leads to another entity. */
+/** Adds a property that refers to another entity. */
 export function addReference(walk: MetadataWalk, { from, name }: PropertySlot, given: string): void {
   const target = walk.places.get(toEntityKey(given, walk.terms.base));
   if (target !== undefined && given !== '') return addProperty(walk, from, { name, target });
@@ -72,7 +71,7 @@ export function addReference(walk: MetadataWalk, { from, name }: PropertySlot, g
   addProperty(walk, from, { name, text: id });
 }
 
-/** The references that waited, now that all is known. */
+/** Resolves the pending references, once all entities are known. */
 export function resolvePendingReferences(walk: MetadataWalk): void {
   const spellings = createEntitySpellings(walk.places);
   for (const { from, at, id } of walk.waiting) {
@@ -89,7 +88,7 @@ export function resolvePendingReferences(walk: MetadataWalk): void {
   }
 }
 
-/** Ids for those that have none, which are nobody else's; and what has no type is told. */
+/** Gives unique ids to entities without one, and adds an issue for each entity without a type. */
 export function assignMissingIds({ nodes, places, issues }: MetadataWalk): void {
   let number = 0;
   for (const node of nodes) {

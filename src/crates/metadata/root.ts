@@ -25,7 +25,7 @@ import {
 const legacyMetadataName = 'ro-crate-metadata.jsonld';
 const descriptorNames = ['ro-crate-metadata.json', legacyMetadataName];
 
-/** The entity that stands for the metadata file, by the rules of the specification, or else by what it looks like. */
+/** The entity of the metadata file: by the rules of the specification, or else by what looks like one. */
 export function findDescriptor(graph: MetadataGraph, issues: MetadataIssues): number | null {
   const [exact, legacy] = descriptorNames.map((name) => graph.find(name));
   const named = [exact, legacy].filter((place) => typeof place === 'number');
@@ -40,7 +40,7 @@ function hasAboutTarget(graph: MetadataGraph, place: number): boolean {
   return getPropertyValues(graph.nodes[place]!, 'about').some((about) => 'target' in about);
 }
 
-/** Of a crate that is somewhere on the web, or was given a prefix; entities of that name may also be plain files. */
+/** For crates on the web, or whose ids have a prefix. Entities with such a name may also be plain files. */
 function findUnusualDescriptor(graph: MetadataGraph, issues: MetadataIssues): number | null {
   const candidates = graph.nodes.flatMap((node, place) =>
     node.properties.some(({ name }) => name === 'about') && hasAboutTarget(graph, place) ? [place] : [],
@@ -62,7 +62,7 @@ function hasRoCrateVersion(graph: MetadataGraph, node: GraphNode): boolean {
   return getReferencedIds(graph, node, 'conformsTo').some((address) => parseRoCrateVersion(address) !== null);
 }
 
-/** The entity that stands for the crate, or null where there is none at all. */
+/** The entity that describes the crate, or null if there is no entity at all. */
 export function findRootEntity(
   graph: MetadataGraph,
   descriptor: number | null,
@@ -116,7 +116,7 @@ const maxTitleLength = 1000;
 const maxReadDescriptionLength = 100_000;
 const untitledCrateName = 'Untitled crate';
 
-/** Stands for the root of a document that has no entity at all. */
+/** The root of a document without any entity. */
 const emptyRootNode: GraphNode = { id: './', types: [], properties: [] };
 
 /** What the root entity says about the crate as a whole. */
@@ -143,7 +143,7 @@ export function readRootEntity(
   };
 }
 
-/** Never empty: what has no name is called by what it is mostly about, by its @id, or untitled. */
+/** Never empty: without a name, it is the name of the main entity, the @id, or untitled. */
 function readCrateTitle(graph: MetadataGraph, root: GraphNode, issues: MetadataIssues): string {
   if (getPropertyTexts(root, 'name').length === 0) issues.add('root_without_name');
   const id = ['./', '.'].includes(root.id!) || isBlankNodeId(root.id!) ? null : root.id!;
@@ -171,7 +171,7 @@ function readCrateDescription(graph: MetadataGraph, root: GraphNode, issues: Met
   return getFirstTextOfAny(root, ['abstract', 'summary']) ?? '';
 }
 
-/** Paragraphs, as many as are needed to be too long. */
+/** Joins paragraphs, and stops once the text is too long. */
 function joinDescriptions(texts: Iterable<string | null>): string {
   let all = '';
   for (const text of texts) {

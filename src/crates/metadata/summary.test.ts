@@ -59,7 +59,7 @@ test('a crate is shown in one shape, with ISO dates and all of it JSON', () => {
       {
         code: 'date_not_iso',
         message:
-          'The datePublished is not in the form of ISO 8601. It was read as far as it is clear. Such as: 11/27/2023',
+          'The datePublished is not in ISO 8601 format. It was read as far as it is unambiguous. For example: 11/27/2023',
         count: 1,
       },
     ],

@@ -7,12 +7,12 @@ import type { CrateIssue, CrateMetadata, Entity, ReadCrate } from '../crate.ts';
 import { truncateMetadataText } from './graph.ts';
 
 const maxSummaryTypes = 200;
-/** Of authors, keywords, identifiers and profiles each. All of them can be searched for; nobody reads as many. */
+/** Of authors, keywords, identifiers and profiles each. All can be searched for, but nobody reads more than this. */
 const maxSummaryItems = 500;
 const maxSummaryDescriptionLength = 20_000;
 const maxSummaryNameLength = 1000;
 
-/** The one shape in which a crate is shown (SPEC B5). Dates are ISO 8601, and what is not known is null. */
+/** The one shape in which a crate is shown (SPEC B5). Dates are ISO 8601; unknown values are null. */
 export const crateSummarySchema = z.object({
   crate_id: z.string(),
   title: z.string(),
@@ -44,7 +44,7 @@ export const crateSummarySchema = z.object({
 
 export type CrateSummary = z.output<typeof crateSummarySchema>;
 
-/** What is shown of a crate that was put into the index at this time, in milliseconds. */
+/** `indexedAt` is in milliseconds. */
 export function summarizeCrate(
   { place, metadata, fileCount, bytes }: ReadCrate,
   indexedAt: number,
@@ -77,32 +77,32 @@ export function summarizeCrate(
   };
 }
 
-/** Archives may claim any sizes of their members; sums that a number cannot hold are not known. */
+/** Archives may claim any sizes for their members. A sum that is too large for a number counts as unknown. */
 function toSafeInteger(count: number): number | null {
   return Number.isSafeInteger(count) ? count : null;
 }
 
-/** What is not shown in full, each with how many there are. */
+/** An issue for each field that is not shown in full. */
 function listShortenedFields(metadata: CrateMetadata): CrateIssue[] {
   const lists = (['authors', 'keywords', 'identifiers', 'profiles'] as const).flatMap((name) => {
     const count = metadata[name].length;
-    const message = `Of ${count} ${name} the first ${maxSummaryItems} are shown. All can be searched for.`;
+    const message = `Only the first ${maxSummaryItems} of ${count} ${name} are shown. All of them can be searched for.`;
     return count > maxSummaryItems ? [{ code: `${name}_shortened`, message, count }] : [];
   });
   const { length } = metadata.description;
-  const message = `Of ${length} characters of the description the first ${maxSummaryDescriptionLength} are shown.`;
+  const message = `Only the first ${maxSummaryDescriptionLength} of ${length} characters of the description are shown.`;
   return length > maxSummaryDescriptionLength
     ? [...lists, { code: 'description_shortened', message, count: 1 }]
     : lists;
 }
 
-/** Stores tell times of their own, which may be none. */
+/** Times come from stores, and may be invalid. */
 function toIsoTimeOrNull(milliseconds: number): string | null {
   const date = new Date(milliseconds);
   return Number.isNaN(date.getTime()) ? null : date.toISOString();
 }
 
-/** The most common first, and among equals by name, so that the same crate is always shown the same. */
+/** The most common first, then by name, so that the order is stable. */
 function countEntityTypes(entities: readonly Entity[]): CrateSummary['types'] {
   const counts = new Map<string, number>();
   for (const { types } of entities) for (const type of types) counts.set(type, (counts.get(type) ?? 0) + 1);

@@ -129,7 +129,7 @@ test('entities of the same @id are merged', () => {
   assert.deepEqual(entityOf(crate, '#a').types, ['A', 'B']);
   assert.deepEqual(valuesOf(crate, '#a', 'name'), ['x', 'y']);
   assert.deepEqual(issuesOf(crate), { duplicate_id: 1 });
-  assert.match(crate.issues[0]!.message, /Such as: #a$/);
+  assert.match(crate.issues[0]!.message, /For example: #a$/);
 });
 
 test('types may be missing, in lists, addresses, prefixed or no text at all', () => {

@@ -24,8 +24,8 @@ const maxPropertyTextLength = 100_000;
 const maxTypesPerEntity = 100;
 
 /**
- * Brings everything that is an entity into one list, wherever it stands. Each value is looked at once: the entities of
- * the top get their places first, so that nearly every reference is known when it is met. The list is emptied.
+ * Flattens all entities into one list, however deeply they are nested. Each value is visited once: top-level entities get
+ * their indexes first, so that nearly every reference is known when it is read. It empties the list that it is given.
  */
 export function buildMetadataGraph(
   tops: unknown[],
@@ -45,7 +45,7 @@ export function buildMetadataGraph(
   const places = tops.map((top) => addTopLevelNode(walk, top));
   for (const [at, place] of places.entries()) {
     if (place !== null) readNodeProperties(walk, place, tops[at] as JsonObject, 0);
-    // What was read is let go, so that the document and what is made of it are never whole at the same time.
+    // Frees what was read, so that the document and the graph are never both in memory as a whole.
     tops[at] = null;
   }
   resolvePendingReferences(walk);
@@ -157,7 +157,7 @@ function readTypedValue(walk: MetadataWalk, slot: PropertySlot, value: unknown):
   else readPropertyValue(walk, { ...slot, isReference: false }, value, 0);
 }
 
-/** What an object is: an entity that is written here, the id of one that is written elsewhere, or nothing. */
+/** What an object refers to: the index of a nested entity, the id of one that is defined elsewhere, or null. */
 function resolveObjectTarget(walk: MetadataWalk, object: JsonObject, depth: number): number | string | null {
   const id = walk.terms.valueOf(object, '@id');
   const size = countKeysUpToTwo(object);
@@ -170,7 +170,7 @@ function resolveObjectTarget(walk: MetadataWalk, object: JsonObject, depth: numb
   return place;
 }
 
-/** None, one or more: nobody asks for how many more. */
+/** Counts to two only: nobody needs to know how many more there are. */
 function countKeysUpToTwo(object: JsonObject): 0 | 1 | 2 {
   let count: 0 | 1 | 2 = 0;
   for (const _ in object) {

@@ -7,24 +7,24 @@ import { WorkcrateError } from '../../errors.ts';
 import { digestWhileReading, type Digest } from '../../files/files.ts';
 import { createZipLayout } from '../../zip/zip.ts';
 
-/** A file of the archive to be: known to the byte, and read when its turn comes. */
+/** A file of the archive to be. Its digest is known in advance; it is read when its turn comes. */
 export interface ArchiveMember extends Digest {
   readonly path: string;
   readonly modified: number;
   read(signal: AbortSignal): AsyncIterable<Uint8Array>;
-  /** What it means that its bytes are others; by default, that it was changed meanwhile. */
+  /** The error if its bytes differ; by default, that it was changed meanwhile. */
   mismatch?(): WorkcrateError;
 }
 
 export interface CrateArchive {
   readonly size: number;
-  /** The archive itself, once. Rejects where a file is not what it was: `crate_changed`, or `file_damaged`. */
+  /** The archive itself, once. Rejects if a file differs from its digest: `crate_changed`, or `file_damaged`. */
   bytes(signal: AbortSignal, progress: (done: number) => void): AsyncIterable<Uint8Array>;
-  /** Of what `bytes` has given; ask when it is at its end. */
+  /** Of what `bytes` has given; call it when that has ended. */
   sha256(): string;
 }
 
-/** A ZIP of stored files, written while they are read: there is no copy, and any member can be had by its range. */
+/** A ZIP of uncompressed files, streamed while they are read: no copy is made, and each member is a range of it. */
 export function createArchive(members: readonly ArchiveMember[]): CrateArchive {
   const entries = members.map(({ path: name, size, crc32, modified }) => ({ name, size, crc32, modified }));
   const layout = createZipLayout(entries);
@@ -53,7 +53,7 @@ export function createArchive(members: readonly ArchiveMember[]): CrateArchive {
   };
 }
 
-/** The bytes of a member, as many as were announced, and at the end the proof that they are those. */
+/** The bytes of a member; fails if they are not as many as announced, or if their hash differs. */
 async function* readVerifiedMember(member: ArchiveMember, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   const through = digestWhileReading(member.read(signal));
   let left = member.size;
@@ -71,6 +71,6 @@ const memberMismatchError = (member: ArchiveMember): WorkcrateError =>
 export function fileChangedWhilePackingError(path: string): WorkcrateError {
   return new WorkcrateError(
     'crate_changed',
-    `${JSON.stringify(path.slice(0, 200))} changed while it was packed, so nothing was. Pack again when no run writes to it.`,
+    `${JSON.stringify(path.slice(0, 200))} changed while it was being packed, so no crate was made. Pack again when no run is writing to it.`,
   );
 }

@@ -10,14 +10,14 @@ import type {
   RunLimit,
 } from './packed.ts';
 
-/** A reference to another entity, in the one form that RO-Crate knows. */
+/** A reference to another entity, in the only form that RO-Crate allows. */
 export interface EntityReference {
   readonly '@id': string;
 }
 
 type GraphPropertyValue = string | number | EntityReference | readonly (string | EntityReference)[];
 
-/** An entity of the flat graph. What is null is left out when it is made. */
+/** An entity of the flat graph. `createGraphEntity` leaves out properties that are null. */
 export interface GraphEntity {
   readonly '@id': string;
   readonly '@type': string | readonly string[];
@@ -38,7 +38,7 @@ export function createGraphEntity(
 
 export const toEntityReference = (id: string): EntityReference => ({ '@id': id });
 
-/** Compacted form: nothing is null, and one alone stands without a list. */
+/** Compacted form: none is null, and a single one is not in a list. */
 export function toEntityReferences(ids: readonly string[]): EntityReference | EntityReference[] | null {
   if (ids.length <= 1) return ids[0] === undefined ? null : toEntityReference(ids[0]);
   return ids.map(toEntityReference);
@@ -48,7 +48,7 @@ export function toIsoTimestamp(milliseconds: number): string {
   return new Date(milliseconds).toISOString();
 }
 
-/** `sha256` is a term of the RO-Crate 1.3 context (schema.org), so nothing has to be added to that. */
+/** `sha256` is a term of the RO-Crate 1.3 context (schema.org), so the context needs no addition. */
 export function createFileEntity(file: PackedFile, about: string | null = null): GraphEntity {
   return createGraphEntity(pathToEntityId(file.path), 'File', {
     ...describePackedFile(file),
@@ -80,7 +80,7 @@ function describePackedFile(file: PackedFile) {
 
 const getBaseName = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
-/** A `#` makes it an entity that is no part of the payload: RO-Crate's way to tell of a file that is not there. */
+/** A `#` makes it an entity that is not part of the payload: RO-Crate's way to describe a file that is missing. */
 const toMissingFileId = ({ name }: MissingFile): string => toLocalEntityId('input', name);
 
 function createMissingFileEntity(file: MissingFile): GraphEntity {
@@ -114,7 +114,7 @@ function createOriginEntities(files: readonly { readonly origin: FileOrigin | nu
   return [...found.values()];
 }
 
-/** What each language is called, and who says what it is. */
+/** The name of each language and its runtime, and where they are defined. */
 export const languageNames: Readonly<
   Record<Language, { name: string; url: string; runtime: string; runtimeUrl: string }>
 > = {
@@ -143,7 +143,7 @@ const serverEntityId = '#workcrate';
 
 export const toActionId = ({ id }: PackedRun): string => `#${id}`;
 
-/** The action, its instrument, what it was given and what it made: the entities of a Process Run Crate. */
+/** The action, its instrument, inputs and results: the entities of a Process Run Crate. */
 export function createRunEntities(run: PackedRun, about: AboutCrate, agent: string): GraphEntity[] {
   const { name, url, runtime, runtimeUrl } = languageNames[run.language];
   const version = run.runtime?.version ?? null;
@@ -205,7 +205,7 @@ function createLimitEntity(limit: RunLimit): GraphEntity {
   });
 }
 
-/** Who ran it: the same id in every crate of the user's. */
+/** The user who ran it, with the same id in every crate of that user. */
 export function createAgentEntity(user: string): GraphEntity {
   return createGraphEntity(toLocalEntityId('user', user), 'Person', {
     name: user,
@@ -214,7 +214,7 @@ export function createAgentEntity(user: string): GraphEntity {
   });
 }
 
-/** The authors and where they work. Two that have the same id are the same person. */
+/** The authors and their organisations. Two authors with the same id are the same person. */
 export function createAuthorEntities(authors: readonly CrateAuthor[]): {
   people: GraphEntity[];
   organisations: GraphEntity[];
@@ -232,14 +232,14 @@ export function createAuthorEntities(authors: readonly CrateAuthor[]): {
   return { people: [...people.values()], organisations: [...organisations.values()] };
 }
 
-/** The address of an ORCID iD, whose last digit proves the others (ISO 7064, 11-2). */
+/** The URL of an ORCID iD, whose last digit is a checksum (ISO 7064, 11-2). */
 export function toOrcidUrl(text: string): string {
   const id = /^(?:https?:\/\/orcid\.org\/)?(\d{4}-\d{4}-\d{4}-\d{3}[\dX])\/?$/i.exec(text.trim())?.[1];
   if (id !== undefined && hasValidOrcidChecksum(id.toUpperCase()))
     return `https://orcid.org/${id.toUpperCase()}`;
   throw new WorkcrateError(
     'invalid_input',
-    `${JSON.stringify(text.slice(0, 60))} is no ORCID iD. Write it as 0000-0002-1825-0097, or leave it out.`,
+    `${JSON.stringify(text.slice(0, 60))} is not an ORCID iD. Write it as 0000-0002-1825-0097, or leave it out.`,
   );
 }
 
@@ -253,10 +253,10 @@ function hasValidOrcidChecksum(id: string): boolean {
   return digits.at(-1) === (check === 10 ? 'X' : String(check));
 }
 
-/** What may not stand in an IRI as it is, or would end its path. Letters of every language may. */
+/** Characters that an IRI must escape, or that would end its path. Letters of all languages are allowed. */
 const iriReservedPattern = /[\p{C}\p{Z}"<>\\^`{|}%#?[\]]/gu;
 
-/** The `@id` of a file: its path as a relative IRI reference, which differs wherever the path does. */
+/** The `@id` of a file: its path as a relative IRI reference, unique for each path. */
 export function pathToEntityId(path: string): string {
   return path.replace(iriReservedPattern, percentEncode);
 }
@@ -267,7 +267,7 @@ function percentEncode(character: string): string {
     .join('');
 }
 
-/** The path that an `@id` stands for; null where it is not that of a file in the crate. */
+/** The path of an `@id`; null if it is not the id of a file in the crate. */
 export function entityIdToPath(id: string): string | null {
   if (/^(?:[a-z][a-z0-9+.-]*:|_:|[#/])/i.test(id)) return null;
   const path = decodeUriOrKeep(id.replace(/^(?:\.\/)+/, ''));
@@ -275,7 +275,7 @@ export function entityIdToPath(id: string): string | null {
   return isInside && !/[\\\0]/.test(path) ? path : null;
 }
 
-/** Crates are met whose ids are plain paths: there a percent sign is one. */
+/** Some crates use plain paths as ids; there a percent sign is literal. */
 function decodeUriOrKeep(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -29,18 +29,18 @@ import {
 } from './replay-plan.ts';
 import { describeRunError, listRunLimits, describeRunOutcome, parseRunRuntime } from './run-facts.ts';
 
-/** What a crate is put together from, while that goes on. */
+/** What was collected for a crate so far. */
 export interface PackCollector {
   readonly files: Pick<Files, 'find' | 'open'>;
   readonly caller: Caller;
   readonly place: Workspace | null;
   readonly signal: AbortSignal;
-  /** When it is packed, for files that are made for the crate. */
+  /** The time of packing, for files that are made for the crate. */
   readonly now: number;
   readonly naming: MemberNaming;
   /** What the archive will hold, in this order. */
   readonly members: ArchiveMember[];
-  /** What the caller should know: what is left out, and why. */
+  /** Notes for the caller: what is left out, and why. */
   readonly notes: string[];
 }
 
@@ -50,10 +50,10 @@ export function createPackCollector(options: PackCollectorOptions): PackCollecto
   return { ...options, naming: createMemberNaming(), members: [], notes: [] };
 }
 
-/** As which executions keep NUL, since no database takes that. */
+/** Executions store NUL as this, since PostgreSQL cannot store NUL. */
 const nulReplacement = '\u2400';
 
-/** How a file is to be named and described. */
+/** How a file is named and described in the crate. */
 export interface PackedFileLabels {
   readonly folder: string;
   readonly name: string;
@@ -62,7 +62,7 @@ export interface PackedFileLabels {
   readonly origin?: FileOrigin | null;
 }
 
-/** A file of the store, whose digest is known. Null where its bytes are gone. */
+/** Adds a stored file, whose digest is known. Null if its bytes are gone. */
 export async function addStoredFile(
   gathering: PackCollector,
   stored: StoredFile,
@@ -78,7 +78,7 @@ export async function addStoredFile(
     crc32,
     modified,
     read: (signal) => readStoredFileToPack(files, stored, signal),
-    // Nothing writes to a stored file.
+    // Stored files are never changed, so another digest means damage.
     mismatch: () => fileDamagedError(stored),
   });
 }
@@ -94,7 +94,7 @@ async function* readStoredFileToPack(
   yield* object.read(0, object.size, signal);
 }
 
-/** A file of the user's place that has been measured. */
+/** Adds a file of the user's workspace that has been measured. */
 function addWorkspaceFile(
   gathering: PackCollector,
   file: WorkspaceFile,
@@ -105,7 +105,7 @@ function addWorkspaceFile(
   return addMember(gathering, labels, guessMediaType(labels.name), { ...measured, read });
 }
 
-/** Text that is made for the crate. */
+/** Adds a text file that is made for the crate. */
 async function addTextFile(
   gathering: PackCollector,
   text: string,
@@ -141,15 +141,15 @@ const codeFileNames: Readonly<Record<Language, { name: string; mediaType: string
   bash: { name: 'main.sh', mediaType: 'application/x-sh' },
 };
 
-/** As much of the code as the page shows; all of it stands in its file. */
+/** How much of the code the preview shows. The whole code is in its file. */
 const maxPreviewCodeLength = 64 * 1024;
 
 export interface PackRunOptions {
-  /** Whether files that it changed in its working folder are taken along, and not only those in /artifacts. */
+  /** Whether files that it changed in its working folder are packed, and not only those in /artifacts. */
   readonly includeWorkspace: boolean;
 }
 
-/** Puts together what is left of a run: its code, what it was given, what it made, what it said. */
+/** Collects what is left of a run: code, inputs, results and output. */
 export async function collectRun(
   gathering: PackCollector,
   execution: Execution,
@@ -199,7 +199,7 @@ function collectRunCode(gathering: PackCollector, { language, code }: Execution)
   const description = 'The code that was run, as it was given';
   if (code.includes(nulReplacement))
     gathering.notes.push(
-      `The code holds ${nulReplacement}, as which NUL is kept: if it was NUL, it is not packed byte for byte.`,
+      `The code contains ${nulReplacement}, which also stands for NUL: if it was NUL, the code is not packed byte for byte.`,
     );
   return addTextFile(gathering, code, mediaType, { folder: 'code', name, knownAs: null, description });
 }
@@ -223,7 +223,7 @@ async function collectRunResults(
   return results;
 }
 
-/** A run's clock and the disk's are not the same one. */
+/** The clocks of the server and of the filesystem may differ. */
 const resultClockSkewMs = 5000;
 
 async function collectRunResult(
@@ -250,7 +250,7 @@ async function collectRunResult(
   });
 }
 
-/** What the run wrote; the whole of it where that was kept. Nothing is no file. */
+/** The output of the run; all of it if that was stored. Without output there is no file. */
 async function collectRunLog(
   gathering: PackCollector,
   execution: Execution,
@@ -267,24 +267,25 @@ async function collectRunLog(
   };
   const id = execution[`${stream}File`];
   const stored = id === null ? null : await files.find(caller, id);
-  if (stored !== null && stored.size < bytes) notes.push(`Of ${stream} only the start was kept.`);
+  if (stored !== null && stored.size < bytes) notes.push(`Only the start of ${stream} was kept.`);
   const whole = stored && (await addStoredFile(gathering, stored, labels));
   if (whole !== null) return [whole];
   if (text === '') return [];
-  if (bytes > Buffer.byteLength(text)) notes.push(`${stream} is packed as it was shown, cut in the middle.`);
+  if (bytes > Buffer.byteLength(text))
+    notes.push(`${stream} is packed as it was shown, with a part in the middle left out.`);
   if (bytes < Buffer.byteLength(text))
-    notes.push(`${stream} held bytes that are no text: it is packed as it was shown.`);
+    notes.push(`${stream} contained bytes that are not text: it is packed as it was shown.`);
   return [await addTextFile(gathering, text, 'text/plain', labels)];
 }
 
 const maxQuotedResultName = 200;
 
-/** Quoted, so that no name can pass for a line of ours. */
+/** Quoted, so that a file name cannot imitate a note. */
 function quoteResultName(name: string): string {
   return JSON.stringify(name.length > maxQuotedResultName ? `${name.slice(0, maxQuotedResultName)}…` : name);
 }
 
-/** The files that a run was given: from the store, or where the run left them, if they are still what they were; and its stdin. */
+/** The inputs of a run: stored files, or copies in the workspace if they are unchanged; and its stdin. */
 async function collectRunInputs(
   gathering: PackCollector,
   execution: Execution,
@@ -302,18 +303,18 @@ async function collectRunInputs(
   return { inputs, missing };
 }
 
-/** The last, so that no file loses its name to it. */
+/** Collected last, so that no input file has to be renamed. */
 function collectRunStdin(gathering: PackCollector, { stdin, stdinBytes }: Execution): Promise<PackedFile> {
   if (Buffer.byteLength(stdin) !== stdinBytes)
     gathering.notes.push(
-      `stdin held NUL, which is kept as ${nulReplacement}: it is not packed byte for byte.`,
+      `stdin contained NUL, which is stored as ${nulReplacement}: it is not packed byte for byte.`,
     );
   const description = 'What the run could read from its standard input';
   const labels = { folder: 'inputs', name: 'stdin.txt', knownAs: stdinFileName, description };
   return addTextFile(gathering, stdin, 'text/plain', labels);
 }
 
-/** Whoever gave it said where from. Only a crate and a path in it are told here. */
+/** The origin as recorded with the input. Only files of other crates have one here. */
 function toInputOrigin({ origin }: InputFileRecord): FileOrigin | null {
   const { crate_id: crateId, path } = origin ?? {};
   return crateId === undefined || path === undefined ? null : { crateId, path };
@@ -336,7 +337,7 @@ async function collectInputFromStore(
   return stored && (await addStoredFile(gathering, stored, toInputLabels(given)));
 }
 
-/** A run gets copies in its working folder. One that is still the same to the byte is as good as the original. */
+/** A run gets copies in its working folder. A copy with the same hash is as good as the original. */
 async function collectInputFromWorkspace(
   gathering: PackCollector,
   { workingDir }: Execution,
@@ -351,9 +352,11 @@ async function collectInputFromWorkspace(
 }
 
 function noteMissingInput({ naming, notes }: PackCollector, given: InputFileRecord): MissingFile {
-  // Where it would stand, so nothing else may.
+  // Reserves the path that it would have.
   naming('inputs', given.name);
-  notes.push(`The input ${JSON.stringify(given.name)} is gone: the crate tells of it, and does not hold it.`);
+  notes.push(
+    `The input ${JSON.stringify(given.name)} is gone: the crate describes it, but does not contain it.`,
+  );
   const { name, size, sha256 } = given;
   return { name, size, sha256, origin: toInputOrigin(given) };
 }

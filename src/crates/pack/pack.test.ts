@@ -170,7 +170,7 @@ it('an input that is gone is told with its hash and not held; one that stands wh
   const graph = await graphOf(stage.zipOf(packed));
 
   assert.deepEqual(packed.notes, [
-    'The input "lost.txt" is gone: the crate tells of it, and does not hold it.',
+    'The input "lost.txt" is gone: the crate describes it, but does not contain it.',
   ]);
   assert.equal(graph.find('#input-lost.txt')['sha256'], sha256('L'));
   assert.equal(graph.find('inputs/kept.txt')['sha256'], sha256('K'));
@@ -231,8 +231,8 @@ it('a result that is gone, hidden, a symbolic link or changed later is said in t
     ['again', 'later', 'twice'].map((name) => `results/working/${name}`),
   );
   assert.deepEqual([...packed.notes].sort(), [
-    '".hidden" is a link, hidden or no file, so it is left out.',
-    '"d/x" is a link, hidden or no file, so it is left out.',
+    '".hidden" is a link, hidden or not a file, so it is left out.',
+    '"d/x" is a link, hidden or not a file, so it is left out.',
     '"gone" is gone, so it is left out.',
     '"later" was changed after the run: it is packed as it is now.',
   ]);

@@ -45,7 +45,7 @@ export interface CratePackerOptions {
   readonly target: Source;
   /** The most bytes that one crate may take. */
   readonly maxBytes: number;
-  /** Rejects with `quota_exceeded` where a crate of this size is too much for its owner, or for all; null is everybody. */
+  /** Rejects with `quota_exceeded` if a crate of this size is too much for its owner (null: everybody) or for the server. */
   readonly reserveRoom: ReservePackQuota;
   readonly clock: Clock;
 }
@@ -60,9 +60,9 @@ export interface PackRequest {
   readonly license?: string | undefined;
   readonly keywords?: readonly string[] | undefined;
   readonly authors?: readonly CrateAuthor[] | undefined;
-  /** Everybody on this server may see it, and not only who packed it. */
+  /** Whether everybody on this server may see it, and not only the user who packed it. */
   readonly shared?: boolean | undefined;
-  /** Files that the run changed in its working folder go along, which is the rule. */
+  /** Whether files that the run changed in its working folder are packed too; default: yes. */
   readonly includeWorkspace?: boolean | undefined;
 }
 
@@ -71,27 +71,27 @@ export interface PackProgress {
   progress(done: number, total: number | null, message?: string): void;
 }
 
-/** A crate that is in its source. Dispose of it once the index knows it: until then its room is reserved. */
+/** A crate that is in its source. Dispose of it once the index knows it: until then its quota is reserved. */
 export interface WrittenCrate extends AsyncDisposable {
   readonly object: SourceObject;
-  /** Who alone may see it; null for everybody. */
+  /** The only user who may see it; null for everybody. */
   readonly owner: string | null;
   readonly sha256: string;
   readonly title: string;
-  /** How many files it holds, its metadata and page included. */
+  /** How many files it has, including metadata and preview. */
   readonly fileCount: number;
-  /** What is left out and what is odd, in sentences. */
+  /** Sentences about what is left out or unusual. */
   readonly notes: readonly string[];
 }
 
-/** Makes crates of what users ran and keep. */
+/** Makes crates of runs and stored files. */
 export function createCratePacker(options: CratePackerOptions) {
   return {
     target: options.target,
 
     /**
-     * Writes the crate to the source, whole or not at all. `not_found` where the run or a file is not the caller's,
-     * `crate_changed` where a file changes under way.
+     * Writes the crate to the source, whole or not at all. `not_found` if the run or a file does not belong to the
+     * caller, `crate_changed` if a file changes meanwhile.
      */
     async pack(caller: Caller, request: PackRequest, watching: PackProgress): Promise<WrittenCrate> {
       const { crate, gathering } = await collectCrate(options, caller, request, watching.signal);
@@ -143,7 +143,7 @@ async function collectStoredFiles(gathering: PackCollector, ids: readonly string
     if (stored === null)
       throw new WorkcrateError(
         'not_found',
-        `No file of yours has the id ${id}. list_files shows what there is.`,
+        `You have no file with the id ${id}. list_files shows your files.`,
       );
     const labels = { folder: 'files', name: stored.name, knownAs: null, description: `A file of the user's` };
     const file = await addStoredFile(gathering, stored, labels);
@@ -154,7 +154,7 @@ async function collectStoredFiles(gathering: PackCollector, ids: readonly string
   return files;
 }
 
-/** The metadata stands first, where a reader of the stream finds it. */
+/** The metadata comes first, so that it can be read from the start of a stream. */
 async function addMetadataAndPreview(crate: PackedCrate, { members, now }: PackCollector) {
   const metadata = `${JSON.stringify(createMetadataDocument(crate), makeStringsWellFormed, 2)}\n`;
   return [
@@ -164,7 +164,7 @@ async function addMetadataAndPreview(crate: PackedCrate, { members, now }: PackC
   ];
 }
 
-/** Half of a surrogate pair is no Unicode, and JSON would carry it on. */
+/** A lone surrogate is not valid Unicode, and JSON would keep it. */
 function makeStringsWellFormed(_key: string, value: unknown): unknown {
   return typeof value === 'string' ? value.toWellFormed() : value;
 }
@@ -173,11 +173,11 @@ function checkPackedSize(size: number, most: number): void {
   if (size <= most) return;
   throw new WorkcrateError(
     'too_large',
-    `The crate would take ${size} bytes; it may take ${most}. Pack less.`,
+    `The crate would have ${size} bytes, and the limit is ${most}. Pack less.`,
   );
 }
 
-/** A run may be packed again, under another title or with more said of it. */
+/** A run may be packed again, for instance with another title. */
 const maxObjectNameAttempts = 100;
 
 async function findFreeObjectName(
@@ -193,7 +193,7 @@ async function findFreeObjectName(
   }
   throw new WorkcrateError(
     'already_exists',
-    `${id} has been packed ${maxObjectNameAttempts} times. Use one of those.`,
+    `${id} has been packed ${maxObjectNameAttempts} times, which is the limit. Use one of those crates.`,
   );
 }
 
@@ -211,10 +211,10 @@ const maxPackNotes = 50;
 
 function boundPackNotes(notes: readonly string[]): string[] {
   if (notes.length <= maxPackNotes) return [...notes];
-  return [...notes.slice(0, maxPackNotes), `There are ${notes.length - maxPackNotes} more such remarks.`];
+  return [...notes.slice(0, maxPackNotes), `There are ${notes.length - maxPackNotes} more notes like these.`];
 }
 
-/** What is said of a crate: what the caller says, and what can be told without. */
+/** The description of a crate: what the caller says, and defaults for the rest. */
 function toAboutCrate(
   { user }: Caller,
   request: PackRequest,
@@ -255,10 +255,9 @@ function createDefaultDescription(run: PackedRun | null, files: readonly PackedF
 const maxNamesInDescription = 3;
 const maxNameLengthInDescription = 60;
 
-/** As people know a file: by its last name. */
 const getPackedFileName = ({ path }: PackedFile): string => path.slice(path.lastIndexOf('/') + 1);
 
-/** The first names, and how many more there are: crates are told apart by them. */
+/** The first names, and how many more there are, so that users can tell crates apart. */
 function summarizeNames(names: readonly string[], what: string): string {
   if (names.length === 0) return `no ${what}s`;
   const few = names.slice(0, maxNamesInDescription).map(shortenFileName);

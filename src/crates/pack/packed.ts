@@ -16,31 +16,31 @@ import {
 } from './entities.ts';
 import { createLicenceEntity } from './run-facts.ts';
 
-/** Where a file came from, where that was another crate. */
+/** The crate that a file came from. */
 export interface FileOrigin {
   readonly crateId: string;
   readonly path: string;
 }
 
-/** What code calls its standard input, where that is a file of the crate. No file that a run is given has such a name. */
+/** The name of standard input, as a file of the crate. No input file of a run can have this name. */
 export const stdinFileName = '/dev/stdin';
 
-/** A file that stands in the crate. */
+/** A file that is in the crate. */
 export interface PackedFile {
-  /** Below the root of the crate, as it stands in the archive. */
+  /** Path below the root of the crate, as in the archive. */
   readonly path: string;
-  /** What the code calls it: a name in its working folder, a path in /artifacts, or `stdinFileName`; null where it knows none. */
+  /** Its name for the code: in the working folder, a path in /artifacts, or `stdinFileName`; null if it has none. */
   readonly knownAs: string | null;
   readonly description: string;
   readonly size: number;
   readonly sha256: string;
   readonly mediaType: string;
-  /** In milliseconds; null where it was made while packing. */
+  /** In milliseconds; null if it was made while packing. */
   readonly modified: number | null;
   readonly origin: FileOrigin | null;
 }
 
-/** A file that the run was given and that is gone. What is known of it is told all the same. */
+/** An input of the run that is gone. The crate still describes it. */
 export interface MissingFile {
   readonly name: string;
   readonly size: number;
@@ -48,7 +48,7 @@ export interface MissingFile {
   readonly origin: FileOrigin | null;
 }
 
-/** A bound that held during the run, or a wall that stood. */
+/** A limit that was enforced during the run. */
 export interface RunLimit {
   readonly name: string;
   readonly value: number | string;
@@ -61,11 +61,11 @@ export interface RuntimeVersion {
   readonly version: string;
 }
 
-/** One run: what was run on what, by whom, and what came of it. */
+/** One run: code, inputs, results and outcome. */
 export interface PackedRun {
   readonly id: string;
   readonly language: Language;
-  /** What ran it; null where that was not noted. */
+  /** The interpreter; null if it was not recorded. */
   readonly runtime: RuntimeVersion | null;
   readonly workingDir: string;
   readonly startedAt: number;
@@ -73,12 +73,12 @@ export interface PackedRun {
   readonly succeeded: boolean;
   /** How it ended, such as `exit code 0`. */
   readonly outcome: string;
-  /** What it said about its failure; null where it did not fail. */
+  /** Its error message; null if it did not fail. */
   readonly error: string | null;
   readonly sandbox: string;
   readonly limits: readonly RunLimit[];
   readonly code: PackedFile;
-  /** The start of the code, for the page. */
+  /** The start of the code, for the preview. */
   readonly codeText: string;
   readonly inputs: readonly PackedFile[];
   readonly missing: readonly MissingFile[];
@@ -93,30 +93,30 @@ export interface CrateAuthor {
   readonly affiliation?: string | undefined;
 }
 
-/** What is said of the crate as a whole. */
+/** The description of the crate as a whole. */
 export interface AboutCrate {
   readonly title: string;
   readonly description: string;
-  /** A URL, an SPDX identifier or a text; null where nobody has stated one. */
+  /** A URL, an SPDX identifier or a text; null if none is stated. */
   readonly license: string | null;
   readonly keywords: readonly string[];
   readonly authors: readonly CrateAuthor[];
-  /** Who had it packed, and ran what is in it. */
+  /** The user who packed it, and ran the code. */
   readonly user: string;
   readonly published: number;
   /** The version of this program. */
   readonly version: string;
 }
 
-/** A crate as it is to be written: of a run, of files, or of both. */
+/** A crate before it is written: of a run, of files, or of both. */
 export interface PackedCrate {
   readonly about: AboutCrate;
   readonly run: PackedRun | null;
-  /** What belongs to no run. */
+  /** Files that do not belong to the run. */
   readonly files: readonly PackedFile[];
 }
 
-/** Every file that the metadata describes, in the order in which it stands in the archive. */
+/** Every file that the metadata describes, in the order of the archive. */
 function listPackedFiles({ run, files }: PackedCrate): PackedFile[] {
   return [...(run === null ? [] : [run.code, ...run.inputs, ...run.results, ...run.logs]), ...files];
 }
@@ -125,7 +125,7 @@ export const metadataName = 'ro-crate-metadata.json';
 export const previewName = 'ro-crate-preview.html';
 
 const roCrateSpecificationUrl = 'https://w3id.org/ro/crate/1.3';
-/** Of the versions of the profile, the one that is made for RO-Crate 1.3; 0.5 and before extend 1.1. */
+/** The version of the profile that is made for RO-Crate 1.3; versions up to 0.5 extend 1.1. */
 const processRunProfile = { id: 'https://w3id.org/ro/wfrun/process/0.6', version: '0.6' };
 
 export interface MetadataDocument {
@@ -133,7 +133,7 @@ export interface MetadataDocument {
   readonly '@graph': readonly GraphEntity[];
 }
 
-/** The RO-Crate 1.3 metadata of a crate, and of a Process Run Crate where there is a run. */
+/** The RO-Crate 1.3 metadata of a crate; a Process Run Crate if there is a run. */
 export function createMetadataDocument(crate: PackedCrate): MetadataDocument {
   const { about, run, files } = crate;
   const agent = createAgentEntity(about.user);
@@ -167,7 +167,7 @@ export function createMetadataDocument(crate: PackedCrate): MetadataDocument {
   };
 }
 
-/** Somebody may name any address as a licence, that of another entity too; and no two may have one id. */
+/** A licence may be any address, even that of another entity; but ids must be unique. */
 function avoidLicenceIdClash(others: readonly GraphEntity[], licence: GraphEntity): GraphEntity {
   const isTaken = others.some((other) => other['@id'] === licence['@id']);
   return isTaken ? { ...licence, '@id': '#license' } : licence;
@@ -200,8 +200,8 @@ function createProfileEntity(): GraphEntity {
 }
 
 /**
- * Gives each file a path of its own in the archive, as it was named where any reader can take that. Names that differ by
- * case or by Unicode form are two names, here as in the archive.
+ * Gives each file a unique path in the archive: its own name, sanitized for all readers. Names that differ only in case
+ * or Unicode form are different names, here as in the archive.
  */
 export function createMemberNaming() {
   const taken = new Set<string>();
@@ -216,7 +216,7 @@ export function createMemberNaming() {
 
 export type MemberNaming = ReturnType<typeof createMemberNaming>;
 
-/** What no reader of an archive takes: a backslash, a drive, a control character, a way up. */
+/** Replaces what readers of archives reject: backslashes, drives, control characters and `..`. */
 function sanitizePathPart(part: string): string {
   const plain = part
     .toWellFormed()
@@ -225,7 +225,7 @@ function sanitizePathPart(part: string): string {
   return /^\s*\.{1,2}\s*$/.test(plain) ? '_' : plain;
 }
 
-/** Goes on from the number last tried, as starting over takes quadratic time for many equal names. */
+/** Continues from the last number, since starting over takes quadratic time for many equal names. */
 function addNumberToPath(path: string, taken: ReadonlySet<string>, numbers: Map<string, number>): string {
   const folder = path.slice(0, path.lastIndexOf('/') + 1);
   const [stem, extension] = splitExtension(path.slice(folder.length));
@@ -241,11 +241,14 @@ const packedUsersFolder = 'users';
 const packedSharedFolder = 'shared';
 const maxUserFolderBytes = 250;
 
-/** The folder of a user's own crates. No two users have the same one, on disks that ignore case neither. */
+/** The folder of a user's own crates. It is unique for each user, even on disks that ignore case. */
 function toUserFolder(user: string): string {
   const name = [...Buffer.from(user)].map(encodeFolderByte).join('');
   if (user !== '' && user.isWellFormed() && name.length <= maxUserFolderBytes) return name;
-  throw new WorkcrateError('invalid_input', 'Nothing can be packed for a user of this name: it is too long.');
+  throw new WorkcrateError(
+    'invalid_input',
+    'Nothing can be packed for this user: the name is empty, invalid or too long.',
+  );
 }
 
 function encodeFolderByte(byte: number): string {
@@ -253,7 +256,7 @@ function encodeFolderByte(byte: number): string {
   return /[a-z0-9_-]/.test(character) ? character : `=${byte.toString(16).padStart(2, '0')}`;
 }
 
-/** Where a crate goes: below the folder of its owner, or where everybody's are. `attempt` counts from 1. */
+/** The object name of a crate: in the folder of its owner, or in the shared one. `attempt` counts from 1. */
 export function createPackedObjectName(
   owner: string | null,
   title: string,
@@ -264,7 +267,7 @@ export function createPackedObjectName(
   return `${folder}/${slugifyTitle(title)}-${id}${attempt === 1 ? '' : `-${attempt}`}.zip`;
 }
 
-/** Whose a packed crate is by the name of its object: null for everybody's. */
+/** The owner of a packed crate, by the name of its object; null for everybody. */
 export function parsePackedObjectOwner(name: string): string | null {
   const folder = /^users\/((?:[a-z0-9_-]|=[0-9a-f]{2})+)\//.exec(name)?.[1];
   if (folder === undefined) return null;

@@ -45,7 +45,7 @@ function renderSection(heading: string, body: string): string {
   return `<section>\n<h2>${escapePreviewHtml(heading)}</h2>\n${body}\n</section>`;
 }
 
-/** Each as the term of schema.org that it is, with what that means behind it. The values are HTML. */
+/** A list of terms, each with a link to its definition at schema.org. The values are HTML. */
 function renderTerms(rows: readonly (readonly [term: string, label: string, html: string])[]): string {
   const shown = rows.filter(([, , html]) => html !== '');
   const lines = shown.map(
@@ -165,7 +165,7 @@ function renderTime(milliseconds: number): string {
   return `<time datetime="${moment}">${moment.slice(0, 19).replace('T', ' ')} UTC</time>`;
 }
 
-/** The look of the page: nothing is fetched, both light and dark, and it prints. */
+/** Styles for light mode, dark mode and print; nothing is fetched. */
 const previewStyle = `
 :root { color-scheme: light dark; --ink: #1c2430; --soft: #5a6675; --line: #d9dfe6; --paper: #ffffff; --tint: #f4f6f9; --accent: #0b6e5f; --bad: #b3261e; }
 @media (prefers-color-scheme: dark) {
@@ -207,12 +207,12 @@ const previewHtmlEntities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Characters that HTML refuses, or that turn the direction of what comes after them, are shown as a mark. */
+/** Characters that HTML forbids, or that change the direction of text. They are shown as a replacement character. */
 const previewForbiddenCharacters =
   // oxlint-disable-next-line no-control-regex -- these are what must not get through
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\p{Noncharacter_Code_Point}]/gu;
 
-/** Any text as text, inside of an element or of a quoted attribute. */
+/** Escapes text for an element or a quoted attribute. */
 export function escapePreviewHtml(text: string): string {
   return text
     .toWellFormed()
@@ -220,7 +220,7 @@ export function escapePreviewHtml(text: string): string {
     .replace(/[&<>"']/g, (mark) => previewHtmlEntities[mark]!);
 }
 
-/** A link, if that is where a browser may go: a page of the web, or a file beside this one. */
+/** A link if the address is safe: a web page, or a file next to this one. Otherwise only the text. */
 export function renderLink(address: string, text: string): string {
   const isWeb = /^https?:\/\//i.test(address);
   const isBeside = !/^[^/?#]*:/.test(address) && !address.startsWith('/');

@@ -13,25 +13,25 @@ interface PackedUsage {
 export interface PackQuotaOptions {
   readonly database: Database;
   readonly quotas: Quotas;
-  /** What the index knows of: one owner's, everybody's for null, or all of it. */
+  /** Usage as the index knows it: of one owner, of everybody (null), or in total (undefined). */
   readonly held: (owner?: string | null) => Promise<PackedUsage>;
-  /** Whether each user's crates are counted on their own. Where there is one user, all count as everybody's. */
+  /** Whether crates are counted for each user. With a single user, all count as everybody's. */
   readonly isForSeveral: boolean;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Makes room for one crate the packer's own, until it is disposed of; `quota_exceeded` where there is none. */
+/** Reserves quota for one crate until it is disposed of; `quota_exceeded` if there is not enough. */
 export type ReservePackQuota = (owner: string | null, size: number) => Promise<AsyncDisposable>;
 
-/** The reservation of a server that died counts for so long. */
+/** How long the reservation of a server that died still counts. */
 const packReservationMs = 120_000;
 const maxReserveAttempts = 20;
 
 /**
- * Enforces the quotas of files for packed crates, beside those of files. What everybody sees counts as one owner's, so
- * nobody fills the server by sharing. A crate counts from here on until the index knows it, on every server of this
- * database: many that are packed at once do not pass the quota together.
+ * Enforces quotas for packed crates, with the same limits as for files but counted separately. Shared crates count as those
+ * of one owner, so that nobody can fill the server by sharing. A reservation counts on every server of this database
+ * until the index knows the crate, so that crates that are packed at once cannot exceed the quota together.
  */
 export function createPackQuota(options: PackQuotaOptions): ReservePackQuota {
   const { database, held } = options;
@@ -40,7 +40,7 @@ export function createPackQuota(options: PackQuotaOptions): ReservePackQuota {
     for (let attempt = 1; ; attempt++) {
       const ended = await countEndedPackings(database);
       const known = { own: await held(owner), all: await held() };
-      // A packing that ended meanwhile may be neither among those under way nor known to the index: look again.
+      // A crate whose packing ended meanwhile may be neither reserved nor in the index yet: check again.
       const isReserved = await database.transaction(async (tx) => {
         const isCurrent = (await lockPackings(tx)) === ended || attempt === maxReserveAttempts;
         if (isCurrent) await reservePackQuota(tx, options, wanted, known);
@@ -67,7 +67,7 @@ async function countEndedPackings(database: Queries): Promise<number> {
   return row?.bytes ?? 0;
 }
 
-/** Locks the table for others that reserve; gives how many packings have ended. */
+/** Locks the table against other reservations; gives how many packings have ended. */
 async function lockPackings(tx: Queries): Promise<number> {
   await tx.query(
     'INSERT INTO packings (id, owner, bytes, until) VALUES (?, ?, 0, ?) ON CONFLICT DO NOTHING',
@@ -146,7 +146,7 @@ function holdReservation(options: PackQuotaOptions, id: string): AsyncDisposable
   return {
     async [Symbol.asyncDispose]() {
       clearInterval(timer);
-      // What was packed is packed. Where this fails, the reservation runs out by itself.
+      // The crate is packed by now. If this fails, the reservation expires by itself.
       await releaseReservation(database, id).catch((error: unknown) =>
         log.warn('crates.reservation_not_released', { error }),
       );
@@ -168,12 +168,12 @@ function checkPackQuota(
 ): void {
   if (own.bytes + size > userBytes || own.crates >= userFiles) {
     const whose = owner === null ? 'Shared crates' : 'Your packed crates';
-    const most = `${whose} may take ${userBytes} bytes in ${userFiles} crates`;
+    const most = `${whose} may use ${userBytes} bytes in ${userFiles} crates`;
     throw packQuotaExceededError(
-      `${most}, and take ${own.bytes} bytes in ${own.crates}; this one has ${size} bytes`,
+      `${most}, and use ${own.bytes} bytes in ${own.crates}; this one has ${size} bytes`,
     );
   }
-  // How much others hold is nobody's business.
+  // How much others use is private.
   if (all.bytes + size > totalBytes || all.crates >= totalFiles)
     throw packQuotaExceededError('This server has no room left for packed crates');
 }
@@ -181,6 +181,6 @@ function checkPackQuota(
 function packQuotaExceededError(reason: string): WorkcrateError {
   return new WorkcrateError(
     'quota_exceeded',
-    `Over quota. ${reason}. Pack less, or ask the operator to delete packed crates from the folder or prefix of --pack-to and then sync_index, or to raise the quota.`,
+    `Over quota. ${reason}. Pack less, or ask the operator to delete packed crates from the folder or prefix of --pack-to and to run sync_index, or to raise the quota.`,
   );
 }

@@ -10,35 +10,35 @@ import { fileChangedWhilePackingError } from './archive.ts';
 import { entityIdToPath } from './entities.ts';
 import { stdinFileName } from './packed.ts';
 
-/** A file of the crate that the run is given. */
+/** A file of the crate: the code, an input or a result. */
 export interface PlannedFile {
   /** In the crate. */
   readonly path: string;
-  /** What the code calls it: a path in its working folder or in /artifacts, or `stdinFileName`. */
+  /** Its name for the code: a path in the working folder or in /artifacts, or `stdinFileName`. */
   readonly name: string;
-  /** Null where the crate does not say. */
+  /** Null if the crate does not record it. */
   readonly sha256: string | null;
 }
 
-/** A run that can be done again from what its crate holds. */
+/** A run that can be repeated from its crate. */
 export interface ReplayPlan {
   readonly name: string;
   readonly language: Language;
-  /** The interpreter of the first time, where it was noted. */
+  /** The interpreter of the original run, if it was recorded. */
   readonly runtime: string | null;
   readonly code: PlannedFile;
   readonly inputs: readonly PlannedFile[];
-  /** What it reads from its standard input; null where that is nothing. */
+  /** Its standard input; null if it had none. */
   readonly stdin: PlannedFile | null;
   readonly results: readonly PlannedFile[];
-  /** Of what it wrote to stdout, where that was kept. */
+  /** The sha256 of its stdout, if that was kept. */
   readonly stdout: string | null;
   readonly succeeded: boolean;
 }
 
 /**
  * Reads the run out of a Process Run Crate, packed here or elsewhere: one CreateAction, whose instrument is a file of the
- * crate in Python, JavaScript or Bash, and whose objects are files of the crate. Anything else is `replayUnsupportedError`.
+ * crate in Python, JavaScript or Bash, and whose objects are files of the crate. Anything else is `unsupported`.
  */
 export function planReplay(metadata: CrateMetadata): ReplayPlan {
   const action = findOnlyAction(metadata);
@@ -71,7 +71,7 @@ function findOnlyAction({ entities }: CrateMetadata): Entity {
   const actions = entities.filter(({ types }) => types.includes('CreateAction'));
   if (actions.length === 1) return actions[0]!;
   throw replayUnsupportedError(
-    actions.length === 0 ? 'it tells of no run' : `it tells of ${actions.length} runs, not one`,
+    actions.length === 0 ? 'it describes no run' : `it describes ${actions.length} runs, not one`,
   );
 }
 
@@ -87,7 +87,7 @@ const languagePatterns: Readonly<Record<Language, RegExp>> = {
   bash: /\b(?:bash|shell)\b|\.(?:ba)?sh$/i,
 };
 
-/** By what the crate says of it, and by the ending of its name where it says nothing. */
+/** By what the crate says about it, else by its file extension. */
 function detectReplayLanguage(metadata: CrateMetadata, code: Entity): Language {
   const said = getEntityTargets(metadata, code, 'programmingLanguage').flatMap((entity) =>
     getEntityTexts(entity, 'name'),
@@ -97,7 +97,7 @@ function detectReplayLanguage(metadata: CrateMetadata, code: Entity): Language {
     const language = languages.find((name) => languagePatterns[name].test(text));
     if (language !== undefined) return language;
   }
-  throw replayUnsupportedError(`its code is not in ${languages.join(', ')}`);
+  throw replayUnsupportedError(`its code is in none of the languages ${languages.join(', ')}`);
 }
 
 function readRecordedRuntime(metadata: CrateMetadata, code: Entity): string | null {
@@ -117,7 +117,7 @@ function toPlannedInput(entity: Entity): PlannedFile {
       sha256: readRecordedHash(entity),
     };
   throw replayUnsupportedError(
-    `it does not hold its input ${JSON.stringify(getEntityText(entity, 'name') ?? entity.id)}`,
+    `it does not contain its input ${JSON.stringify(getEntityText(entity, 'name') ?? entity.id)}`,
   );
 }
 
@@ -126,11 +126,11 @@ function toPlannedResult(entity: Entity): PlannedFile {
   return { path, name: getPlannedName(entity, path), sha256: readRecordedHash(entity) };
 }
 
-/** A file that was renamed in the crate tells its first name. A way out of where code runs is none. */
+/** The original name, if the file was renamed in the crate. Absolute paths count only in /artifacts. */
 function getPlannedName(entity: Entity, path: string): string {
-  const told = getEntityText(entity, 'alternateName');
-  const isPlace = told !== null && (!told.startsWith('/') || told.startsWith('/artifacts/'));
-  return isPlace ? told : path.slice(path.lastIndexOf('/') + 1);
+  const original = getEntityText(entity, 'alternateName');
+  const isUsable = original !== null && (!original.startsWith('/') || original.startsWith('/artifacts/'));
+  return isUsable ? original : path.slice(path.lastIndexOf('/') + 1);
 }
 
 function checkDistinctInputs(inputs: readonly PlannedFile[]): readonly PlannedFile[] {
@@ -168,7 +168,7 @@ function getEntityTargets({ entities }: CrateMetadata, { properties }: Entity, n
   });
 }
 
-/** Also of what the crate does not describe. */
+/** Includes ids of entities that the crate does not describe. */
 function getEntityReferences(metadata: CrateMetadata, entity: Entity, name: string): string[] {
   return [...getEntityTexts(entity, name), ...getEntityTargets(metadata, entity, name).map(({ id }) => id)];
 }
@@ -176,14 +176,14 @@ function getEntityReferences(metadata: CrateMetadata, entity: Entity, name: stri
 function replayUnsupportedError(reason: string): WorkcrateError {
   return new WorkcrateError(
     'unsupported',
-    `This crate cannot be run again: ${reason}. What can is a Process Run Crate of one run of a Python, JavaScript or Bash file that it holds.`,
+    `This crate cannot be run again: ${reason}. Only a Process Run Crate can be: one run of a Python, JavaScript or Bash file that is in the crate.`,
   );
 }
 
 const readWorkspaceFileAt = promisify(read);
 const workspaceChunkBytes = 256 * 1024;
 
-/** A file of a user's place by the name that a run has for it. */
+/** A file of a user's workspace, by the name that a run has for it. */
 export interface WorkspaceFile {
   readonly place: Workspace;
   readonly folder: string;
@@ -191,7 +191,7 @@ export interface WorkspaceFile {
   readonly name: string;
 }
 
-/** Null where the name says a place that is gone with its run. */
+/** Null if the name is in a folder that is gone with its run. */
 export function locateWorkspaceFile(
   place: Workspace,
   workingDir: string,
@@ -203,7 +203,7 @@ export function locateWorkspaceFile(
   return { place, folder: place[root], path: joinComponents(rootPath, ...below.map(parseName)), name };
 }
 
-/** Names as they stand on the disk, each taken literally: no part of them is decoded. */
+/** Names as on the disk: nothing is decoded. */
 function splitPathParts(path: string): string[] {
   return path.split('/').filter((part) => part !== '');
 }
@@ -212,7 +212,7 @@ export interface MeasuredFile extends Digest {
   readonly modified: number;
 }
 
-/** Reads a file once and says what it is, or why it cannot be had. */
+/** Reads a file once for its digest, or gives the reason why it cannot be read. */
 export async function measureWorkspaceFile(
   file: WorkspaceFile,
   signal: AbortSignal,
@@ -225,12 +225,12 @@ export async function measureWorkspaceFile(
     return { ...digest, modified: Number(stats.mtimeMs) };
   } catch (error) {
     if (isWorkcrateError(error, 'path_not_found')) return 'is gone';
-    if (isWorkcrateError(error, 'path_refused')) return 'is a link, hidden or no file';
+    if (isWorkcrateError(error, 'path_refused')) return 'is a link, hidden or not a file';
     throw error;
   }
 }
 
-/** The bytes of a file that was measured before; `crate_changed` where it is another by now. */
+/** The bytes of a file that was measured before; `crate_changed` if it has changed. */
 export async function* rereadWorkspaceFile(
   file: WorkspaceFile,
   signal: AbortSignal,
@@ -264,7 +264,7 @@ async function* readWorkspaceChunks(
   const size = Number(stats.size);
   for (let done = 0; done < size;) {
     signal.throwIfAborted();
-    // A new one each time: whoever takes it may gather several.
+    // A new buffer each time, since the consumer may keep several.
     const piece = Buffer.allocUnsafe(Math.min(workspaceChunkBytes, size - done));
     const { bytesRead } = await readWorkspaceFileAt(fd, piece, 0, piece.length, done);
     if (bytesRead === 0) throw fileChangedWhilePackingError(name);

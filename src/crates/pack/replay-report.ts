@@ -2,7 +2,7 @@ import type { ReplayPlan } from './replay-plan.ts';
 
 export type ReplayResultState = 'same' | 'differs' | 'missing' | 'extra' | 'unknown';
 
-/** A result of either time. `unknown` is one whose sha256 the crate does not tell. */
+/** A result of either run. It is `unknown` if the crate does not record its sha256. */
 export interface ReplayResultDiff {
   readonly name: string;
   readonly state: ReplayResultState;
@@ -11,16 +11,16 @@ export interface ReplayResultDiff {
 }
 
 export interface ReplayReport {
-  /** Whether it ended as before and every result is the same to the byte. */
+  /** Whether it ended as before and every result is the same, byte for byte. */
   readonly reproduced: boolean;
   readonly run: string;
   readonly language: string;
-  /** The interpreter of the first time; null where it was not noted. */
+  /** The interpreter of the original run; null if it was not recorded. */
   readonly recordedRuntime: string | null;
-  /** The interpreter of now; null where it does not tell. */
+  /** The interpreter of this run; null if it is not known. */
   readonly runtime: string | null;
   readonly sandbox: string;
-  /** How it ended the first time, and now. */
+  /** How the original run ended, and this one. */
   readonly recorded: 'completed' | 'failed';
   readonly ended: 'completed' | 'failed';
   readonly outcome: string;
@@ -29,11 +29,11 @@ export interface ReplayReport {
   /** The end of what it wrote to stderr. */
   readonly stderr: string;
   readonly results: readonly ReplayResultDiff[];
-  /** False where there may be results that were not seen. */
+  /** False if there may be results that were not compared. */
   readonly complete: boolean;
 }
 
-/** Puts the results of both times side by side. `found` are the files that are there now, by name. */
+/** Compares the results of both runs. `found` has the hashes of this run's files, by name. */
 export function diffReplayResults(plan: ReplayPlan, found: ReadonlyMap<string, string>): ReplayResultDiff[] {
   const expected = plan.results.map(({ name, sha256 }): ReplayResultDiff => {
     const now = found.get(name) ?? null;
@@ -53,7 +53,7 @@ function compareHashes(expected: string | null, found: string | null): ReplayRes
   return expected === found ? 'same' : 'differs';
 }
 
-/** Files that are more than before are told, and do no harm. A run without results is judged by what it wrote. */
+/** Extra files are reported, but do not count. A run without results is judged by its stdout. */
 export function isReplayReproduced(report: Omit<ReplayReport, 'reproduced'>): boolean {
   const { recorded, ended, results, stdout } = report;
   const expected = results.filter(({ state }) => state !== 'extra');
@@ -79,7 +79,7 @@ const resultStateLabels: Readonly<Record<ReplayResultState, string>> = {
 function formatVerdict({ reproduced, results }: ReplayReport): string {
   if (!reproduced) return 'Not reproduced.';
   return results.some(({ state }) => state === 'same')
-    ? 'Reproduced: every result is the same to the byte.'
+    ? 'Reproduced: every result is the same, byte for byte.'
     : 'Reproduced as far as can be told: it ended as before, and has no results to compare.';
 }
 
@@ -105,7 +105,7 @@ export function formatReplayReport(report: ReplayReport): string {
   ].join('\n');
 }
 
-/** Names and outputs are strangers': nothing in them may steer a terminal. */
+/** Names and outputs are untrusted: they must not control the terminal. */
 function replaceControlCharacters(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}]/gu, '\ufffd');
 }

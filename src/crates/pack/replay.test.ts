@@ -163,7 +163,7 @@ it('an input or code that is not what the crate says is not run', async () => {
 describe('crates that cannot be replayed say why', async () => {
   const zip = await packedRun(steady);
   const cases: [what: string, code: ErrorCode, reason: RegExp, change: (text: string) => string][] = [
-    ['no run', 'unsupported', /tells of no run/, (text) => text.replace('"CreateAction"', '"Thing"')],
+    ['no run', 'unsupported', /describes no run/, (text) => text.replace('"CreateAction"', '"Thing"')],
     [
       'two runs',
       'unsupported',
@@ -191,7 +191,7 @@ describe('crates that cannot be replayed say why', async () => {
     [
       'an input without bytes',
       'unsupported',
-      /does not hold its input/,
+      /does not contain its input/,
       (text) => text.replaceAll('"inputs/data.csv"', '"#input"'),
     ],
     [

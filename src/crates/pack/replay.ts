@@ -37,19 +37,19 @@ export { toReplayJson, formatReplayReport, type ReplayReport } from './replay-re
 
 export interface ReplayOptions {
   readonly metadata: CrateMetadata;
-  /** The bytes of a file below the root of the crate, bounded and checked as they come; null where there is none. */
+  /** The bytes of a file below the root of the crate, with a limit and verified; null if there is none. */
   readonly read: (path: string, signal: AbortSignal) => Promise<AsyncIterable<Uint8Array> | null>;
   readonly sandbox: Sandbox;
-  /** A place that nobody uses, as `createReplayWorkspace` makes one. */
+  /** A workspace of its own, as `createReplayWorkspace` makes one. */
   readonly place: Workspace;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
 
 /**
- * Runs the code of a crate again on its inputs and compares what comes of it with what the crate holds. The code is that
- * of a stranger: nothing but the sandbox stands around it. `unsupported` where the crate is not of that kind,
- * `hash_mismatch` where a file in it is not what the crate says.
+ * Runs the code of a crate again on its inputs and compares the results with those in the crate. The code is
+ * untrusted: only the sandbox confines it. `unsupported` if the crate cannot be run again, `hash_mismatch` if a file
+ * differs from what the crate records.
  */
 export async function replayCrate(options: ReplayOptions): Promise<ReplayReport> {
   const { metadata, sandbox, place } = options;
@@ -70,11 +70,11 @@ function checkReplayLanguage({ languages }: Sandbox, { language }: ReplayPlan): 
   if (languages.includes(language)) return;
   throw new WorkcrateError(
     'sandbox_unavailable',
-    `${language} is not installed where code runs. There is: ${languages.join(', ')}.`,
+    `${language} is not installed in the sandbox. It has: ${languages.join(', ')}.`,
   );
 }
 
-/** All of them together may take what a user's files may while a run goes on. */
+/** All inputs together may use as much disk as a run may. */
 async function writeReplayInputs(options: ReplayOptions, { inputs }: ReplayPlan): Promise<void> {
   const { fileBytes, diskBytes } = options.sandbox.limits;
   let left = diskBytes;
@@ -84,13 +84,13 @@ async function writeReplayInputs(options: ReplayOptions, { inputs }: ReplayPlan)
   }
 }
 
-/** Passes the bytes of a file of the crate on, and fails at their end if they are not those that it tells of. */
+/** Streams a file of the crate, and fails at its end if the sha256 differs from the recorded one. */
 async function readVerifiedFile({ read, signal }: ReplayOptions, file: PlannedFile, limit: number) {
   const bytes = await read(file.path, signal);
   if (bytes === null)
     throw new WorkcrateError(
       'not_found',
-      `The crate tells of ${quoteCratePath(file.path)} and does not hold it.`,
+      `The crate describes ${quoteCratePath(file.path)}, but does not contain it.`,
     );
   const through = digestWhileReading(bytes);
   return (async function* (): AsyncGenerator<Uint8Array> {
@@ -98,13 +98,16 @@ async function readVerifiedFile({ read, signal }: ReplayOptions, file: PlannedFi
     for await (const chunk of through.bytes) {
       left -= chunk.length;
       if (left < 0)
-        throw new WorkcrateError('too_large', `${quoteCratePath(file.path)} takes more than ${limit} bytes.`);
+        throw new WorkcrateError(
+          'too_large',
+          `${quoteCratePath(file.path)} has more than ${limit} bytes, the limit.`,
+        );
       yield chunk;
     }
     if (file.sha256 === null || through.digest().sha256 === file.sha256) return;
     throw new WorkcrateError(
       'hash_mismatch',
-      `${quoteCratePath(file.path)} is not what the crate says it is: its sha256 is another. Get the crate again.`,
+      `${quoteCratePath(file.path)} is not what the crate says it is: its sha256 differs. Get the crate again.`,
     );
   })();
 }
@@ -117,7 +120,7 @@ async function readReplayCode(options: ReplayOptions, file: PlannedFile): Promis
 
 const maxReplayStdinBytes = 16 * 1024 ** 2;
 
-/** Runs are given text. Bytes that are none would reach them changed. */
+/** A run gets its stdin as text, so other bytes would be changed. */
 async function readReplayStdin(options: ReplayOptions, file: PlannedFile): Promise<string> {
   const bytes = await collectBytes(await readVerifiedFile(options, file, maxReplayStdinBytes));
   if (isUtf8(bytes)) return bytes.toString();
@@ -219,7 +222,7 @@ function quoteCratePath(path: string): string {
 
 const writeReplayBytes = promisify(write);
 
-/** Where a replay runs, as seen inside. */
+/** The working folder of a replay, as the code sees it. */
 const replayWorkingDir = '/workspace/replay';
 const replayFolderName = 'replay';
 
@@ -228,8 +231,8 @@ export interface ReplayWorkspace extends AsyncDisposable {
 }
 
 /**
- * Folders for one replay, so that it meets nothing of anybody's and overwrites nothing. They are below `parent`, and
- * gone afterwards. `uid` is as in every place: the one of the run where this is root, else null.
+ * Makes new folders for one replay below `parent`, so that it sees and overwrites nothing of anybody. They are removed
+ * afterwards. `uid` is as in every workspace: that of the run if the server is root, else null.
  */
 export async function createReplayWorkspace(parent: string, uid: number | null): Promise<ReplayWorkspace> {
   const folder = await mkdtemp(join(parent, 'workcrate-replay-'));
@@ -245,7 +248,7 @@ export async function createReplayWorkspace(parent: string, uid: number | null):
   }
 }
 
-/** By path, since no code has run there yet. */
+/** Using the path is safe, since no code has run there yet. */
 function makeReplayFolder(path: string, uid: number | null): void {
   mkdirSync(path, { mode: 0o700, recursive: true });
   if (uid !== null) giveFolderTo(path, uid);
@@ -260,19 +263,19 @@ function createReplayFile(base: string, path: Components, uid: number | null) {
     if (!isPathConflict(error)) throw error;
     throw new WorkcrateError(
       'unsupported',
-      `Two inputs of the crate want the same place: ${JSON.stringify(path.join('/').slice(0, 200))} is one of them.`,
+      `Two inputs of the crate need the same path: ${JSON.stringify(path.join('/').slice(0, 200))} is one of them.`,
       { cause: error },
     );
   }
 }
 
-/** Whether a file is where a folder has to be, or anything where the file has to be. */
+/** Whether a file is where a folder must be, or something exists where the file must be. */
 function isPathConflict(error: unknown): boolean {
   if (isWorkcrateError(error, 'path_refused')) return error.details['kind'] === 'not_folder';
   return isWorkcrateError(error, 'already_exists') || isWorkcrateError(error, 'path_not_found');
 }
 
-/** Writes a file that the run is given, and gives its size. Its folders are made, and all of it belongs to the run. */
+/** Writes an input with its folders, all owned by the run's user, and gives its size. */
 export async function writeReplayInput(
   { uid, workspace, artifacts }: Workspace,
   name: string,
@@ -292,7 +295,7 @@ export async function writeReplayInput(
   return size;
 }
 
-/** The folder of the run and /artifacts, as every run's are compared. */
+/** The working folder and /artifacts, as they are compared for every run. */
 async function snapshotReplayFolders({ workspace, artifacts }: Workspace) {
   return {
     working: await snapshot(workspace, parseName('replay')),
@@ -320,7 +323,7 @@ function diffReplaySnapshots(
   };
 }
 
-/** Files that no crate could hold, such as links and hidden ones, are no results. */
+/** Files that no crate can contain, such as links and hidden files, are not results. */
 async function hashReplayResults(
   place: Workspace,
   names: readonly string[],

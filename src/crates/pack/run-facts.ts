@@ -24,13 +24,13 @@ export function describeRunOutcome({ reason, exitCode, signal }: Execution): str
   }
 }
 
-/** `Node.js v26.1.0` by its parts: versions are compared by machines, which want them bare. */
+/** Splits `Node.js v26.1.0` into name and version, so that programs can compare versions. */
 export function parseRunRuntime({ limits }: Execution): RuntimeVersion | null {
   const [, name, version] = /^(.+) v?(\d\S*)$/.exec(limits.runtime ?? '') ?? [];
   return name === undefined || version === undefined ? null : { name, version };
 }
 
-/** Enough for the message that stands last in a traceback. */
+/** Enough for the last message of a traceback. */
 const maxRunErrorLength = 2000;
 
 export function describeRunError(execution: Execution): string | null {
@@ -39,7 +39,7 @@ export function describeRunError(execution: Execution): string | null {
   return said === '' ? describeRunOutcome(execution) : `${describeRunOutcome(execution)}\n${said}`;
 }
 
-/** The bounds that held. What the sandbox could not hold is not told as if it had. */
+/** The limits that were enforced, without those that the sandbox could not enforce. */
 export function listRunLimits({ limits }: Execution): RunLimit[] {
   const held = (claim: string, name: string, value: number | string, unit: string | null): RunLimit[] =>
     limits.unenforced.includes(claim) ? [] : [{ name, value, unit }];
@@ -61,7 +61,7 @@ const unstatedLicence = {
     'Nobody has stated under which terms this may be used. All rights are with its authors: ask them first.',
 };
 
-/** Identifiers without a digit that are met often; any with one, such as `CC-BY-4.0`, is told by its form. */
+/** Common identifiers without a digit. Those with one, such as `CC-BY-4.0`, are recognized by their form. */
 const knownSpdxIds = new Set(['MIT', 'ISC', 'Unlicense', 'Zlib', 'WTFPL', 'X11']);
 const spdxIdPattern = /^(?=.*\d)[A-Za-z0-9][A-Za-z0-9.+-]{2,60}$/;
 
@@ -91,7 +91,7 @@ function createNamedEntity(
 
 function parseWebUrl(text: string): string | null {
   if (!/^https?:\/\/\S+$/i.test(text) || !URL.canParse(text)) return null;
-  // A URL may hold some marks that an IRI may not.
+  // A URL may contain some characters that an IRI may not.
   return new URL(text).href.replace(/[\\^`{|}]/g, encodeURIComponent);
 }
 

@@ -55,13 +55,13 @@ it('code, stdin and output that are not packed byte for byte are said in the not
     return (await stage.pack({ executionId: execution.id })).notes;
   };
   assert.deepEqual(await notesOf({ code: 'cat >/dev/null', stdin: 'a\0b' }), [
-    'stdin held NUL, which is kept as ␀: it is not packed byte for byte.',
+    'stdin contained NUL, which is stored as ␀: it is not packed byte for byte.',
   ]);
   assert.deepEqual(await notesOf({ code: 'cat >/dev/null', stdin: 'a␀b' }), []);
   assert.deepEqual(await notesOf({ code: ': ␀' }), [
-    'The code holds ␀, as which NUL is kept: if it was NUL, it is not packed byte for byte.',
+    'The code contains ␀, which also stands for NUL: if it was NUL, the code is not packed byte for byte.',
   ]);
   assert.deepEqual(await notesOf({ code: `printf '\\0'` }), [
-    'stdout held bytes that are no text: it is packed as it was shown.',
+    'stdout contained bytes that are not text: it is packed as it was shown.',
   ]);
 });

@@ -21,7 +21,7 @@ export const facets = [
 
 export type FacetName = (typeof facets)[number]['name'];
 
-/** What one crate has of a facet: what it is counted under, and what else it is found by. */
+/** The values of a facet for one crate: those it is counted under, and others that it is found by. */
 export interface FacetValues {
   readonly values: readonly string[];
   readonly also: readonly string[];
@@ -35,7 +35,7 @@ const facetAliases: Readonly<Record<string, FacetName>> = {
   conformsto: 'profile',
 };
 
-/** The place of a facet in the list, or -1. */
+/** The index of a facet in the list, or -1. */
 export function findFacetNumber(name: string): number {
   const lower = name.toLowerCase();
   const own = Object.hasOwn(facetAliases, lower) ? facetAliases[lower] : lower;
@@ -58,7 +58,7 @@ export function extractFacetValues({ place, metadata }: ReadCrate): FacetValues[
   ];
 }
 
-/** An address says most; an id such as `#license`, which means something within its crate alone, says nothing. */
+/** An address is best. An id such as `#license` means something only within its crate, so the name comes first. */
 function listLicenseFacetValues(license: ReadCrate['metadata']['license']): string[] {
   if (license === null) return [];
   const { id, name } = license;
@@ -85,6 +85,6 @@ function isInYearRange(value: string, wanted: string): boolean {
   return Number(value) >= Number(from) && Number(value) <= Number(to);
 }
 
-/** Whether a filter by year is one that can be understood. */
+/** Whether a filter by year is valid. */
 export const isYearFilter = (wanted: string): boolean =>
   yearRangePattern.test(wanted) || /^\s*\d{1,4}\s*$/.test(wanted);

@@ -8,10 +8,10 @@ import { findFacetNumber, facets, isYearFilter } from './facets.ts';
 import { findTextFieldNumber, textFields } from './text-fields.ts';
 
 const maxQueryLength = 10_000;
-/** Of those that the search by meaning goes by: an abstract may be asked for as it is. */
+/** For the search by meaning: users may paste a whole abstract. */
 const maxSemanticQueryWords = 256;
 
-/** A minus, a name and a colon, then a text in quotes, which may lack the last one, or anything without space. */
+/** A minus, a name with a colon, then a quoted text (the closing quote is optional) or a word. */
 const queryTokenPattern = /(-)?(?:([\p{L}*][\p{L}\p{N}_.@:/-]*?):(?=[^\s:/]))?(?:"([^"]*)"?|([^\s"]+))/gu;
 
 interface QueryToken {
@@ -31,7 +31,7 @@ interface QueryDraft {
   readonly notes: Set<string>;
 }
 
-/** Understands a query. No text is wrong: what has no meaning is taken as words, and `notes` say so. */
+/** Parses a query. No query is an error: what is not understood is searched for as words, and `notes` say so. */
 export function parseSearchQuery(
   text: string,
   fieldFilters: Iterable<readonly [string, string]> = [],
@@ -44,7 +44,7 @@ export function parseSearchQuery(
     ...parseFieldFilters(fieldFilters),
   };
   if (text.length > maxQueryLength)
-    parsed.notes.add(`Only the first ${maxQueryLength} characters were looked at.`);
+    parsed.notes.add(`Only the first ${maxQueryLength} characters of the query were used.`);
   for (const each of tokenizeQuery(text.slice(0, maxQueryLength))) addQueryToken(parsed, each);
   return limitQuery(parsed);
 }
@@ -73,8 +73,8 @@ function addQueryToken(parsed: QueryDraft, { negated, name, phrase, text }: Quer
   else if (field >= 0) addFieldClauses(parsed, field, text, negated);
   else {
     if (name !== null && facet < 0)
-      parsed.notes.add(`There is no field ${JSON.stringify(name)}: its words were looked for.`);
-    if (facet >= 0) parsed.notes.add(`${JSON.stringify(text)} is no year: its words were looked for.`);
+      parsed.notes.add(`There is no field ${JSON.stringify(name)}: it was searched for as words.`);
+    if (facet >= 0) parsed.notes.add(`${JSON.stringify(text)} is not a year: it was searched for as words.`);
     addAnyFieldClauses(
       parsed,
       name === null ? text : `${name} ${text}`,
@@ -84,7 +84,7 @@ function addQueryToken(parsed: QueryDraft, { negated, name, phrase, text }: Quer
   }
 }
 
-/** Whoever names a field means it. */
+/** A word with a field is required. */
 function addFieldClauses(parsed: QueryDraft, field: number, text: string, negated: boolean): void {
   const isPrefix = text.endsWith('*');
   const phrase = isPrefix ? null : toPhraseClause(text, field);
@@ -114,11 +114,11 @@ function limitQuery({ texts, notes, ...parsed }: QueryDraft): SearchQuery {
   };
   const few = parsed.entities.slice(0, maxEntityConditions);
   if (few.length < parsed.entities.length)
-    notes.add(`Only the first ${maxEntityConditions} conditions such as Person.name:Jane were looked at.`);
+    notes.add(`Only the first ${maxEntityConditions} conditions such as Person.name:Jane were used.`);
   const [filters, entities] = [take(parsed.filters), take(few)];
   const [required, excluded] = [take(dedupeClauses(parsed.required)), take(dedupeClauses(parsed.excluded))];
   const wanted = take(dedupeClauses(parsed.wanted));
-  if (isCut) notes.add(`Only the first ${maxQueryClauses} words and conditions were looked at.`);
+  if (isCut) notes.add(`Only the first ${maxQueryClauses} words and conditions were used.`);
   const text = truncateToWords(texts.join(' '));
   return { wanted, required, excluded, filters, entities, text, notes: [...notes] };
 }
@@ -128,7 +128,7 @@ function truncateToWords(text: string): string {
   return last === undefined ? text : text.slice(0, last.end);
 }
 
-/** Every word of a text on its own; one that ends in `*` stands for all that begin with it. */
+/** A clause for each word of a text; a word that ends in `*` matches all that begin with it. */
 function toWordClauses(text: string, field: number | null): QueryClause[] {
   const words = [...tokenizeWords(text)];
   return words.map((word, at) => {
@@ -141,10 +141,10 @@ function toWordClauses(text: string, field: number | null): QueryClause[] {
   });
 }
 
-/** Shorter, and half of all words would begin with it. */
+/** With fewer letters, half of all words would match. */
 const minPrefixLength = 2;
 
-/** All words of a text, one after the other; null where there is none. */
+/** All words of a text in this order; null if there are none. */
 function toPhraseClause(text: string, field: number | null): QueryClause | null {
   const stems = Array.from(tokenizeWords(text), ({ stem }) => stem).slice(0, maxPhraseWords);
   if (stems.length === 0) return null;
@@ -155,51 +155,50 @@ const maxPhraseWords = 32;
 
 const toClauseKey = (clause: QueryClause): string => JSON.stringify(clause);
 
-/** Each once, in the order in which they came. */
 function dedupeClauses(clauses: readonly QueryClause[]): QueryClause[] {
   return [...new Map(clauses.map((clause) => [toClauseKey(clause), clause])).values()];
 }
 
-/** Something that a document has to hold, or had better hold. `field` is the number of a text field, or null for any. */
+/** Something that a document must or should contain. `field` is the number of a text field, or null for any. */
 export type QueryClause =
   | { readonly kind: 'word'; readonly stem: string; readonly field: number | null }
   | { readonly kind: 'phrase'; readonly stems: readonly string[]; readonly field: number | null }
   | { readonly kind: 'prefix'; readonly prefix: string; readonly field: number | null };
 
-/** A facet, by its number, has to fit. */
+/** A condition on a facet, by its number. */
 export interface FacetFilter {
   readonly facet: number;
   readonly wanted: string;
-  /** It must not fit. */
+  /** Whether it must not match. */
   readonly negated: boolean;
 }
 
-/** The crate has to hold an entity of the type from which the path leads to the value. */
+/** The crate must have an entity of this type from which the path leads to the value. */
 export interface EntityCondition {
   /** `*` for any. */
   readonly type: string;
   readonly path: readonly string[];
   readonly value: string;
   readonly exact: boolean;
-  /** There must be none. */
+  /** Whether the crate must have no such entity. */
   readonly negated: boolean;
 }
 
-/** What was asked for, understood. */
+/** A parsed query. */
 export interface SearchQuery {
-  /** Documents with all of them come first. */
+  /** Documents that match all of them come first. */
   readonly wanted: readonly QueryClause[];
   readonly required: readonly QueryClause[];
   readonly excluded: readonly QueryClause[];
   readonly filters: readonly FacetFilter[];
   readonly entities: readonly EntityCondition[];
-  /** What was asked for in words, without fields and filters: for the search by meaning. */
+  /** The words of the query without fields and filters, for the search by meaning. */
   readonly text: string;
-  /** What was understood otherwise than it may have been meant. */
+  /** What was understood differently from what the user may have meant. */
   readonly notes: readonly string[];
 }
 
-/** Each of them may have to follow references through all crates. */
+/** Each may have to follow references through all crates. */
 const maxEntityConditions = 4;
 /** Of words, phrases and filters together. */
 const maxQueryClauses = 32;
@@ -209,10 +208,10 @@ const maxFilterLength = 10_000;
 
 const yearFacetNumber = findFacetNumber('year');
 
-/** Begins with a capital, as types do, so that a sentence with a colon is not taken for one. */
+/** Must begin with a capital, as types do, so that a sentence with a colon does not match. */
 const entityPathPattern = /^(?:\*|[A-Z][\w-]*)(?:\.[a-z@][\w:@/-]*)+$/;
 
-/** `Person.affiliation.name` and what its value has to hold; null where it is no such thing. */
+/** Parses `Person.affiliation.name` with its value; null if it is not such a path. */
 function parseEntityCondition(name: string, value: string, negated: boolean): EntityCondition | null {
   if (!entityPathPattern.test(name) || value.trim() === '') return null;
   const [type, ...path] = name.split('.');
@@ -220,7 +219,7 @@ function parseEntityCondition(name: string, value: string, negated: boolean): En
   return { type: type!, path, value, exact: false, negated };
 }
 
-/** What `field_filters` ask for. Unlike a query these are written by name, so that a wrong one is an error. */
+/** Parsed `field_filters`. Unlike in a query, a wrong one is an error, since it names a field on purpose. */
 export interface FieldFilters {
   readonly required: QueryClause[];
   readonly filters: FacetFilter[];
@@ -232,7 +231,7 @@ export function parseFieldFilters(pairs: Iterable<readonly [string, string]>): F
   for (const [name, value] of pairs) {
     if (value.trim() === '')
       throw invalidFilterError(
-        `The filter ${quoteQueryText(name)} is empty. Leave it out, or say what it is to hold.`,
+        `The filter ${quoteQueryText(name)} is empty. Leave it out, or give it a value.`,
       );
     if (value.length > maxFilterLength)
       throw invalidFilterError(
@@ -245,20 +244,20 @@ export function parseFieldFilters(pairs: Iterable<readonly [string, string]>): F
     else if (entity !== null) parsed.entities.push(entity);
     else
       throw invalidFilterError(
-        `There is no field ${quoteQueryText(name)} to filter by. There are ${listFilterNames()}, and paths such as Person.name.`,
+        `There is no field ${quoteQueryText(name)} to filter by. You can filter by ${listFilterNames()} and by paths such as Person.name.`,
       );
   }
   if (parsed.entities.length > maxEntityConditions)
     throw invalidFilterError(`At most ${maxEntityConditions} filters may be paths such as Person.name.`);
   if (parsed.required.length > maxQueryClauses)
-    throw invalidFilterError(`The filters hold more than ${maxQueryClauses} words. Leave some out.`);
+    throw invalidFilterError(`The filters contain more than ${maxQueryClauses} words. Leave some out.`);
   return parsed;
 }
 
 function toFacetFilter(facet: number, wanted: string): FacetFilter {
   if (facet === yearFacetNumber && !isYearFilter(wanted))
     throw invalidFilterError(
-      `${quoteQueryText(wanted)} is no year. Write 2021, or 2019..2023, 2019.. or ..2023.`,
+      `${quoteQueryText(wanted)} is not a year. Write 2021, or 2019..2023, 2019.. or ..2023.`,
     );
   return { facet, wanted, negated: false };
 }
@@ -270,7 +269,7 @@ function toTextFilterClauses(name: string, value: string): QueryClause[] {
   const phrase = inQuotes === null ? null : toPhraseClause(inQuotes[1]!, field);
   const clauses = phrase === null ? toWordClauses(value, field) : [phrase];
   if (clauses.length === 0)
-    throw invalidFilterError(`The filter ${quoteQueryText(name)} holds no word to look for.`);
+    throw invalidFilterError(`The filter ${quoteQueryText(name)} contains no word to search for.`);
   return clauses;
 }
 

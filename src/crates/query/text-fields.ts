@@ -3,10 +3,10 @@
  * crate's fields are put together in `index/`, and scores are computed there.
  */
 
-/** The fields that words are looked for in; their order is part of the index. At most eight. */
+/** The fields that words are searched in; their order is part of the index. At most eight. */
 export const textFields = [
   { name: 'title', weight: 3, lengthMatters: 0.4, description: 'the name of the crate' },
-  { name: 'description', weight: 1, lengthMatters: 0.75, description: 'what the crate says of itself' },
+  { name: 'description', weight: 1, lengthMatters: 0.75, description: 'the description of the crate' },
   { name: 'author', weight: 2, lengthMatters: 0.3, description: 'names of authors and creators' },
   { name: 'keyword', weight: 2, lengthMatters: 0.4, description: 'its keywords' },
   { name: 'entity', weight: 0.7, lengthMatters: 0.6, description: 'names of people, files and things in it' },
@@ -16,7 +16,7 @@ export const textFields = [
 
 export type TextField = (typeof textFields)[number]['name'];
 
-/** Other names that people use for them. */
+/** Other names that users may give for a field. */
 const textFieldAliases: Readonly<Record<string, TextField>> = {
   name: 'title',
   authors: 'author',
@@ -30,14 +30,14 @@ const textFieldAliases: Readonly<Record<string, TextField>> = {
   doi: 'identifier',
 };
 
-/** The place of a field in the list, or -1. */
+/** The index of a field in the list, or -1. */
 export function findTextFieldNumber(name: string): number {
   const lower = name.toLowerCase();
   const own = Object.hasOwn(textFieldAliases, lower) ? textFieldAliases[lower] : lower;
   return textFields.findIndex((field) => field.name === own);
 }
 
-/** How much more of a word counts for less: BM25's k1. */
+/** How fast repetitions of a word stop counting: k1 of BM25. */
 export const bm25Saturation = 1.2;
 
 const maxExactLength = 32;
@@ -50,7 +50,7 @@ export function encodeLengthByte(length: number): number {
   return Math.min(255, maxExactLength + (exponent - 5) * 16 + step);
 }
 
-/** The length that a byte stands for. */
+/** The length that each byte encodes. */
 export const lengthsByByte: Float64Array = Float64Array.from({ length: 256 }, (_, byte) => {
   if (byte < maxExactLength) return byte;
   const exponent = Math.floor((byte - maxExactLength) / 16) + 5;

@@ -17,8 +17,8 @@ export type SourceAddress =
   | { readonly kind: 'azure'; readonly container: string; readonly prefix: string };
 
 /**
- * `file:///…` or an absolute path, `s3://bucket/prefix`, `azure://container/prefix`. What follows a bucket is taken as
- * it stands, as the tools of those stores do: `%20` there is no space.
+ * `file:///…` or an absolute path, `s3://bucket/prefix`, `azure://container/prefix`. What follows a bucket is
+ * taken literally, as the tools of those stores do: `%20` is not a space there.
  */
 export function parseSourceAddress(text: string): SourceAddress {
   const [, scheme, rest = ''] = /^([a-z0-9]+):\/\/(.*)$/s.exec(text) ?? [];
@@ -37,40 +37,40 @@ const containerNamePattern = /^(?:[a-z0-9](?:-?[a-z0-9]){2,62}|\$root|\$web)$/;
 function parseFolderAddress(text: string): SourceAddress {
   const path = text.startsWith('file:') ? parseFileUrlPath(text) : text;
   if (!isAbsolute(path)) throw malformedAddressError(text, 'its path is not absolute');
-  if (path.includes('\0')) throw malformedAddressError(text, 'it holds a NUL');
+  if (path.includes('\0')) throw malformedAddressError(text, 'it contains NUL');
   return { kind: 'folder', directory: resolve(path) };
 }
 
 function parseFileUrlPath(text: string): string {
   if (!/^file:\/\/(?:localhost)?\//.test(text))
-    throw malformedAddressError(text, 'it is no URL of a local file');
+    throw malformedAddressError(text, 'it is not the URL of a local file');
   try {
     return fileURLToPath(text);
   } catch {
-    throw malformedAddressError(text, 'it is no URL of a local file');
+    throw malformedAddressError(text, 'it is not the URL of a local file');
   }
 }
 
 function parseObjectPrefix(path: string, text: string): string {
   const prefix = path.replaceAll(/^\/+|\/+$/g, '');
   if (prefix.includes('?'))
-    throw malformedAddressError(text, 'it holds a "?"; credentials do not belong here');
+    throw malformedAddressError(text, 'it contains a "?"; credentials do not belong here');
   if (prefix === '') return '';
   if (/[\0\ufffd]/.test(prefix) || prefix.split('/').some((part) => ['', '.', '..'].includes(part)))
     throw malformedAddressError(
       text,
-      'its prefix has an empty, "." or ".." part, or characters that no name has',
+      'its prefix has an empty, "." or ".." part, or characters that no name can have',
     );
   return `${prefix}/`;
 }
 
-/** Of what may hold a credential nothing is told but how it begins. */
+/** An address that may contain a credential is not shown, except for its scheme. */
 function malformedAddressError(text: string, reason: string): WorkcrateError {
   const shown = /[?@]/.test(text) ? `${text.slice(0, text.search(/:/) + 1)}…` : text.slice(0, 200);
   return new WorkcrateError(
     'config_invalid',
-    `The crate source ${JSON.stringify(shown)} is not understood: ${reason}. Give it as file:///data/crates, ` +
-      's3://bucket/prefix or azure://container/prefix; credentials and endpoints are settings of their own.',
+    `The crate source ${JSON.stringify(shown)} is not valid: ${reason}. Write it as file:///data/crates, ` +
+      's3://bucket/prefix or azure://container/prefix; credentials and endpoints are separate settings.',
   );
 }
 
@@ -78,12 +78,12 @@ export type SourceOptions =
   | {
       readonly kind: 'folder';
       readonly directory: string;
-      /** What ids and links call it, where that is not its own URL. */
+      /** Its name in ids and links, if that is not its own URL. */
       readonly knownAs?: string;
     }
   | RemoteSourceOptions;
 
-/** Every kind of source there is. */
+/** Opens a source of any kind. */
 export async function openCrateSource(
   options: SourceOptions,
   limits?: Parameters<typeof openRemoteSource>[1],
@@ -93,13 +93,13 @@ export async function openCrateSource(
     : openRemoteSource(options, limits);
 }
 
-/** In the folder itself, so that it goes along wherever the folder goes. No listing tells it. */
+/** In the folder itself, so that it moves with the folder. Listings leave it out. */
 const sourceNameFile = `${ownNameMark}source`;
 const maxSourceNameLength = 4096;
 
 /**
- * The URL that a folder had when crates were first packed into it. It is written down at that time. Null where that
- * cannot be known: then the folder is known by the URL that it has.
+ * The URL that a folder had when crates were first packed into it, which is stored at that time. Null if it cannot be
+ * known: then the current URL of the folder is used.
  */
 export function readLastingName(directory: string): string | null {
   const file = join(directory, sourceNameFile);
@@ -116,7 +116,7 @@ export function readLastingName(directory: string): string | null {
     writeFileSync(file, `${own}\n`, { mode: 0o600, flag: 'wx' });
     return own;
   } catch (error) {
-    // Another server was first, or the folder is not there, or cannot be written to.
+    // Another server was first, or the folder does not exist or is read-only.
     return getErrno(error) === 'EEXIST' ? readLastingName(directory) : null;
   }
 }

@@ -21,9 +21,9 @@ export interface CrateFile {
   readonly compressedSize: number;
   /** In milliseconds. */
   readonly modified: number | null;
-  /** Why it cannot be had, or is not what it seems. */
+  /** Why it cannot be read, or is not what it seems. */
   readonly problem: string | null;
-  /** Its place in the directory of the archive, since several may have one name; null where there is no archive. */
+  /** Its index in the directory of the archive, since several may have the same name; null if there is no archive. */
   readonly member: number | null;
 }
 
@@ -33,40 +33,40 @@ export interface CrateFileReadOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Where the bytes of a file stand as they are, in an object of the source. */
+/** Where the bytes of a file are, uncompressed, in an object of the source. */
 export interface StoredFileRange {
   readonly object: string;
   readonly stamp: string;
   readonly start: number;
   readonly end: number;
-  /** Of these bytes, where an archive says it. */
+  /** Of these bytes, if an archive records it. */
   readonly crc32: number | null;
 }
 
-/** A crate that is held open, whatever form it has. */
+/** A crate that is open for reading, whatever its form. */
 export interface CrateContainer extends AsyncDisposable {
-  /** Where in the archive its root is: empty, or ending in `/`. */
+  /** The path of its root in the archive: empty, or ending in `/`. */
   readonly root: string;
-  /** What is odd about how it is packed. */
+  /** Problems with how it is packed. */
   readonly issues: readonly CrateIssue[];
-  /** Entries that have no safe path, as far as `files` has come at least. They are not listed. */
+  /** How many entries have no safe path and are not listed, as far as `files` has come. */
   readonly unsafe: number;
-  /** All files in the order in which they stand there; no folders, and nothing outside of the root. */
+  /** All files in their stored order; no folders, and nothing outside of the root. */
   files(signal?: AbortSignal): AsyncIterable<CrateFile>;
   /** By its exact path: neither case nor Unicode form is folded. */
   find(path: string, signal?: AbortSignal): Promise<CrateFile | null>;
   /**
-   * The bytes of a file, of which the last are given only once all have proved right. A chunk is good only until the
-   * next one is asked for.
+   * The bytes of a file; the last are given only once all are verified. A chunk is valid only until the next one is
+   * requested.
    */
   read(file: CrateFile, options: CrateFileReadOptions): AsyncIterable<Uint8Array>;
-  /** Null where its bytes are compressed, or cannot be had. */
+  /** Null if its bytes are compressed or cannot be read. */
   stored(file: CrateFile, signal?: AbortSignal): Promise<StoredFileRange | null>;
-  /** The bytes of the metadata; `metadata_invalid` where there is none. */
+  /** The bytes of the metadata; `metadata_invalid` if there is none. */
   metadata(limit: number, signal?: AbortSignal): Promise<Uint8Array>;
 }
 
-/** A crate whose files are objects of their own: a folder of them, or metadata that describe what is elsewhere. */
+/** A crate whose files are objects of the source: a folder of them, or metadata that describes files elsewhere. */
 function createObjectContainer(
   source: Source,
   kind: 'folder' | 'detached',
@@ -121,7 +121,7 @@ function createObjectContainer(
     find,
     read,
     stored,
-    // Read from what was opened, and so of the stamp that was asked for.
+    // Read from the open object, whose stamp was checked.
     metadata: (limit, signal) => collectMetadataBytes(size, limit, metadata.read(0, size, signal)),
     [Symbol.asyncDispose]: () => metadata[Symbol.asyncDispose](),
   };
@@ -157,7 +157,7 @@ const isSameFileVersion = (object: SourceObject, file: CrateFile): boolean =>
 
 const isHiddenPath = (path: string): boolean => path.split('/').some((part) => part.startsWith('.'));
 
-/** Names that are no paths elsewhere, or that a terminal would not show as they are. */
+/** Rejects names that are not valid paths on other systems, or that contain control characters. */
 const isSafeCratePath = (path: string): boolean =>
   // oxlint-disable-next-line no-control-regex
   isShortPath(path) && !/[\u0000-\u001f\u007f-\u009f\\]|^[a-z]:/i.test(path);
@@ -168,7 +168,7 @@ const crateFileTooLargeError = ({ path, size }: CrateFile, limit: number): Workc
     `${JSON.stringify(path)} has ${size} bytes, and the limit is ${limit}. Ask for a link to it instead.`,
   );
 
-/** Opens a crate, if it is still what it was: else `crate_changed`, or `crate_gone`. */
+/** Opens a crate if it is unchanged since it was indexed: else `crate_changed`, or `crate_gone`. */
 export async function openCrateContainer(
   source: Source,
   place: CrateLocation,

@@ -6,11 +6,11 @@ import type { CrateKind, CrateLocation } from '../crate.ts';
 export interface CandidateSearch {
   readonly source: Source;
   readonly ownerOf: GetObjectOwner;
-  /** Told of each page: how much was looked at, and how much could not be told. */
+  /** Called for each page with the number of objects that were seen and that were skipped. */
   readonly looked?: (page: { readonly objects: number; readonly passedOver: number }) => void;
 }
 
-/** Everything in a source that looks like a crate, as it is listed. Nothing of it is opened. */
+/** Everything in a source that looks like a crate by its name. Nothing is opened. */
 export async function* findCandidates(
   { source, ownerOf, looked }: CandidateSearch,
   signal?: AbortSignal,
@@ -31,27 +31,27 @@ export async function* findCandidates(
 }
 
 /**
- * Whether a folder's crate has been told already, by the other name of its metadata. That one is listed before this
- * one, with nothing between but what stands in the same folder: so only the folders on the way here are remembered.
+ * Whether a folder's crate was found already by the other name of its metadata. That name is listed first, with nothing
+ * between the two but entries of the same folder, so only the folders above the current one need to be remembered.
  */
 function createDuplicateFolderFilter(): (place: CrateLocation) => boolean {
-  const told: string[] = [];
+  const found: string[] = [];
   return ({ kind, object }) => {
-    while (told.length > 0 && !object.startsWith(told.at(-1)!)) told.pop();
+    while (found.length > 0 && !object.startsWith(found.at(-1)!)) found.pop();
     if (kind !== 'folder') return false;
     const folder = getFolderPrefix(object);
-    if (object === folder + metadataFileNames[0]) told.push(folder);
-    else return told.includes(folder);
+    if (object === folder + metadataFileNames[0]) found.push(folder);
+    else return found.includes(folder);
     return false;
   };
 }
 
-/** Who alone may see the object of that name; null for everybody. */
+/** The only user who may see the object of that name; null for everybody. */
 export type GetObjectOwner = (name: string) => string | null;
 
 export const ownedByEverybody: GetObjectOwner = () => null;
 
-/** What an object is as a crate; null where it does not look like one. What is hidden is none. */
+/** The location of an object as a crate; null if it does not look like one. Hidden files never do. */
 export function toCrateLocation(
   source: Source,
   object: SourceObject,
@@ -60,7 +60,7 @@ export function toCrateLocation(
   const { name, size, modified, stamp } = object;
   const kind = detectCrateKind(name);
   if (kind === null) return null;
-  // The same for both names that the metadata of a folder may have.
+  // The same for both possible names of the metadata of a folder.
   const neutral = kind === 'folder' ? getFolderPrefix(name) : name;
   return {
     crateId: computeCrateId(source, neutral),
@@ -91,12 +91,12 @@ function detectCrateKind(name: string): CrateKind | null {
   return last.endsWith(`-${metadataFileNames[0]}`) ? 'detached' : null;
 }
 
-/** The first is taken where both are there. */
+/** If both exist, the first is used. */
 export const metadataFileNames: readonly string[] = ['ro-crate-metadata.json', 'ro-crate-metadata.jsonld'];
 
 /** Empty, or ending in `/`. */
 export const getFolderPrefix = (name: string): string => name.slice(0, name.lastIndexOf('/') + 1);
 
-/** Names stand in the addresses of stores as they are, in those of files as URLs have them. */
+/** Names are literal in addresses of stores, and percent-encoded in file URLs. */
 const toObjectUrl = ({ kind, url }: Source, name: string): string =>
   kind === 'folder' ? pathToFileURL(fileURLToPath(url) + name).href : url + name;

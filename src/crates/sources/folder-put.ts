@@ -17,7 +17,7 @@ import { parseObjectPath, toFolderError, statSourceFile, type SourceFolder } fro
 const writeFileDescriptor = promisify(write);
 const fsyncFile = promisify(fsync);
 
-/** Bytes under a name that no listing tells → fsync → the name → fsync of the folders. */
+/** Writes a temporary file that listings leave out → fsync → links it to its name → fsync of the folders. */
 export async function putSourceFile(
   folder: SourceFolder,
   name: string,
@@ -30,7 +30,7 @@ export async function putSourceFile(
   const parent = target.slice(0, -1).reduce((path, part) => joinComponents(path, parseName(part)), rootPath);
   const part = joinComponents(parent, parseName(newPartName()));
   return translateWriteErrors(folder, name, async () => {
-    // The folder of all is not made: one that is not there may only not be mounted.
+    // The root folder is not created: if it is missing, it may just not be mounted.
     folder.root.stat(rootPath);
     if (parent.length > 0) folder.root.makeFolder(parent);
     checkNameIsFree(folder, target);
@@ -49,7 +49,7 @@ export async function putSourceFile(
   });
 }
 
-/** Durable as far as that can be: what comes back after a power loss is an archive that nobody asked for. */
+/** Without fsync: after a power loss, at worst the archive that was to be removed is back. */
 export function removeSourceFile(folder: SourceFolder, made: SourceObject): void {
   if (statSourceFile(folder, made.name)?.stamp === made.stamp)
     folder.root.remove(parseNewObjectName(made.name));
@@ -58,11 +58,11 @@ export function removeSourceFile(folder: SourceFolder, made: SourceObject): void
 function throwDiskFull(name: string): never {
   throw new WorkcrateError(
     'storage_full',
-    `${describeFailedWrite(name)} The disk is full but for a reserve that deleting needs. Free some space.`,
+    `${describeFailedWrite(name)} The disk is full, except for a reserve that is needed to delete files. Free some space.`,
   );
 }
 
-/** Users are told this, and the server's folders are not their business. */
+/** Users see this, so it does not name the server's folders. */
 const describeFailedWrite = (name: string): string => `${JSON.stringify(name)} cannot be written.`;
 
 function parseNewObjectName(name: string): Components {
@@ -91,10 +91,10 @@ async function writePartFile(
   await fsyncFile(file.fd);
 }
 
-/** What a filesystem answers that has no second names for a file, or no more of them. */
+/** Errors of filesystems without hard links, or with too many of them. */
 const noHardLinkErrnos = new Set(['EPERM', 'EOPNOTSUPP', 'ENOTSUP', 'ENOSYS', 'EMLINK']);
 
-/** The whole file gets its name in one step, which fails where somebody else has put something there meanwhile. */
+/** Gives the complete file its name atomically; fails if something has that name by now. */
 function linkPartFile(folder: SourceFolder, part: Components, target: Components): void {
   try {
     folder.root.link(part, target);
@@ -106,8 +106,8 @@ function linkPartFile(folder: SourceFolder, part: Components, target: Components
 }
 
 /**
- * The name is taken first, by an empty file where there was nothing: a rename alone would take the place of what
- * somebody else has put there. Nothing else is done between the two.
+ * Claims the name first with an empty file, since a rename alone would replace a file that somebody else has put there
+ * meanwhile. Nothing else runs between the two steps.
  */
 function renamePartFile({ root }: SourceFolder, part: Components, target: Components): void {
   root.create(target)[Symbol.dispose]();
@@ -124,13 +124,13 @@ function checkNameIsFree({ root }: SourceFolder, target: Components): void {
     root.stat(target);
   } catch (error) {
     if (isWorkcrateError(error, 'path_not_found')) return;
-    // A link is something too, even one that leads nowhere.
+    // A link occupies the name too, even a dangling one.
     if (!isWorkcrateError(error, 'path_refused') || error.details['kind'] !== 'link') throw error;
   }
-  throw new WorkcrateError('already_exists', `There is an object ${target.join('/')} already.`);
+  throw new WorkcrateError('already_exists', `There is already an object ${target.join('/')}.`);
 }
 
-/** Opened by its path, since nothing is read or written by it: whatever it leads to is only made durable. */
+/** Opening by path is safe here: nothing is read or written, it only calls fsync. */
 async function fsyncSourceFolder({ directory }: SourceFolder, path: readonly string[]): Promise<void> {
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
   const flags = O_RDONLY | O_DIRECTORY | (path.length === 0 ? 0 : O_NOFOLLOW);
@@ -142,7 +142,7 @@ const diskFullErrnos = new Set(['ENOSPC', 'EDQUOT']);
 const diskFailureErrnos = new Set(['EIO', 'EUCLEAN', 'ESTALE', 'ENXIO']);
 const readOnlyErrnos = new Set(['EROFS', 'EACCES', 'EPERM']);
 
-/** Whoever writes is told of a full disk and of missing rights; the rest is as for whoever reads. */
+/** Adds errors for a full disk and missing permissions; the rest is the same as for reading. */
 async function translateWriteErrors<T>(
   folder: SourceFolder,
   name: string,
@@ -160,7 +160,7 @@ async function translateWriteErrors<T>(
     if (readOnlyErrnos.has(errno))
       throw new WorkcrateError(
         'storage_read_only',
-        `${where} The server may not write there. Give its user the right to.`,
+        `${where} The server is not allowed to write there. Give its user permission.`,
         { cause: error },
       );
     if (diskFailureErrnos.has(errno))
@@ -175,19 +175,19 @@ async function translateWriteErrors<T>(
   }
 }
 
-/** A file on its way, which no listing tells. */
+/** The name of a temporary file, which listings leave out. */
 const newPartName = (): string => `${ownNameMark}${randomBytes(12).toString('hex')}.part`;
 
 const isPartName = (name: string): boolean =>
   name.startsWith(ownNameMark) && /^[0-9a-f]{24}\.part$/.test(name.slice(ownNameMark.length));
 
-/** Whoever still writes to one has done so within a day. */
+/** A file that is still being written to was modified within a day. */
 export const partFileMaxAgeMs = 24 * 60 * 60 * 1000;
-/** A larger folder is looked through in part: what is not found now is found another time, or does no harm. */
+/** Larger folders are only searched in part: other leftovers are found another time, or do no harm. */
 const maxLeftoverEntries = 10_000;
 const leftoversPerYield = 256;
 
-/** Removes what a process that died has left in a folder. */
+/** Removes temporary files that a crashed process has left in a folder. */
 async function removePartFiles(folder: SourceFolder, path: Components): Promise<void> {
   const leftovers: Components[] = [];
   let seen = 0;
@@ -219,7 +219,7 @@ function removeSourcePathIfPresent({ root }: Pick<SourceFolder, 'root'>, path: C
 const maxPackFolderDepth = 2;
 const maxPackFolderEntries = 500_000;
 
-/** What packings that were cut off have left in a folder of packed crates, older than so much. */
+/** Temporary files of interrupted packings in a folder of packed crates that are older than this. */
 export function findPackLeftovers(directory: string, olderThanMs: number): string[] {
   const found: string[] = [];
   const before = Date.now() - olderThanMs;

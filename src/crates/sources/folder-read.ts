@@ -34,14 +34,14 @@ export function openSourceFile(folder: SourceFolder, name: string): OpenSourceOb
   const object = toSourceObject(name, statOpenFile(file));
   let isOpen = true;
   const check = (): void => {
-    // By now the number may be another's file.
+    // The descriptor may belong to another file by now.
     if (!isOpen) throw new WorkcrateError('internal', 'A file of a source was read after it was closed.');
     if (toFileStamp(statOpenFile(file)) !== object.stamp) throw replacedFileError(folder, name);
   };
   return {
     object,
     size: object.size,
-    // Bytes that the kernel sends on its own could not be judged.
+    // Bytes that the kernel sends by itself (sendfile) could not be verified.
     descriptor: null,
     read: (start, end, signal) => readSourceChunks(folder, file.fd, { start, end }, check, signal),
     async [Symbol.asyncDispose]() {
@@ -53,7 +53,7 @@ export function openSourceFile(folder: SourceFolder, name: string): OpenSourceOb
 
 const statOpenFile = ({ fd }: OpenFile): BigIntStats => fstatSync(fd, { bigint: true });
 
-/** One that the server may not read is a matter of that file alone: it waits until somebody changes its mode. */
+/** Missing permission to read a file concerns only that file, not the source. */
 function tryOpenSourceFile(folder: SourceFolder, name: string): OpenFile | null {
   try {
     return folder.root.open(parseObjectPath(name));
@@ -62,21 +62,21 @@ function tryOpenSourceFile(folder: SourceFolder, name: string): OpenFile | null 
     if (isWorkcrateError(error, 'path_refused') && error.details['kind'] === 'denied')
       throw new WorkcrateError(
         'unsupported',
-        `The server may not read ${JSON.stringify(name)} in ${folder.url}. Give its user the right to.`,
+        `The server is not allowed to read ${JSON.stringify(name)} in ${folder.url}. Give its user permission.`,
         { cause: error },
       );
     throw error;
   }
 }
 
-/** A name that leads to another file, or to none, by now. */
+/** The name belongs to another file by now, or to none. */
 function replacedFileError(folder: SourceFolder, name: string): WorkcrateError {
   return statSourceFile(folder, name) === null
     ? crateGoneError(folder.url, name)
     : crateChangedError(folder.url, name);
 }
 
-/** What was read is judged after it was read, and before it is passed on. One buffer serves for all chunks. */
+/** Each chunk is checked after it was read, and before it is passed on. One buffer is used for all chunks. */
 async function* readSourceChunks(
   folder: SourceFolder,
   fd: number,
@@ -114,7 +114,7 @@ export interface SourceFolder {
   readonly root: FolderRoot;
 }
 
-/** Names of files are any that the kernel allows, and mean nothing else than they say. */
+/** File names may be any that the kernel allows, and are taken literally. */
 export const parseObjectPath = (name: string): Components =>
   joinComponents(rootPath, ...name.split('/').map((part) => parseName(part)));
 
@@ -125,17 +125,17 @@ const toSourceObject = (name: string, stats: BigIntStats): SourceObject => ({
   stamp: toFileStamp(stats),
 });
 
-/** The inode tells of a file that took another's place, the second time of one whose first was set back. */
+/** The inode shows that a file was replaced, ctime that its mtime was set back. */
 const toFileStamp = ({ size, mtimeNs, ctimeNs, ino }: BigIntStats): string =>
   [size, mtimeNs, ctimeNs, ino].map((part) => part.toString(36)).join('-');
 
-/** Null for what is not there; but where the folder itself is gone, that is what is told. */
+/** Gives null for a missing file, but throws if the folder itself is gone. */
 export function checkFolderForAbsence({ root }: SourceFolder): null {
   root.stat(rootPath);
   return null;
 }
 
-/** Nothing there, or nothing that is to be had: a link, a device, a name that is too long. */
+/** Missing, or not readable as a file: a link, a device, a name that is too long. */
 function isAbsentFileError(error: unknown): boolean {
   if (isWorkcrateError(error, 'path_not_found')) return true;
   return isWorkcrateError(error, 'path_refused') && !transientRefusalKinds.has(String(error.details['kind']));
@@ -148,11 +148,15 @@ export function toFolderError({ url }: SourceFolder, error: unknown): unknown {
   if (isWorkcrateError(error, 'path_not_found'))
     return sourceUnreachableError(
       url,
-      'There is no such folder. See that it is mounted, and check the path.',
+      'There is no such folder. Check the path, and that it is mounted.',
       error,
     );
   if (isWorkcrateError(error, 'path_refused') && error.details['kind'] === 'not_folder')
-    return sourceUnreachableError(url, 'It is no folder. Name the folder that the crates are in.', error);
+    return sourceUnreachableError(
+      url,
+      'It is not a folder. Name the folder that contains the crates.',
+      error,
+    );
   if (isWorkcrateError(error, 'path_refused') || isWorkcrateError(error, 'storage_failed'))
     return sourceUnreachableError(url, error.message, error);
   return getErrno(error) === null || error instanceof WorkcrateError
@@ -160,28 +164,28 @@ export function toFolderError({ url }: SourceFolder, error: unknown): unknown {
     : sourceUnreachableError(url, `The filesystem answered ${getErrno(error)}.`, error);
 }
 
-/** One folder is in memory at a time on each level, in some 200 bytes for a file. */
+/** One folder of each level is in memory at a time, with about 200 bytes for each file. */
 const maxFolderEntries = 500_000;
 const maxSourceDepth = 64;
-/** How many entries are looked at before others have a turn. */
+/** How many entries are read before yielding to the event loop. */
 const entriesPerYield = 256;
 
-/** An object, or how many entries were passed over. */
+/** An object, or how many entries were skipped. */
 export type WalkedObject = SourceObject | number;
 
-/** A folder that is to be entered is known by its slash. */
+/** A folder has a slash at the end of its name. */
 type SourceFolderEntry = SourceObject | { readonly name: string };
 
 interface FolderWalk {
   readonly folder: SourceFolder;
   readonly prefix: string;
-  /** Nothing up to here, this one included. */
+  /** Only names after this one. */
   readonly after: string;
 }
 
 /**
- * Everything whose name begins with `prefix` and comes after `after`, in the order of whole names by their bytes. What
- * vanishes meanwhile is left out; a folder that may not be read is passed over, since every disk has one.
+ * All files whose names begin with `prefix` and come after `after`, in byte order of whole names. What vanishes meanwhile
+ * is left out. Folders without read permission are skipped, since every disk has some.
  */
 export async function* walkSourceFolder(
   folder: SourceFolder,
@@ -228,12 +232,12 @@ const mayHoldObjects = (name: string, { prefix, after }: FolderWalk): boolean =>
   (name.startsWith(prefix) || prefix.startsWith(name)) &&
   (after.startsWith(name) || isAfterInUtf8Order(name, after));
 
-/** As stores order names: by the bytes of UTF-8, which is the order of code points. */
+/** The order of object stores: by UTF-8 bytes, which is the order of code points. */
 const isAfterInUtf8Order = (name: string, before: string): boolean => compareUtf8Order(name, before) > 0;
 
 function compareUtf8Order(a: string, b: string): number {
   if (a === b) return 0;
-  // Only half pairs stand elsewhere in the order of JavaScript.
+  // JavaScript orders only surrogates differently.
   if (surrogatePattern.test(a) || surrogatePattern.test(b))
     return Buffer.compare(Buffer.from(a), Buffer.from(b));
   return compareCodeUnits(a, b);
@@ -251,7 +255,7 @@ async function listFolderTolerantly(
   try {
     return await listFolderEntries(folder, path, parent);
   } catch (error) {
-    // The folder of all is demanded; any other may vanish, or be exchanged, or be closed to us.
+    // The root folder must exist; any other may vanish, be replaced or be unreadable.
     if (path.length === 0) throw error;
     if (isWorkcrateError(error, 'path_not_found')) {
       folder.root.stat(rootPath);
@@ -282,12 +286,12 @@ async function listFolderEntries(folder: SourceFolder, path: Components, parent:
   return { found, passedOver: passedOver + step.value.unreadable };
 }
 
-/** What was not seen must not be taken for what is not there. */
+/** An incomplete listing must not look like deleted files. */
 function checkListingComplete({ url }: SourceFolder, parent: string, { cut }: TreeEnd): void {
   const where = `The folder ${JSON.stringify(parent)} in it`;
   if (cut)
     throw sourceUnreachableError(
       url,
-      `${where} holds more than ${maxFolderEntries} entries. Spread them over several.`,
+      `${where} has more than ${maxFolderEntries} entries. Spread them over several folders.`,
     );
 }

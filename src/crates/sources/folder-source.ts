@@ -14,12 +14,12 @@ import {
 } from './folder-read.ts';
 
 const maxObjectsPerPage = 1000;
-/** Listings that can be gone on with from where they stand; any other begins anew, and passes over what is known. */
+/** How many listings can be continued in place; any other starts again and skips what was listed. */
 const maxOpenWalks = 8;
 
 /**
- * The files below a directory, each an object under its path from there. No link is followed, and nothing is opened
- * but regular files.
+ * The files below a directory as objects, named by their relative paths. Links are not followed, and only regular files
+ * are opened.
  */
 export function createFolderSource(directory: string, knownAs?: string): Source {
   const url = pathToFileURL(resolve(directory)).href.replace(/\/*$/, '/');
@@ -49,8 +49,8 @@ export function createFolderSource(directory: string, knownAs?: string): Source 
 }
 
 /**
- * A walk is held between two pages: to begin it anew for each would take a large folder's names a hundred times. No
- * bounded map, since whoever needs the room waits until the walk that goes has ended.
+ * Keeps a walk between two pages, since restarting it would read the names of a large folder again for each page. This is
+ * not a `BoundedMap`, since an evicted walk has to be closed first.
  */
 function createFolderPagination(folder: SourceFolder) {
   const walks = new Map<string, AsyncGenerator<WalkedObject>>();
@@ -59,7 +59,7 @@ function createFolderPagination(folder: SourceFolder) {
   function take(after: string, prefix: string): AsyncGenerator<WalkedObject> {
     const walk = walks.get(after);
     walks.delete(after);
-    // Behind its number stands the last name, so that a walk that is not held any more can be made up for.
+    // The token ends with the last name, so that a walk that was evicted can be started again.
     return walk ?? walkSourceFolder(folder, prefix, after.slice(after.indexOf(' ') + 1));
   }
 

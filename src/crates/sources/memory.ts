@@ -1,14 +1,14 @@
 import { WorkcrateError } from '../../errors.ts';
 
-/** So many bytes, until it is disposed. */
+/** Reserved bytes, until it is disposed of. */
 export interface MemoryReservation extends Disposable {
-  /** Gives back what was not needed. */
+  /** Releases what is not needed. */
   shrinkTo(bytes: number): void;
 }
 
 export interface MemoryBudgetLimits {
   readonly bytes: number;
-  /** As little as this is given at once, and not counted. */
+  /** Up to this size, a reservation is granted at once and not counted. */
   readonly small: number;
   readonly mostWaiting: number;
   readonly mostMs: number;
@@ -20,8 +20,8 @@ interface WaitingReservation {
 }
 
 /**
- * Shares out memory, first come, first served. What is more than there is waits until it is alone. No fair queue, since
- * each takes another share, which may shrink while it is held, and waits for a limited time.
+ * A semaphore for memory: first come, first served. A request for more than the total waits until it is alone. This is
+ * not a fair queue, since requests have sizes, which may shrink, and wait for a limited time.
  */
 export function createMemoryBudget({ bytes: total, small, mostWaiting, mostMs }: MemoryBudgetLimits) {
   const waiting: WaitingReservation[] = [];
@@ -49,7 +49,7 @@ export function createMemoryBudget({ bytes: total, small, mostWaiting, mostMs }:
       if (at < 0) return;
       waiting.splice(at, 1);
       reject(reason);
-      // Whoever stood behind may need less.
+      // The next in the queue may need less.
       serve();
     };
     const onAbort = (): void => leave(signal?.reason);
@@ -89,5 +89,5 @@ export function createMemoryBudget({ bytes: total, small, mostWaiting, mostMs }:
 const memoryBudgetBusyError = (): WorkcrateError =>
   new WorkcrateError(
     'index_busy',
-    'Other archives with many members are being read, and this one found no room beside them. Try again in a minute.',
+    'Other archives with many members are being read, and there is not enough memory for this one as well. Try again in a minute.',
   );

@@ -16,7 +16,7 @@ import type { CrateContainer, CrateFile, CrateFileReadOptions, StoredFileRange }
 import { getFolderPrefix, metadataFileNames } from './discover.ts';
 import { createMemoryBudget, type MemoryReservation } from './memory.ts';
 
-/** A crate in an archive, of which nothing is read but its directory and what is asked for. */
+/** A crate in a ZIP archive. Only its directory and the requested files are read. */
 export async function createZipContainer(
   source: Source,
   object: OpenSourceObject,
@@ -79,7 +79,7 @@ export async function createZipContainer(
   };
 }
 
-/** Null for what is no file of the crate. */
+/** Null if the member is not a file of the crate. */
 function memberToCrateFile(member: ZipMember, root: string): CrateFile | null {
   const { path, isFolder, size, compressedSize, modified, index } = member;
   if (path === null || isFolder || !path.startsWith(root)) return null;
@@ -89,25 +89,25 @@ function memberToCrateFile(member: ZipMember, root: string): CrateFile | null {
 
 function describeMemberProblem({ isLink, isDuplicate }: ZipMember): string | null {
   if (isLink) return 'it is a link';
-  return isDuplicate ? 'several entries have this name, of which the first is taken' : null;
+  return isDuplicate ? 'several entries have this name; the first is used' : null;
 }
 
 const linkInArchiveError = ({ path }: CrateFile): WorkcrateError =>
   new WorkcrateError(
     'unsupported',
-    `${JSON.stringify(path)} is a link in the archive, which is not followed. Ask for the file that it leads to.`,
+    `${JSON.stringify(path)} is a symbolic link in the archive, and links are not followed. Ask for the file that it points to.`,
   );
 
 const noMetadataInArchiveError = (): WorkcrateError =>
   new WorkcrateError(
     'metadata_invalid',
-    'There is no ro-crate-metadata.json in the archive, not three folders deep either.',
+    'There is no ro-crate-metadata.json in the archive, neither at the top nor up to three folders deep.',
   );
 
-/** Where in an archive the crate is. */
+/** Where the crate is in an archive. */
 export interface ZipCrateLayout {
   readonly root: string;
-  /** Which member its metadata is; null where there is none. */
+  /** The index of its metadata member; null if there is none. */
   readonly metadata: number | null;
   readonly issues: readonly CrateIssue[];
   /** How many members have no safe path. */
@@ -118,16 +118,16 @@ interface CrateRootCandidate {
   readonly path: string;
   readonly member: number;
   readonly depth: number;
-  /** Whether it is what a BagIt bag is about. */
+  /** Whether it is the payload of a BagIt bag. */
   readonly isPayload: boolean;
 }
 
-/** As crates are met: at the root, in one folder, in the `data/` of a bag in a folder; and one more for good measure. */
+/** Real crates are at the root, in a folder, or in the `data/` of a bag in a folder. One level more to be safe. */
 const maxCrateRootDepth = 3;
-/** How many of several are named. */
+/** How many other roots an issue names. */
 const maxNamedRivalRoots = 5;
 
-/** Looks at all members once. The root that lies least deep is the crate's; of several, the rest is an issue. */
+/** Visits all members once. The least deep root is that of the crate; others at its depth are an issue. */
 async function findCrateInZip(directory: ZipDirectory, signal?: AbortSignal): Promise<ZipCrateLayout> {
   const roots = new Map<string, CrateRootCandidate>();
   const slices = startTimeSlices(signal);
@@ -154,7 +154,7 @@ function addRootCandidate(
   const rank = metadataFileNames.indexOf(path.slice(folder.length));
   const depth = folder.split('/').length - 1;
   if (rank === -1 || depth > maxCrateRootDepth) return;
-  // Of two of one name the first counts; of two names the newer.
+  // Of two members with the same name the first counts; of both names the newer one.
   if (roots.has(folder) && (rank > 0 || directory.find(path)?.index !== member)) return;
   const isPayload =
     /(?:^|\/)data\/$/.test(folder) && directory.find(`${folder.slice(0, -5)}bagit.txt`) !== null;
@@ -174,8 +174,8 @@ function listRivalRootIssues(first: CrateRootCandidate, rivals: readonly CrateRo
   const named = rivals.slice(0, maxNamedRivalRoots).map(({ path }) => JSON.stringify(path));
   const more = rivals.length > maxNamedRivalRoots ? ` and ${rivals.length - maxNamedRivalRoots} more` : '';
   const message =
-    `The archive holds ${rivals.length + 1} crates that lie equally deep. Taken is the one in ` +
-    `${JSON.stringify(first.path)}, and not ${named.join(', ')}${more}.`;
+    `The archive contains ${rivals.length + 1} crates at the same depth. The one used is in ` +
+    `${JSON.stringify(first.path)}, not in ${named.join(', ')}${more}.`;
   return [{ code: 'several_roots', message, count: rivals.length + 1 }];
 }
 
@@ -184,14 +184,14 @@ interface CachedZipDirectory {
   readonly layout: ZipCrateLayout;
 }
 
-/** In use until it is disposed. */
+/** In use until it is disposed of. */
 export interface ZipDirectoryInUse extends CachedZipDirectory, Disposable {}
 
 interface ZipDirectoryCacheLimits {
-  /** Of all that are kept for the next time. A larger one is not kept at all. */
+  /** The total size of the cache. A larger directory is not cached. */
   readonly keptBytes: number;
   readonly kept: number;
-  /** Of those that are read and in use at a time, beside the small ones. */
+  /** The total size of directories in use at a time, without small ones. */
   readonly usedBytes: number;
   readonly smallBytes: number;
 }
@@ -204,7 +204,7 @@ const defaultZipDirectoryCacheLimits: ZipDirectoryCacheLimits = {
   smallBytes: mebibyte,
 };
 
-/** What archives hold: to list one and then to read from it takes its directory once. */
+/** Caches directories of archives, so that listing an archive and then reading from it reads the directory once. */
 export function createZipDirectoryCache({
   keptBytes,
   kept: mostKept,
@@ -217,7 +217,7 @@ export function createZipDirectoryCache({
     mostWaiting: 1000,
     mostMs: 300_000,
   });
-  /** Those used last, at the end. The stamp in the key is what keeps them right. */
+  /** Least recently used first. The stamp in the key makes sure that entries are current. */
   const kept = new BoundedMap<string, CachedZipDirectory>({
     mostEntries: mostKept,
     mostWeight: keptBytes,
@@ -237,7 +237,7 @@ export function createZipDirectoryCache({
     return { directory, layout, [Symbol.dispose]: () => moved.dispose() };
   }
 
-  /** It may be dropped from what is kept while it is in use, and so is counted like one that was read. */
+  /** It may be evicted from the cache while it is in use, so it counts like one that was read. */
   async function used(known: CachedZipDirectory, signal?: AbortSignal): Promise<ZipDirectoryInUse> {
     const share = await memory.take(known.directory.heldBytes, signal);
     return { ...known, [Symbol.dispose]: () => share[Symbol.dispose]() };
@@ -255,7 +255,7 @@ export function createZipDirectoryCache({
   };
 }
 
-/** Two sources may have the same address, and yet be reached by different credentials. */
+/** Two sources may have the same address but different credentials, so the address is no key. */
 function createSourceKeys() {
   const numbers = new WeakMap<Source, number>();
   let last = 0;
@@ -266,10 +266,10 @@ function createSourceKeys() {
   };
 }
 
-/** One for all, so that what is bounded is what this process holds. */
+/** One cache for all sources, so that its limits are those of the process. */
 const zipDirectoryCache = createZipDirectoryCache();
 
-/** All bytes of metadata, in memory; `size` of them are to come. */
+/** Reads metadata of `size` bytes into memory. */
 export async function collectMetadataBytes(
   size: number,
   limit: number,

@@ -1,7 +1,7 @@
 /**
- * Does work on what comes, at most `most` at a time, and gives the results as they are ready. Nothing more is taken
- * while results wait to be taken. The first failure ends it, after what is under way has ended; where nothing more comes
- * because of a failure, the results of what has come are given first.
+ * Maps items with bounded concurrency: at most `most` at a time, results in the order in which they are ready. It has
+ * backpressure: no more items are taken while results are waiting. The first failure of `work` ends it, once running work
+ * has ended. If `items` fails, the results of the items before are given first.
  */
 export async function* mapConcurrently<In, Out>(
   items: AsyncIterable<In>,
@@ -15,7 +15,7 @@ export async function* mapConcurrently<In, Out>(
   async function begin(item: In): Promise<void> {
     const running = work(item);
     underWay.add(running);
-    // A failure is heard of here at once, since it may be long before anybody asks for it.
+    // Handles a rejection at once, since it may take long until the result is consumed.
     await Promise.allSettled([running]);
     underWay.delete(running);
     ended.push(running);
@@ -27,7 +27,7 @@ export async function* mapConcurrently<In, Out>(
     return ended.shift()!;
   }
 
-  /** What was taken before is worth doing all the same. */
+  /** Items before a failure are still worth processing. */
   const failures: unknown[] = [];
   async function* untilItFails(): AsyncGenerator<In> {
     try {

@@ -15,13 +15,13 @@ import { acquireSyncLease } from './lease.ts';
 import { ownerNobody } from './loose-archives.ts';
 import type { IndexedSource } from './sync.ts';
 
-/** A batch is one transaction; more would keep others from writing for too long. */
+/** A batch is one transaction; a larger one would block other writers for too long. */
 const maxBatchCrates = 200;
 const maxBatchEntities = 20_000;
-/** Characters: some crates have few entities and much to say. */
+/** Some crates have few entities with long texts. */
 const maxBatchCharacters = 8_000_000;
 
-/** Each crate that is put in by itself is a segment of its own, and every search looks into all segments. */
+/** Each crate that is added by itself is a segment of its own, and every search reads all segments. */
 const maxUnmergedSegments = 16;
 
 export interface IndexUpdaterOptions {
@@ -35,13 +35,13 @@ export interface IndexUpdaterOptions {
 
 export type IndexUpdater = ReturnType<typeof createIndexUpdater>;
 
-/** Puts what was read into the index, some at a time, and keeps the search by meaning in step. */
+/** Writes what was read to the index in batches, and keeps the search by meaning up to date. */
 export function createIndexUpdater({ database, writer, reader, fitting, clock, log }: IndexUpdaterOptions) {
   let [read, broken]: [SummedUp[], BrokenCrate[]] = [[], []];
   let [entities, text, hasChanged] = [0, 0, false];
   let unmerged = 0;
 
-  /** One process at a time. Where another is at it, it is left to that one. */
+  /** One process at a time: if another is merging, this one leaves it to that. */
   async function merge(signal: AbortSignal): Promise<void> {
     unmerged = 0;
     await using lease = await acquireSyncLease(database, 'merge', clock);
@@ -65,13 +65,13 @@ export function createIndexUpdater({ database, writer, reader, fitting, clock, l
     await writer.putBroken(faulty);
   }
 
-  /** The search by words does not wait for an endpoint that is down. */
+  /** The search by words must work while an embeddings endpoint is down. */
   function tellOfEmbeddings(error: unknown): void {
     if (!isWorkcrateError(error, 'embeddings_failed')) throw error;
     log.warn('crates.not_embedded', { error });
   }
 
-  /** False where it is left for another time: another process is at it, or the embeddings endpoint fails. */
+  /** False if it is postponed: another process is refitting, or the embeddings endpoint fails. */
   async function refit(signal: AbortSignal): Promise<boolean> {
     try {
       hasChanged = false;
@@ -88,7 +88,7 @@ export function createIndexUpdater({ database, writer, reader, fitting, clock, l
   return {
     flush,
 
-    /** The stamps of a source's crates, by their ids. One that is for others to see than it was has to be read again. */
+    /** The stamps of a source's crates, by their ids. A crate whose owner has changed gets a stamp that never matches. */
     async known({ source, ownerOf }: IndexedSource): Promise<Map<string, string>> {
       const known = new Map<string, string>();
       for await (const page of writer.known(source.url))
@@ -114,7 +114,7 @@ export function createIndexUpdater({ database, writer, reader, fitting, clock, l
       if (isFull) await flush();
     },
 
-    /** Puts one in by itself, so that it is found at once, also while a sync is under way. */
+    /** Adds one crate at once, so that it is found immediately, even during a sync. */
     async takeAtOnce(crate: ReadCrate, signal: AbortSignal): Promise<void> {
       hasChanged = true;
       await writer.put([summedUp(crate)]);
@@ -132,7 +132,7 @@ export function createIndexUpdater({ database, writer, reader, fitting, clock, l
     note: (source: string, state: SourceState, reason: string | null): Promise<void> =>
       writer.noteSource(source, state, reason),
 
-    /** Forgets sources that are not among these. */
+    /** Removes all other sources from the index. */
     async forgetOthers(sources: readonly string[], signal: AbortSignal): Promise<void> {
       for (const source of await writer.sources()) {
         if (sources.includes(source)) continue;
@@ -142,14 +142,14 @@ export function createIndexUpdater({ database, writer, reader, fitting, clock, l
       }
     },
 
-    /** Changes may have been made that nobody has tidied up after. */
+    /** An interrupted sync may have made changes, so `tidyUp` is needed. */
     suspect(): void {
       hasChanged = true;
     },
 
     /**
-     * What is worth doing once after many changes: merging segments, fitting the search by meaning anew. False where
-     * that is left for another time.
+     * What is done once after many changes: merging segments and refitting the search by meaning. False if that is
+     * postponed.
      */
     async tidyUp(signal: AbortSignal): Promise<boolean> {
       await merge(signal);

@@ -7,14 +7,14 @@ import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 const syncLeaseMs = 60_000;
 
 /**
- * The right of one process to do something. It is renewed until it is given back; `lost` fires where another has it.
- * Given back by disposal alone, it leaves word that the work was cut off.
+ * A lease: the right of one process to do something. It is renewed until it is released; `lost` fires if another process
+ * has taken it. If it is disposed of without `finish`, the next holder sees that the work was interrupted.
  */
 export interface SyncLease extends AsyncDisposable {
   readonly lost: AbortSignal;
-  /** Whether whoever had it before did not come to an end. */
+  /** Whether the previous holder did not finish. */
   readonly wasCutOff: boolean;
-  /** To be called once everything is done. */
+  /** Call it once everything is done. */
   finish(): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export async function acquireSyncLease(
     holder: randomBytes(12).toString('hex'),
     time: { clock, sharedClock: null },
     leaseMs: syncLeaseMs,
-    // A database that does not answer for a moment says nothing; one that says no does.
+    // A database that does not answer for a moment does not mean that the lease is lost.
     renewal: { everyMs: syncLeaseMs / 4, onLost: () => stop.abort(leaseLostError()) },
   });
   if (acquired === null) return null;
@@ -47,7 +47,7 @@ export async function acquireSyncLease(
     lost: stop.signal,
     wasCutOff: before.length > 0,
     finish: async () => void (await acquired.remove()),
-    // Nothing is left to change after `finish`, or where another has it by now. Where this fails, it runs out by itself.
+    // Does nothing after `finish`, or if another process has it by now. If this fails, the lease expires by itself.
     async [Symbol.asyncDispose]() {
       await acquired.release().catch(ignoreLeaseDatabaseError);
     },
@@ -57,7 +57,7 @@ export async function acquireSyncLease(
 const leaseLostError = (): WorkcrateError =>
   new WorkcrateError(
     'index_busy',
-    'Another process has gone on with this, since it was not heard from for a minute. index_status shows how far it is.',
+    'Another process has taken over, since this one did not renew its lease for a minute. index_status shows the progress.',
   );
 
 function ignoreLeaseDatabaseError(error: unknown): void {

@@ -1,6 +1,6 @@
 import type { BrokenCrate, CrateLocation } from '../crate.ts';
 
-/** What an archive without metadata is taken for: a file of the crate in whose folder it stands, or a broken crate. */
+/** What an archive without metadata is: a file of the crate in whose folder it is, or a broken crate. */
 type LooseArchiveKind = 'payload' | 'broken';
 
 interface LooseArchive {
@@ -11,9 +11,9 @@ interface LooseArchive {
 }
 
 /**
- * The archives of a source that hold no metadata. Which of them are payload shows at the end of the listing only, since
- * the metadata of a folder come after much of what stands in it. They are remembered by a stamp that says what they were
- * taken for, so that none is read again, neither now nor at the next time; payload as what nobody may see.
+ * The archives of a source that have no metadata. Which of them are payload is known only at the end of the listing, since
+ * the metadata of a folder is listed after many of its files. They are stored with a stamp that says what they were
+ * taken for, so that none is read again in the next sync. Payload is stored as something that nobody may see.
  */
 export function createLooseArchives() {
   const folders = new Set<string>();
@@ -22,32 +22,32 @@ export function createLooseArchives() {
     listParentFolders(object).some((folder) => folders.has(folder)) ? 'payload' : 'broken';
 
   return {
-    /** To be told of everything that is listed. */
+    /** Call it for everything that is listed. */
     pass({ kind, object }: CrateLocation): void {
       if (kind === 'folder') folders.add(listParentFolders(object)[0]!);
     },
 
-    /** Whether one is known as such by the stamp it is remembered by, and has not changed. */
+    /** Whether its stored stamp says that it is a loose archive, and it has not changed. */
     isKnown(place: CrateLocation, stamp: string | undefined): boolean {
       const takenFor = looseArchiveKinds.find((kind) => stamp === toLooseStamp(place, kind));
       if (takenFor !== undefined) all.push({ place, takenFor, isNew: false });
       return takenFor !== undefined;
     },
 
-    /** One more, as it is to be remembered for the time being. */
+    /** Adds one; gives it as it is stored for now. */
     add(place: CrateLocation): BrokenCrate {
       const takenFor = truth(place);
       all.push({ place, takenFor, isNew: true });
       return toBrokenArchive(place, takenFor);
     },
 
-    /** After the listing: those that turned out to be something else, as they are to be remembered. */
+    /** After the listing: those that were taken for the wrong kind, as they must be stored instead. */
     *mistaken(): Generator<BrokenCrate> {
       for (const { place, takenFor } of all)
         if (takenFor !== truth(place)) yield toBrokenArchive(place, truth(place));
     },
 
-    /** After the listing: how many there are of each. */
+    /** After the listing: how many there are of each kind. */
     count(): { payload: number; broken: number; unchanged: number } {
       const crates = all.filter(({ place }) => truth(place) === 'broken');
       const broken = crates.filter(({ isNew }) => isNew).length;
@@ -58,12 +58,12 @@ export function createLooseArchives() {
 
 const looseArchiveKinds: readonly LooseArchiveKind[] = ['payload', 'broken'];
 
-/** Behind what the store says. */
+/** Added to the stamp of the store. */
 const looseStampSuffixes = { payload: ' payload', broken: ' no metadata' };
 const toLooseStamp = ({ stamp }: CrateLocation, takenFor: LooseArchiveKind): string =>
   stamp + looseStampSuffixes[takenFor];
 
-/** Whether something that is remembered by this stamp is a crate, be it a broken one. */
+/** Whether something with this stored stamp is a crate, even a broken one. */
 export const isCrateStamp = (stamp: string): boolean => !stamp.endsWith(looseStampSuffixes.payload);
 
 /** The owner of what nobody may see. */
@@ -76,7 +76,8 @@ const toBrokenArchive = (place: CrateLocation, takenFor: LooseArchiveKind): Brok
     owner: takenFor === 'payload' ? ownerNobody : place.owner,
   },
   code: 'metadata_invalid',
-  reason: 'There is no ro-crate-metadata.json in the archive, not three folders deep either.',
+  reason:
+    'There is no ro-crate-metadata.json in the archive, neither at the top nor up to three folders deep.',
 });
 
 /** Nearest first, each ending in `/`; the last is that of the source, which is empty. */

@@ -12,22 +12,22 @@ import { readMetadata } from '../metadata/metadata.ts';
 import { openCrateContainer, type CrateContainer } from '../sources/sources.ts';
 
 /**
- * A server that was stopped or cut off while it read a large crate leaves a row just as one does that the crate has
- * ended. So a crate gets one more try, unless it is known that the process before this one failed.
+ * A server that was killed while it read a large crate leaves the same row as one that the crate has crashed. So a crate
+ * gets one more try, unless it is known that the previous process failed.
  */
 const maxCrateTries = 2;
 
 export interface CrateRetriesOptions {
   readonly clock: Clock;
-  /** Whether this process was started in place of one that has failed. */
+  /** Whether this process replaces one that has failed. */
   readonly isAfterFailure: boolean;
 }
 
 export type CrateRetries = ReturnType<typeof createCrateRetries>;
 
-/** Notes which large crate is being read, so that one that ends the process does not do so for ever. */
+/** Records which large crate is being read, so that a crate that crashes the process is not tried for ever. */
 export function createCrateRetries(database: Database, { clock, isAfterFailure }: CrateRetriesOptions) {
-  /** Those whose rows are of this process, which has not ended. */
+  /** Crates whose rows were written by this process. */
   const ours = new Set<string>();
 
   async function forget(crateId: string): Promise<void> {
@@ -38,15 +38,15 @@ export function createCrateRetries(database: Database, { clock, isAfterFailure }
   return {
     forget,
 
-    /** To be held while a crate is read and put in. */
+    /** Dispose of it once the crate was read and written to the index. */
     async begin(place: CrateLocation): Promise<AsyncDisposable> {
       ours.add(place.crateId);
       await recordCrateTry(database, place, clock());
-      // Where this fails, the row is still known as one of ours.
+      // If this fails, the row is still known to be ours.
       return { [Symbol.asyncDispose]: () => forget(place.crateId).catch(ignoreRetryDatabaseError) };
     },
 
-    /** Crates that have ended a process. For whoever holds the lease, so that nobody is at them. */
+    /** Crates that have crashed a process. Call it while holding the lease, so that nobody else is reading them. */
     async ended(): Promise<BrokenCrate[]> {
       const rows = await database.query<{ crate_id: string; place: string; tries: number }>(
         'SELECT crate_id, place, tries FROM crate_trying ORDER BY crate_id',
@@ -56,7 +56,7 @@ export function createCrateRetries(database: Database, { clock, isAfterFailure }
         .map(({ place }) => ({ place: JSON.parse(place) as CrateLocation, ...crashedProcessReason }));
     },
 
-    /** After everything was tried: what is left is of crates that are gone. */
+    /** Call it after a whole sync: what is left are rows of crates that are gone. */
     async clear(): Promise<void> {
       await database.query('DELETE FROM crate_trying');
       ours.clear();
@@ -67,7 +67,7 @@ export function createCrateRetries(database: Database, { clock, isAfterFailure }
 const crashedProcessReason = {
   code: 'too_large' as const,
   reason:
-    'It is too much for this server: reading it ended the process that indexes. It is tried again once it changes.',
+    'It is too large for this server: reading it crashed the indexing process. It is tried again when it changes.',
 };
 
 async function recordCrateTry(database: Database, place: CrateLocation, now: number): Promise<void> {
@@ -86,19 +86,19 @@ function ignoreRetryDatabaseError(error: unknown): void {
   if (!isWorkcrateError(error)) throw error;
 }
 
-/** What came of an attempt to read a crate. */
+/** The outcome of an attempt to read a crate. */
 export type ReadAttempt =
   | { readonly crate: ReadCrate }
   | { readonly broken: BrokenCrate }
   /** An archive without metadata. */
   | { readonly loose: CrateLocation }
-  /** It takes too much memory to be read beside others. */
+  /** It takes too much memory to be read concurrently with others. */
   | { readonly large: CrateLocation }
-  /** It is written to at the moment, and is left for the next time. */
+  /** It is being written to, and is left for the next sync. */
   | { readonly changing: CrateLocation }
   | { readonly gone: CrateLocation };
 
-/** What is wrong with a crate itself, and stays so until it changes. */
+/** Faults of the crate itself, which stay until it changes. */
 const crateFaultCodes: ReadonlySet<ErrorCode> = new Set([
   'not_a_zip',
   'zip_encrypted',
@@ -109,14 +109,14 @@ const crateFaultCodes: ReadonlySet<ErrorCode> = new Set([
   'unsupported',
 ]);
 
-/** In bytes. Metadata take some ten times as much once they are understood. */
+/** Parsed metadata takes about ten times as much memory. */
 const maxConcurrentMetadataBytes = 4 * 1024 * 1024;
 
 export interface TryCrateOptions extends CrateReadOptions {
   readonly log: Log;
 }
 
-/** Reads a crate, unless its metadata are so large that it should be alone. */
+/** Reads a crate, unless its metadata is so large that it should be read alone. */
 export async function tryReadConcurrently(
   source: Source,
   place: CrateLocation,
@@ -143,7 +143,7 @@ export async function tryReadAlone(
   }
 }
 
-/** What concerns this crate alone; anything else is thrown. */
+/** Turns a failure of this crate into an outcome; other failures are thrown. */
 function toFailedAttempt(
   error: unknown,
   place: CrateLocation,
@@ -163,13 +163,13 @@ function toFailedAttempt(
   return { broken: { place, code, reason } };
 }
 
-/** A crate that brings out a fault of ours must not keep all others out of the index. */
+/** A crate that triggers a bug of ours must not keep all others out of the index. */
 const internalFaultReason = {
   code: 'internal' as const,
   reason: 'The server failed while it read this crate. Its log says why.',
 };
 
-/** The most file names of one crate that can be searched for, and the most characters of them. */
+/** Limits for the file names of one crate that are indexed. */
 const maxIndexedFileNames = 200_000;
 const maxIndexedFileNameCharacters = 16_000_000;
 
@@ -179,7 +179,7 @@ export interface CrateReadOptions {
   readonly signal: AbortSignal;
 }
 
-/** Reads what the index holds of a crate: its metadata, and the names of what is in it. */
+/** Reads what the index needs of a crate: its metadata, and the names of its files. */
 export async function readCrate(
   source: Source,
   place: CrateLocation,
@@ -214,6 +214,6 @@ async function readMetadataBytes(
 
 const absentMetadataDetails = { kind: 'absent' };
 
-/** Whether there are no metadata at all, which is another thing than bad ones. */
+/** Whether there is no metadata at all, as opposed to invalid metadata. */
 const isAbsentMetadataError = (error: unknown): boolean =>
   isWorkcrateError(error, 'metadata_invalid') && error.details['kind'] === absentMetadataDetails.kind;

@@ -32,13 +32,13 @@ export interface SyncOptions extends Omit<SyncContext, 'signal'> {
 
 export interface SyncRequest {
   readonly signal: AbortSignal;
-  /** Whether sources that are not among these leave the index with all their crates. */
+  /** Whether to remove all other sources from the index, with their crates. */
   readonly forget: boolean;
-  /** Told some ten times a second at most, and at the end of each source. */
+  /** Called at most ten times a second, and at the end of each source. */
   report(progress: SourceReport): void;
 }
 
-/** Brings the index up to date. One process at a time; another is told `index_busy`. */
+/** Brings the index up to date. One process at a time; others get `index_busy`. */
 export async function syncAllSources(
   options: SyncOptions,
   watched: readonly IndexedSource[],
@@ -63,7 +63,7 @@ export async function syncAllSources(
   return reports;
 }
 
-/** Crates that ended the process before are not tried again. */
+/** Crates that crashed the previous process are not tried again. */
 async function recordCrashedCrates({ trying, keeper, log }: SyncOptions): Promise<void> {
   const ended = await trying.ended();
   for (const broken of ended) await keeper.take({ broken });
@@ -75,12 +75,9 @@ async function recordCrashedCrates({ trying, keeper, log }: SyncOptions): Promis
 }
 
 const syncBusyError = (): WorkcrateError =>
-  new WorkcrateError(
-    'index_busy',
-    'The index is being brought up to date already. index_status shows how far it is.',
-  );
+  new WorkcrateError('index_busy', 'The index is already being updated. index_status shows the progress.');
 
-/** A source that cannot be read does not hold up the others, and what is known of it stays as it is. */
+/** A source that cannot be read does not block the others, and its crates stay in the index. */
 async function syncSourceAndReport(
   room: SyncContext,
   watched: IndexedSource,
@@ -113,16 +110,16 @@ const isSourceError = (error: unknown): error is WorkcrateError =>
   isWorkcrateError(error, 'source_unreachable') || isWorkcrateError(error, 'out_of_descriptors');
 
 function describeSyncFailure(error: unknown, { aborted }: AbortSignal): string {
-  if (aborted) return 'It was cut off. The next time goes on from there.';
+  if (aborted) return 'It was interrupted. The next sync continues from there.';
   return isWorkcrateError(error) ? publicMessage(error) : 'The server failed. Its log says why.';
 }
 
-/** How far the look at one source is, or how it ended. */
+/** The progress or the result of syncing one source. */
 export interface SourceReport {
   readonly source: string;
   readonly state: 'ok' | 'unreachable';
   readonly reason: string | null;
-  /** What looks like a crate. */
+  /** How many objects look like a crate. */
   readonly seen: number;
   readonly read: number;
   readonly unchanged: number;
@@ -145,7 +142,7 @@ const createEmptyReport = (source: string): SourceReport => {
   return { source, state: 'ok', reason: null, ...counts };
 };
 
-/** Reads what is new or has changed, forgets what is gone. What was done by then stays, where it is cut off. */
+/** Reads what is new or changed, removes what is gone. If it is interrupted, what was done so far stays. */
 async function syncSource(
   room: SyncContext,
   watched: IndexedSource,
@@ -188,7 +185,7 @@ async function syncSource(
     await keeper.take(tried);
   }
 
-  /** In the index before the next, so that it is known whether it was this one where the process ends. */
+  /** Flushed before the next one is read, so that a crash can be blamed on the right crate. */
   async function takeLarge(place: CrateLocation): Promise<void> {
     await using _noted = await room.trying.begin(place);
     await take(await tryReadAlone(source, place, room));
@@ -215,7 +212,7 @@ async function syncSource(
   return counts;
 }
 
-/** The folder that a disk is mounted on is there, and empty, while the disk is not. */
+/** A mount point exists and is empty while its disk is not mounted. */
 function checkSourceNotEmptied(
   { source }: IndexedSource,
   objects: number,
@@ -225,15 +222,15 @@ function checkSourceNotEmptied(
   if (source.kind !== 'folder' || objects > 0 || crates === 0) return;
   throw sourceUnreachableError(
     source.url,
-    `It is empty although it held ${crates} ${crates === 1 ? 'crate' : 'crates'}. Is it mounted? If it is meant to ` +
-      'be empty, put a file of any name into it.',
+    `It is empty, although it had ${crates} ${crates === 1 ? 'crate' : 'crates'}. Is it mounted? If it is meant to ` +
+      'be empty, put any file into it.',
   );
 }
 
 /** A source as the settings name it: plain data, for other threads too. */
 export interface ConfiguredSource {
   readonly options: SourceOptions;
-  /** Whether packed crates go there: for `several` users, each for its owner, or all for the `one` there is. */
+  /** Whether packed crates go there: of `several` users, each with an owner, or of the `one` user. */
   readonly packsOf: 'several' | 'one' | null;
 }
 
@@ -257,20 +254,20 @@ function createOwnerLookup(packsOf: ConfiguredSource['packsOf']): GetObjectOwner
     : (name) => (getPackOwner(name) === localCaller.user ? null : getPackOwner(name));
 }
 
-/** What stands among the users' and is nobody's by its name is seen by nobody, rather than by everybody. */
+/** An object below `users/` without a valid owner is visible to nobody, rather than to everybody. */
 const getPackOwner: GetObjectOwner = (name) =>
   parsePackedObjectOwner(name) ?? (name.startsWith('users/') ? ownerNobody : null);
 
-/** Ten a second are as many as anybody can follow. */
+/** Ten times a second is as much as anybody can follow. */
 const progressIntervalMs = 100;
 
 export interface ThrottledProgress<T> {
-  /** Passed on, or left out where the last one was passed on a moment ago. */
+  /** Passed on, unless another was passed on a moment ago. */
   soon(progress: T): void;
   now(progress: T): void;
 }
 
-/** Tells of progress, each time of all of it, so that some of it need not be told. */
+/** Rate limit for progress. Each report has the whole state, so some may be left out. */
 function throttleSyncProgress<T>(report: (progress: T) => void, clock: Clock): ThrottledProgress<T> {
   let last = -Infinity;
   const now = (progress: T): void => {
@@ -279,7 +276,7 @@ function throttleSyncProgress<T>(report: (progress: T) => void, clock: Clock): T
   };
   return {
     now,
-    // A clock that was set back must not silence it.
+    // A clock that was set back must not stop the reports.
     soon: (progress) => (Math.abs(clock() - last) >= progressIntervalMs ? now(progress) : undefined),
   };
 }

@@ -52,7 +52,7 @@ export function tryingContract(backend: Backend): void {
       assert.deepEqual([await titles(), await triesIn(database)], [['Small'], []]);
       const [told] = (await status()).broken_crates;
       assert.equal(told?.code, 'too_large');
-      assert.match(told.reason, /ended the process that indexes/);
+      assert.match(told.reason, /crashed the indexing process/);
       assert.ok(lines.some((line) => line.includes('"crates.broken"')));
 
       await folder.write(name, large('Large no more'));

@@ -5,15 +5,15 @@
 import { stemmer } from 'stemmer';
 import { BoundedMap } from '../../concurrency/bounded-map.ts';
 
-/** The longest word that is told apart from others: what is longer is no word. */
+/** Words are cut to this length: what is longer is not a word. */
 const maxTokenLength = 64;
 
 const tokenPattern = /[\p{L}\p{N}\p{M}]+/gu;
-/** Scripts that are written without spaces: pairs of letters stand for words. */
+/** Scripts without spaces between words: pairs of letters (bigrams) are used instead of words. */
 const unspacedScriptPattern = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
 const asciiPattern = /^\p{ASCII}*$/u;
 
-/** Text as it is compared: one form for what looks alike, no case, no accents. */
+/** Normalizes text for comparison: Unicode compatibility form, no case, no accents. */
 export function foldCaseAndAccents(text: string): string {
   if (asciiPattern.test(text)) return text.toLowerCase();
   return text
@@ -22,17 +22,17 @@ export function foldCaseAndAccents(text: string): string {
     .toLowerCase();
 }
 
-/** A word where it stands in the text that it was found in. */
+/** A word with its position in the text. */
 export interface WordToken {
-  /** The form that is looked up. */
+  /** The form that is indexed. */
   readonly stem: string;
-  /** As it was written, but for case and accents. */
+  /** As it was written, except for case and accents. */
   readonly form: string;
   readonly start: number;
   readonly end: number;
 }
 
-/** The words of a text, in order, each in the form in which it is looked up. */
+/** The words of a text, in order. */
 export function* tokenizeWords(text: string): Generator<WordToken> {
   for (const match of text.matchAll(tokenPattern)) {
     const [whole] = match;
@@ -63,7 +63,7 @@ interface WordForms {
 
 const wordFormsCache = new BoundedMap<string, WordForms | null>({ mostEntries: 100_000, whenFull: 'clear' });
 
-/** Null for what is written without spaces. */
+/** Null for scripts without spaces. */
 function lookUpWordForms(text: string): WordForms | null {
   const known = wordFormsCache.get(text);
   if (known !== undefined) return known;
@@ -72,11 +72,11 @@ function lookUpWordForms(text: string): WordForms | null {
   return forms;
 }
 
-/** English endings are taken off; words with digits and of other scripts stay as they are. */
+/** English words are stemmed; words with digits and of other scripts are not. */
 function computeWordForms(text: string): WordForms {
   const form = foldCaseAndAccents(text).slice(0, maxTokenLength);
   return { form, stem: /^[a-z]{3,}$/.test(form) ? stemmer(form) : form };
 }
 
-/** The form in which a word is looked up. */
+/** The form in which a word is indexed. */
 export const stemWord = (text: string): string => computeWordForms(text).stem;

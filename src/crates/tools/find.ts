@@ -11,7 +11,7 @@ import { crateIdSchema, toSearchAnswer } from './schema.ts';
 
 const findToolAnnotations = { readOnlyHint: true, openWorldHint: false };
 
-/** Tools that find crates and say what is known of one. */
+/** Tools that find crates and describe one. */
 export function createFindTools(crates: Crates): Tool[] {
   return [
     createSearchIndexTool(crates),
@@ -23,7 +23,7 @@ export function createFindTools(crates: Crates): Tool[] {
 
 const maxSearchOffset = 10_000;
 const paginationFields = {
-  offset: z.number().int().min(0).max(maxSearchOffset).default(0).describe('How many results to pass over'),
+  offset: z.number().int().min(0).max(maxSearchOffset).default(0).describe('How many results to skip'),
 };
 
 const foundCrateSchema = z.object({
@@ -34,7 +34,7 @@ const foundCrateSchema = z.object({
   authors: z.array(z.string()),
   year: z.number().int().nullable(),
   score: z.number(),
-  snippet: z.string().describe('Where it matches, the words between ** and **'),
+  snippet: z.string().describe('The text around a match, with the words that match between ** and **'),
   matched_in: z.array(z.string()),
 });
 
@@ -43,7 +43,7 @@ const facetCountsSchema = z.record(
   z.array(z.object({ value: z.string(), count: z.number().int() })),
 );
 
-/** Each is a condition of the query. */
+/** Each filter is a condition of the query. */
 const maxFieldFilters = 32;
 
 function createSearchIndexTool(crates: Crates): Tool {
@@ -52,7 +52,7 @@ function createSearchIndexTool(crates: Crates): Tool {
     group: 'crates',
     title: 'Search crates',
     description:
-      'Finds research crates (RO-Crates) by words, by meaning, or both. Words are looked for in title, description, authors, keywords, entity names and file names; "a phrase", prefix*, -without, field:word and Type.property:value narrow it down. list_searchable_fields names the fields.',
+      'Finds research crates (RO-Crates) by words, by meaning, or both. It searches title, description, authors, keywords, entity names and file names; "a phrase", prefix*, -without, field:word and Type.property:value narrow it down. list_searchable_fields lists the fields.',
     input: z.strictObject({
       query: z.string().max(10_000).describe('What to look for; may be empty with field_filters'),
       mode: z
@@ -71,7 +71,7 @@ function createSearchIndexTool(crates: Crates): Tool {
         )
         .default({})
         .describe(
-          'Only crates whose fields hold these, such as {"type": "ComputationalWorkflow", "year": "2020..2023"}',
+          'Only crates with these values, such as {"type": "ComputationalWorkflow", "year": "2020..2023"}',
         ),
       limit: z.number().int().min(1).max(100).default(10),
       ...paginationFields,
@@ -110,7 +110,7 @@ function createSearchByEntityTool(crates: Crates): Tool {
     group: 'crates',
     title: 'Search crates by an entity',
     description:
-      'Finds crates that hold an entity of a type with a property of a value, such as Person, affiliation.name, "University of Oslo". The path follows references from entity to entity.',
+      'Finds crates with an entity of a given type whose property has a given value, such as Person, affiliation.name, "University of Oslo". A path follows references from entity to entity.',
     input: z.strictObject({
       type_name: z
         .string()
@@ -123,14 +123,17 @@ function createSearchByEntityTool(crates: Crates): Tool {
         .string()
         .max(100)
         .optional()
-        .describe('A field that the crate itself has to fit too, such as license'),
-      entry_value: z.string().max(2000).optional().describe('What that field has to hold'),
-      exact: z.boolean().default(true).describe('The whole value; false: any part of it, in any case'),
+        .describe('A field of the crate itself that must match too, such as license'),
+      entry_value: z.string().max(2000).optional().describe('The value of that field'),
+      exact: z
+        .boolean()
+        .default(true)
+        .describe('true: the whole value; false: any part of it, ignoring case'),
       limit: z.number().int().min(1).max(100).default(50),
       ...paginationFields,
     }),
     output: z.object({
-      total: z.number().int().nullable().describe('null where there are too many to count'),
+      total: z.number().int().nullable().describe('null if there are too many to count'),
       count: z.number().int(),
       results: z.array(
         foundCrateSchema.pick({ crate_id: true, title: true, description: true, resource_locator: true }),
@@ -183,7 +186,7 @@ function createListSearchableFieldsTool(crates: Crates): Tool {
     group: 'crates',
     title: 'List what can be searched',
     description:
-      'Names the fields that search_index takes, the values of those that can be filtered by, and the types of entities with their properties.',
+      'Lists the fields that search_index understands, the values that you can filter by, and the types of entities with their properties.',
     input: z.strictObject({}),
     output: z.object({
       fields: z.array(z.object({ name: z.string(), weight: z.number(), description: z.string() })),
@@ -216,9 +219,9 @@ function createGetCrateTool(crates: Crates): Tool {
   return defineTool({
     name: 'get_crate',
     group: 'crates',
-    title: 'See what a crate is',
+    title: 'Describe a crate',
     description:
-      'Gives what is known of a crate: title, authors, licence, dates, types of its entities, size, where it is, and what is odd about it.',
+      'Describes a crate: title, authors, licence, dates, types of its entities, size, where it is, and problems with its metadata.',
     input: z.strictObject({ crate_id: crateIdSchema }),
     output: crateSummarySchema,
     annotations: findToolAnnotations,

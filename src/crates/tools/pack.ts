@@ -9,7 +9,7 @@ import { programName } from '../../program.ts';
 import type { SourceReport } from '../sync/sync.ts';
 import type { CrateShareToolsOptions } from './share.ts';
 
-/** Tools that make crates, and bring the index up to date. */
+/** Tools that pack crates, and update the index. */
 export function createPackTools(options: CrateShareToolsOptions): Tool[] {
   return [createPackCrateTool(options), createSyncIndexTool(options), createIndexStatusTool(options)];
 }
@@ -32,7 +32,7 @@ function createPackCrateTool({ crates, fileTtl, maxTtl, baseUrl }: CrateShareToo
     name: 'pack_crate',
     group: 'crates',
     title: 'Pack a run or files as a crate',
-    description: `Packs an execution (its code, inputs, results, output, times) or stored files as an RO-Crate with its provenance. It is found by search_index at once, kept, and can be run again (${programName} replay). The answer has a link to it.`,
+    description: `Packs an execution (its code, inputs, results, output, times) or stored files as an RO-Crate with its provenance. search_index finds it at once. It is kept and can be run again (${programName} replay). The answer has a link to it.`,
     input: z.strictObject({
       execution_id: z
         .string()
@@ -43,7 +43,7 @@ function createPackCrateTool({ crates, fileTtl, maxTtl, baseUrl }: CrateShareToo
         .array(z.string().regex(/^file_[0-9a-f]{24}$/, 'a file_id looks like file_ and 24 hex digits'))
         .max(10_000)
         .optional()
-        .describe('Stored files to pack: with an execution, besides what it made'),
+        .describe('Stored files to pack; with an execution, in addition to what it made'),
       title: z.string().min(1).max(500).optional(),
       description: z.string().min(1).max(20_000).optional(),
       license: z.string().min(1).max(500).optional().describe('URL or SPDX id, such as CC-BY-4.0'),
@@ -52,8 +52,8 @@ function createPackCrateTool({ crates, fileTtl, maxTtl, baseUrl }: CrateShareToo
       shared: z
         .boolean()
         .default(false)
-        .describe('Whether all users of the server may find it; otherwise only you'),
-      ttl_seconds: ttl.describe(`How long the link lives, at most ${maxTtl} seconds`),
+        .describe('true: all users of this server can find it; false: only you'),
+      ttl_seconds: ttl.describe(`How long the link is valid, at most ${maxTtl} seconds`),
     }),
     output: externalLinkShape.extend({
       crate_id: z.string(),
@@ -92,7 +92,7 @@ const sourceReportSchema = z.object({
   state: z.enum(['ok', 'unreachable']),
   reason: z.string().nullable(),
   seen: nullableCountSchema.describe(
-    'Null where packed crates of all users stand; index_status counts those that are yours',
+    'Null for the source with the packed crates of all users; index_status counts yours',
   ),
   read: nullableCountSchema,
   unchanged: nullableCountSchema,
@@ -106,9 +106,9 @@ function createSyncIndexTool({ crates }: CrateShareToolsOptions): Tool {
   return defineTool({
     name: 'sync_index',
     group: 'crates',
-    title: 'Bring the index of crates up to date',
+    title: 'Update the index of crates',
     description:
-      'Looks at all sources of crates: reads what is new or has changed, forgets what is gone. Only what changed is read. index_status lists crates that cannot be read.',
+      'Checks all crate sources: reads crates that are new or have changed, and removes those that are gone from the index. index_status lists crates that cannot be read.',
     input: z.strictObject({}),
     output: z.object({ sources: z.array(sourceReportSchema) }),
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
@@ -124,7 +124,7 @@ function createSyncIndexTool({ crates }: CrateShareToolsOptions): Tool {
         crates.isOfSeveral(one.source) ? { ...one, ...hiddenCounts } : one,
       );
       return {
-        text: sources.map(formatSourceReport).join('\n') || 'There are no sources of crates.',
+        text: sources.map(formatSourceReport).join('\n') || 'There are no crate sources.',
         structured: { sources },
       };
     },
@@ -142,11 +142,11 @@ function createIndexStatusTool({ crates }: CrateShareToolsOptions): Tool {
   return defineTool({
     name: 'index_status',
     group: 'crates',
-    title: 'See how the index of crates is',
+    title: 'Show the state of the index of crates',
     description:
-      'Tells the sources, when each was last looked at, how many crates are indexed, which cannot be read and why, and how far the search by meaning is.',
+      'Shows the crate sources, when each was last synced, how many crates are indexed, which cannot be read and why, and the state of the search by meaning.',
     input: z.strictObject({
-      limit: z.number().int().min(1).max(1000).default(100).describe('Most broken crates to list'),
+      limit: z.number().int().min(1).max(1000).default(100).describe('The most broken crates to list'),
       offset: z.number().int().min(0).default(0),
     }),
     output: z.object({

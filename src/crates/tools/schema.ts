@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { CrateFileListing } from '../contents/contents.ts';
 import type { SearchPage } from '../index/reading.ts';
 
-/** What a search found, as tools and `--json` tell it. */
+/** The result of a search, as tools and `--json` give it. */
 export function toSearchAnswer(query: string, { mode, total, results, facets, next, notes }: SearchPage) {
   const shown = results.map((found) => ({
     crate_id: found.crateId,
@@ -19,7 +19,7 @@ export function toSearchAnswer(query: string, { mode, total, results, facets, ne
   return { query, mode, total, count: shown.length, results: shown, facets, next_offset: next, notes };
 }
 
-/** What a crate holds, as tools and `--json` tell it. */
+/** The files of a crate, as tools and `--json` give them. */
 export function toListingAnswer(crateId: string, { locator, count, files, next, unsafe }: CrateFileListing) {
   const shown = files.map((file) => ({
     path: file.path,
@@ -45,4 +45,4 @@ export const memberPathSchema = z
   .string()
   .min(1)
   .max(4096)
-  .describe('Its path in the crate, exactly as list_crate_files tells it');
+  .describe('Its path in the crate, exactly as list_crate_files shows it');

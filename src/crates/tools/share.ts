@@ -24,7 +24,7 @@ const shareToolAnnotations = {
   openWorldHint: false,
 };
 
-/** Tools that look into a crate without fetching it, and hand out what is in it. */
+/** Tools that look into a crate without downloading it, and hand out what is in it. */
 export function createShareTools(options: CrateShareToolsOptions): Tool[] {
   return [
     createListCrateFilesTool(options),
@@ -47,7 +47,7 @@ function createListCrateFilesTool({ crates }: CrateShareToolsOptions): Tool {
     group: 'crates',
     title: 'List the files of a crate',
     description:
-      'Lists what a crate holds, with sizes, without fetching it: of an archive only its directory is read, however large it is.',
+      'Lists the files of a crate with their sizes, without downloading it: only the directory of an archive is read, however large the archive is.',
     input: z.strictObject({
       crate_id: crateIdSchema,
       glob: z
@@ -55,21 +55,21 @@ function createListCrateFilesTool({ crates }: CrateShareToolsOptions): Tool {
         .min(1)
         .max(1000)
         .optional()
-        .describe('Only paths that fit: *.csv anywhere, data/*.csv, data/**'),
+        .describe('Only paths that match: *.csv anywhere, data/*.csv, data/**'),
       limit: z.number().int().min(1).max(5000).default(200),
       offset: z.number().int().min(0).default(0),
     }),
     output: z.object({
       crate_id: z.string(),
       resource_locator: z.string(),
-      count: z.number().int().describe('How many there are in all that fit'),
+      count: z.number().int().describe('How many files match in all'),
       files: z.array(crateFileSchema),
       next_offset: z.number().int().nullable(),
       unsafe_names: z
         .number()
         .int()
         .describe(
-          'Entries of the archive that lead outside of it or have no proper name: they are not listed',
+          'How many entries of the archive are not listed, since they lead outside of it or have an invalid name',
         ),
     }),
     annotations: contentsToolAnnotations,
@@ -97,7 +97,7 @@ const readCrateFileSchema = externalLinkShape.partial().extend({
   path: z.string(),
   size: z.number().int(),
   media_type: z.string(),
-  text: z.string().optional().describe('The whole file, where it is text and small'),
+  text: z.string().optional().describe('The whole file, if it is small and text'),
 });
 
 function createReadCrateFileTool(options: CrateShareToolsOptions): Tool {
@@ -107,7 +107,7 @@ function createReadCrateFileTool(options: CrateShareToolsOptions): Tool {
     group: 'crates',
     title: 'Read a file of a crate',
     description:
-      'Gives one file of a crate: as text where it is text of at most 20,000 bytes, otherwise as a link. Its size and checksum are verified. Only this file is fetched.',
+      'Reads one file of a crate: as text if it is text of at most 20,000 bytes, otherwise as a link. Its size and checksum are verified. Only this file is downloaded.',
     input: z.strictObject({ crate_id: crateIdSchema, path: memberPathSchema, ...toLinkTermFields(options) }),
     output: readCrateFileSchema,
     annotations: shareToolAnnotations,
@@ -134,7 +134,7 @@ function createLinkCrateFileTool(options: CrateShareToolsOptions): Tool {
     group: 'crates',
     title: 'Share a file of a crate by link',
     description:
-      'Gets a link to one file of a crate, past the conversation. One that is stored without compression is sent straight out of the archive, by range where asked; another is unpacked and kept first.',
+      'Gets a link to one file of a crate, so that its bytes do not go through the conversation. An uncompressed file is sent straight from the archive, and range requests work; a compressed one is unpacked and stored first.',
     input: z.strictObject({ crate_id: crateIdSchema, path: memberPathSchema, ...toLinkTermFields(options) }),
     output: externalLinkShape,
     annotations: shareToolAnnotations,
@@ -161,13 +161,13 @@ function createDownloadCrateTool(options: CrateShareToolsOptions): Tool {
     group: 'crates',
     title: 'Download a crate',
     description:
-      'Hands out a whole crate as a ZIP, by link: of any size, past the conversation. delivery "base64" puts a small one into this answer.',
+      'Gets a link to a whole crate as a ZIP, of any size, so that its bytes do not go through the conversation. With delivery "base64", a small one is sent in the answer instead.',
     input: z.strictObject({
       crate_id: crateIdSchema,
       delivery: z
         .enum(['link', 'base64'])
         .default('link')
-        .describe('link: by URL, any size. base64: its bytes in this answer, up to a limit'),
+        .describe('link: by URL, any size. base64: its bytes in the answer, up to a limit'),
       ...toLinkTermFields(options),
     }),
     output: downloadCrateSchema,
@@ -197,10 +197,10 @@ function createDownloadCrateTool(options: CrateShareToolsOptions): Tool {
   });
 }
 
-/** Users are told of folders of the server by this: `crates/users/ada/x.zip`, and not by the path there. */
+/** Shortens paths of the server in a text: users see `crates/users/ada/x.zip`, not where that is on the disk. */
 export type RedactFolders = (text: string) => string;
 
-/** Where a source is on the server's disk is the operator's business: answers and errors name its last folder alone. */
+/** Only the operator needs to know where a source is on the disk: answers and errors name its last folder only. */
 export function createFolderRedaction(sourceUrls: readonly string[]): RedactFolders {
   const folders = sourceUrls.filter((url) => url.startsWith('file:'));
   return (text) => folders.reduce((shown, url) => shown.replaceAll(url, `${getLastUrlFolder(url)}/`), text);
@@ -208,7 +208,7 @@ export function createFolderRedaction(sourceUrls: readonly string[]): RedactFold
 
 const getLastUrlFolder = (url: string): string => url.split('/').at(-2)!;
 
-/** The tool, whose every text has been through `hide`. */
+/** Wraps a tool so that every text it answers goes through `hide`. */
 export function redactToolFolders(tool: Tool, hide: RedactFolders): Tool {
   const hidden = <T>(value: T): T => mapStringsDeep(value, hide) as T;
   return {

@@ -5,7 +5,7 @@ import { getErrno } from '../../errors.ts';
 const isIndexFile = (location: string): boolean =>
   !/^postgres(?:ql)?:\/\//i.test(location) && location !== ':memory:';
 
-/** Which file an index is, so that one that took its place is told from it; null where there is none. */
+/** The identity of the index file, to notice that it was replaced; null if there is none. */
 export function identifyIndex(location: string): string | null {
   if (!isIndexFile(location)) return location;
   try {
@@ -17,15 +17,15 @@ export function identifyIndex(location: string): string | null {
   }
 }
 
-/** Damaged ones that are kept, for whoever wants to know what happened to them. */
+/** How many damaged files are kept for inspection. */
 const maxDamagedIndexes = 2;
 
-/** Moves a damaged index out of the way, unless another has taken its place already. Gives its new name. */
+/** Moves a damaged index aside, unless it was replaced already. Gives its new name. */
 export function setIndexAside(location: string, damaged: string | null): string | null {
   if (damaged === null || !isIndexFile(location) || identifyIndex(location) !== damaged) return null;
   const aside = `${location}.damaged-${new Date().toISOString().replaceAll(/[-:.Z]/g, '')}`;
   renameSync(location, aside);
-  // What is in the log belongs to the damaged one, and would damage the next.
+  // The write-ahead log belongs to the damaged file, and would damage the next one.
   for (const end of ['-wal', '-shm']) rmSync(location + end, { force: true });
   removeOldDamagedIndexes(location);
   return aside;
@@ -37,7 +37,7 @@ function removeOldDamagedIndexes(location: string): void {
   for (const name of kept.sort().slice(0, -maxDamagedIndexes)) rmSync(join(folder, name), { force: true });
 }
 
-/** The log of an index that was deleted alone would be taken for that of the next one. */
+/** Removes the write-ahead log of a deleted index, which SQLite would apply to the next one. */
 export function removeLogOfDeletedIndex(location: string): void {
   if (identifyIndex(location) !== null) return;
   for (const end of ['-wal', '-shm']) rmSync(location + end, { force: true });

@@ -8,14 +8,14 @@ export { removeLogOfDeletedIndex } from './index-file.ts';
 
 const lostIndexKind = 'index_lost';
 
-/** The index is damaged or deleted. It is made of the sources alone, so whoever writes to it can make it again. */
+/** The index is damaged or deleted. The indexing process can rebuild it from the sources. */
 export const lostIndexError = (cause: unknown, file: string | null): WorkcrateError =>
-  new WorkcrateError('database_failed', 'The index of crates is damaged or deleted. It is being made anew.', {
+  new WorkcrateError('database_failed', 'The index of crates is damaged or deleted. It is being rebuilt.', {
     cause,
     details: { kind: lostIndexKind, file: file ?? '' },
   });
 
-/** The file of an index that was lost; null for any other failure. Empty where there is none. */
+/** The identity of the lost index file; null for any other failure. Empty if the file is gone. */
 export const getLostIndexFile = (error: unknown): string | null =>
   isWorkcrateError(error, 'database_failed') && error.details['kind'] === lostIndexKind
     ? String(error.details['file'])

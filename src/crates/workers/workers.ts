@@ -31,7 +31,7 @@ import {
 import { identifyIndex, removeLogOfDeletedIndex, setIndexAside } from './index-file.ts';
 import { lostIndexError, getLostIndexFile } from './lost-index.ts';
 
-/** What is done in the process that writes to the index. It holds a database and sources of its own. */
+/** The calls of the process that writes the index. It has its own database connection and sources. */
 export function createIndexingWorker(
   settings: IndexingSettings,
   log: Log,
@@ -50,7 +50,7 @@ export function createIndexingWorker(
   });
   type Room = Parameters<Parameters<typeof index.use>[0]>[0];
 
-  /** Nothing is lost with an index: it is made anew here, once, and the work is done on the new one. */
+  /** If the index is lost, rebuilds it once and repeats the work on the new one. */
   async function use<T>(work: (room: Room) => Promise<T>): Promise<T> {
     try {
       return await index.use(work);
@@ -66,7 +66,7 @@ export function createIndexingWorker(
     const aside = setIndexAside(location, lost);
     removeLogOfDeletedIndex(location);
     log.warn('crates.index_renewed', { reason: lost === '' ? 'deleted' : 'damaged', kept: aside });
-    // Whoever found it lost does not wait until all sources have been read again.
+    // Callers do not wait until all sources have been read again.
     void readAll().catch((error: unknown) => log.error('crates.sync_failed', { error }));
   }
 
@@ -83,7 +83,7 @@ export function createIndexingWorker(
       return use((room) => syncAllSources(room, sources, { signal, report, forget }));
     },
 
-    /** Reads one crate that was just written, so that it is found at once; gives its id. */
+    /** Indexes one crate that was just written, so that it is found at once; gives its id. */
     async takeIn(
       { source, object }: { source: string; object: string },
       { signal }: CallContext,
@@ -92,28 +92,28 @@ export function createIndexingWorker(
       const stood = await found?.source.stat(object, signal);
       const place = found && stood ? toCrateLocation(found.source, stood, found.ownerOf) : null;
       if (!found || place === null)
-        throw new WorkcrateError('crate_gone', `${object} is not in ${source} any more.`);
+        throw new WorkcrateError('crate_gone', `${object} is no longer in ${source}.`);
       const crate = await readCrate(found.source, place, { maxMetadata, signal });
       await use(({ keeper }) => keeper.takeAtOnce(crate, signal));
       return place.crateId;
     },
 
-    /** Takes one crate out that has been removed from its source. */
+    /** Removes one crate from the index that was removed from its source. */
     async forget({ source, object }: { source: string; object: string }): Promise<void> {
       const found = (await watched()).find((one) => one.source.url === source);
       if (found) await use(({ keeper }) => keeper.remove([computeCrateId(found.source, object)]));
     },
 
-    /** Makes the index anew that somebody else has found lost, unless that has been done. */
+    /** Rebuilds an index that another thread has found lost, unless that was done already. */
     async renew({ lost }: { lost: string }): Promise<void> {
-      // One that is deleted is noticed by whoever uses it.
+      // `use` notices a deleted index by itself.
       if (lost !== '' && identifyIndex(location) === lost) await renewIndex(lost);
       else await use(async () => {});
     },
   };
 }
 
-/** Does it once; again after a failure. */
+/** Runs it once; again only after a failure. */
 function memoizeUntilFailure<T>(work: () => Promise<T>): () => Promise<T> {
   let done: Promise<T> | null = null;
   return () =>
@@ -130,7 +130,7 @@ interface ViewerRequest<T> {
   readonly request: T;
 }
 
-/** Viewers take turns, whatever each of them asks for. */
+/** A fair queue: users take turns. */
 const searchQueueOptions: FairQueueOptions = {
   most: 16,
   mostOfUser: 4,
@@ -140,7 +140,7 @@ const searchQueueOptions: FairQueueOptions = {
     busy: (running, queued) =>
       new WorkcrateError(
         'too_many_requests',
-        `Too many searches wait. Of yours, ${running} are under way and ${queued} wait. Try again in a while.`,
+        `Too many searches are waiting. Of yours, ${running} are running and ${queued} are waiting. Try again later.`,
         { details: { running, queued } },
       ),
     cancelled: ({ reason }) => reason as unknown,
@@ -148,7 +148,7 @@ const searchQueueOptions: FairQueueOptions = {
   },
 };
 
-/** What is done in the thread that searches. Nothing is written here, and nobody's searches keep others from theirs. */
+/** The calls of the thread that searches. It never writes, and no user's searches block those of others. */
 export function createSearchingWorker(settings: IndexSettings, log: Log) {
   const queue = createFairQueue(searchQueueOptions);
   const { semantics: provider, endpoint, sourceUrls: sources = null } = settings;
@@ -168,9 +168,9 @@ export function createSearchingWorker(settings: IndexSettings, log: Log) {
       queue.run({ user: viewer, signal }, () => read((reader) => reader.fields(viewer, signal))),
     status: ({ viewer, request }: ViewerRequest<StatusRequest>, { signal }: CallContext) =>
       queue.run({ user: viewer, signal }, () => read((reader) => reader.status(viewer, request))),
-    /** One row: it waits for no search. */
+    /** Reads a single row, so it does not wait in the queue. */
     get: ({ viewer, request }: ViewerRequest<string>) => read((reader) => reader.get(viewer, request)),
-    /** For the server itself, whoever's crates they are. */
+    /** For the server itself: counts crates of all owners. */
     bytesIn: ({ source, owner }: { source: string; owner: string | null | undefined }) =>
       index.use(({ database }) => bytesIn(database, source, owner)),
   };
@@ -178,13 +178,13 @@ export function createSearchingWorker(settings: IndexSettings, log: Log) {
 
 export type SearchingMethods = ReturnType<typeof createSearchingWorker>;
 
-/** Where the index stands, and how crates are found by meaning. Plain data, for other threads. */
+/** Where the index is, and the settings of the search by meaning. Plain data, so that it can be sent to threads. */
 export interface IndexSettings {
   /** A postgres:// URL, or the path of a SQLite file. */
   readonly location: string;
   readonly semantics: Provider | 'off';
   readonly endpoint: EndpointOptions | null;
-  /** The sources whose crates are found, as Source.url names them; left out: all that are in the index. */
+  /** The URLs of sources whose crates are found; if left out, all that are in the index. */
   readonly sourceUrls?: readonly string[];
 }
 
@@ -202,15 +202,15 @@ interface OpenIndex<T> {
 }
 
 /**
- * The index as one thread holds it: opened when it is first used, and anew where its file is another one by now. Work
- * that finds it damaged or deleted fails as `getLostIndexFile` tells.
+ * The index of one thread: opened on first use, and reopened if its file was replaced. Work on a damaged or deleted index
+ * fails with an error that `getLostIndexFile` recognizes.
  */
 function createIndexHolder<T>(location: string, build: (database: Database) => Promise<T>) {
   let opening: Promise<OpenIndex<T>> | null = null;
 
   async function open(): Promise<OpenIndex<T>> {
     const database = await openDatabase(location, 'crates');
-    // Asked once it is open, since opening makes the file.
+    // Read after opening, since opening creates the file.
     return {
       file: identifyIndex(location),
       room: await build(database),
@@ -220,7 +220,7 @@ function createIndexHolder<T>(location: string, build: (database: Database) => P
     };
   }
 
-  /** Closed once nobody uses it any more. */
+  /** Closes it once nobody uses it. */
   async function retire(opened: OpenIndex<T>): Promise<void> {
     opened.isRetired = true;
     opening = null;
