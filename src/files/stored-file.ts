@@ -95,6 +95,22 @@ export function fileDamagedError({ id, name }: Pick<StoredFile, 'id' | 'name'>):
   );
 }
 
+/**
+ * The storage key for bytes that are staged under this id. An id ends in 24 hex digits, which become the id of the
+ * file, so that a store that cannot rename may write the bytes there from the start.
+ */
+export function toStorageKey(stagingId: string): string {
+  const id = stagingId.slice(-24);
+  return `files/${id.slice(0, 2)}/${id}`;
+}
+
+export const toFileId = (key: string): string => `file_${key.slice(key.lastIndexOf('/') + 1)}`;
+
+/** Whether a file has these bytes. */
+export async function isKnownStorageKey(database: Queries, key: string): Promise<boolean> {
+  return (await database.query('SELECT id FROM files WHERE id = ?', toFileId(key))).length > 0;
+}
+
 const storeIdKey = 'store-id';
 
 /**
@@ -207,20 +223,4 @@ function wrongStorageError(): WorkcrateError {
       'servers with one database need one storage that all of them can reach: --storage s3 or azure. Nothing was changed. If ' +
       `the files are lost for good, run ${programName} check --adopt-storage to continue with this empty storage.`,
   );
-}
-
-/**
- * The storage key for bytes that are staged under this id. An id ends in 24 hex digits, which become the id of the
- * file, so that a store that cannot rename may write the bytes there from the start.
- */
-export function toStorageKey(stagingId: string): string {
-  const id = stagingId.slice(-24);
-  return `files/${id.slice(0, 2)}/${id}`;
-}
-
-export const toFileId = (key: string): string => `file_${key.slice(key.lastIndexOf('/') + 1)}`;
-
-/** Whether a file has these bytes. */
-export async function isKnownStorageKey(database: Queries, key: string): Promise<boolean> {
-  return (await database.query('SELECT id FROM files WHERE id = ?', toFileId(key))).length > 0;
 }

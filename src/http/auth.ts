@@ -41,7 +41,7 @@ const openRoutes = new Set([
  */
 export function createAuth({ users, guesses, getAddress, terms, denied, log }: AuthOptions) {
   const admitted = new WeakMap<object, SignedIn>();
-  let told: IssuerDown | null = null;
+  let loggedFailure: IssuerDown | null = null;
 
   async function signIn(req: IncomingMessage, token: string): Promise<SignedIn> {
     try {
@@ -88,8 +88,8 @@ export function createAuth({ users, guesses, getAddress, terms, denied, log }: A
       } catch (error) {
         if (!(error instanceof IssuerDown)) throw error;
         // Many callers get the same failure, but it is logged once.
-        if (error !== told) log.error('auth.issuer_down', { error });
-        told = error;
+        if (error !== loggedFailure) log.error('auth.issuer_down', { error });
+        loggedFailure = error;
         answerJson(res, 503, issuerDownAnswer, { 'Retry-After': 5 });
         return false;
       }

@@ -8,13 +8,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { asWorkcrateError, getErrno, isWorkcrateError, WorkcrateError, type ErrorCode } from '../errors.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import { sendSegments, socketInTurn, type Sent } from '../transfer/transfer.ts';
+import { getSegmentLength, sendSegments, socketInTurn, type Sent } from '../transfer/transfer.ts';
 import { planDownload, type ByteRange, type DownloadPlan } from './download-response.ts';
 import type { Download } from './download.ts';
 import type { Link } from './link.ts';
 import type { Links } from './links.ts';
 import type { Offload } from './offload.ts';
-import { holdBackLastByte, countSegmentBytes, type RowLease } from './single-use.ts';
+import { holdBackLastByte, type RowLease } from './single-use.ts';
 
 /** What one GET sent of a download. */
 export interface ServedDownload {
@@ -77,8 +77,8 @@ const completesDownload = (
   { links }: DownloadRouteOptions,
   link: Link,
   { size }: Download,
-  given: readonly ByteRange[],
-): boolean => links.coverage.completes(link.tokenHash, given, size);
+  ranges: readonly ByteRange[],
+): boolean => links.coverage.completes(link.tokenHash, ranges, size);
 
 /**
  * Has another server send it, if that is possible. It counts as a download as soon as it is offloaded, and its bytes
@@ -92,11 +92,11 @@ async function tryOffload(
   download: Download,
   plan: DownloadPlan,
 ): Promise<boolean> {
-  const handed = (await options.offload?.({ headers, link, download, plan })) ?? null;
-  if (handed === null) return false;
+  const offloaded = (await options.offload?.({ headers, link, download, plan })) ?? null;
+  if (offloaded === null) return false;
   await (await download.open()).close();
-  res.writeHead(handed.status, handed.headers).end();
-  const status = handed.status === 302 ? 302 : plan.status;
+  res.writeHead(offloaded.status, offloaded.headers).end();
+  const status = offloaded.status === 302 ? 302 : plan.status;
   const finished = completesDownload(options, link, download, plan.stretches);
   countDownload(options, link, status, { sent: 0, complete: true }, finished);
   // After a redirect the client can fetch all of it from the store, whatever range it asked for here.
@@ -125,14 +125,14 @@ async function sendSingleUse(
   await using lease = await waitForLease(links, link);
   if (!lease) throw linkBusyError();
   const delivered = await links.delivered(link);
-  const closing = useBeforeLastByte(download, () => links.use(link, lease));
-  const plan = planDownload(req.headers, closing, ([range, ...more]) =>
+  const usedAtEnd = useBeforeLastByte(download, () => links.use(link, lease));
+  const plan = planDownload(req.headers, usedAtEnd, ([range, ...more]) =>
     range && more.length === 0 && range.start <= delivered ? [range] : null,
   );
   const { socket } = req;
   let sent: Sent = { sent: 0, complete: false };
   try {
-    sent = await sendDownload(options, res, link, closing, plan);
+    sent = await sendDownload(options, res, link, usedAtEnd, plan);
   } finally {
     const used = sent.complete && plan.range?.end === download.size;
     if (plan.range !== null && !used)
@@ -161,7 +161,7 @@ function useBeforeLastByte(download: Download, use: () => Promise<void>): Downlo
         async *segments(start, end) {
           let left = size - start;
           for await (const segment of opened.segments(start, end)) {
-            left -= countSegmentBytes(segment);
+            left -= getSegmentLength(segment);
             if (left > 0) yield segment;
             else yield* holdBackLastByte(use, segment);
           }
@@ -259,11 +259,11 @@ function reportServed(
   { req }: ServerResponse,
   link: Link,
   download: Download,
-  given: ServedDownload,
+  part: ServedDownload,
 ): void {
-  const isEmpty = given.stretches.length > 0 && download.size === 0;
-  if (req.method === 'GET' && (given.bytes > 0 || given.failure !== null || isEmpty))
-    served(link, download, given);
+  const isEmpty = part.stretches.length > 0 && download.size === 0;
+  if (req.method === 'GET' && (part.bytes > 0 || part.failure !== null || isEmpty))
+    served(link, download, part);
 }
 
 /** Counts what was sent, in metrics, log and the statistics of the link. */

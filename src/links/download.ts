@@ -1,4 +1,4 @@
-import { crc32 as crc32Of } from 'node:zlib';
+import { crc32 as computeCrc32 } from 'node:zlib';
 import { BoundedMap } from '../concurrency/bounded-map.ts';
 import type { Database, SqlValue } from '../database/database.ts';
 import { WorkcrateError } from '../errors.ts';
@@ -146,7 +146,7 @@ function checkCrcWhileReading(object: OpenObject, expected: number): OpenObject 
     async *read(start, end, signal) {
       let [crc, left] = [0, end - start];
       for await (const chunk of object.read(start, end, signal)) {
-        crc = crc32Of(chunk, crc);
+        crc = computeCrc32(chunk, crc);
         left -= chunk.length;
         if (left <= 0 && crc !== expected) throw archiveDamagedError();
         yield chunk;

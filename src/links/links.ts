@@ -56,11 +56,11 @@ export type Links = ReturnType<typeof createLinks>;
 export function createLinks(options: LinksOptions) {
   const { database, files, clock, endsWithClient = false } = options;
   const statistics = createStatistics(options);
-  const damage = createKnownCorruptions();
+  const corruptions = createKnownCorruptions();
   const lookup = createLinkLookup(options);
 
   /** One of the caller's links, by its token or its public id. */
-  async function mine(caller: Caller, reference: string): Promise<FoundLink> {
+  async function findOwn(caller: Caller, reference: string): Promise<FoundLink> {
     const [column, value] = isToken(reference)
       ? ['token_hash', hashToken(reference)]
       : ['links.id', reference];
@@ -69,14 +69,14 @@ export function createLinks(options: LinksOptions) {
     return found;
   }
 
-  async function undamaged({ link, download }: FoundLink): Promise<Download> {
+  async function demandIntact({ link, download }: FoundLink): Promise<Download> {
     const found = await download();
-    damage.demandNone(link, found);
+    corruptions.demandNone(link, found);
     return found;
   }
 
-  async function stored(found: FoundLink): Promise<Download> {
-    const download = await undamaged(found);
+  async function demandStored(found: FoundLink): Promise<Download> {
+    const download = await demandIntact(found);
     await download.demandStored?.();
     return download;
   }
@@ -130,13 +130,13 @@ export function createLinks(options: LinksOptions) {
       if (!found) throw linkNotFoundError();
       const state = getLinkState(found.link, clock());
       if (state !== 'active') throw linkNotFoundError(new DeadLink(found.link, state));
-      return { link: found.link, download: await undamaged(found) };
+      return { link: found.link, download: await demandIntact(found) };
     },
 
     ...createSingleUse(options),
 
     /** Some bytes of the download were wrong: it is not sent any more. */
-    noteCorruption: damage.note,
+    noteCorruption: corruptions.note,
 
     /** Knows when every byte of a link has been sent. */
     coverage: createCoverage(),
@@ -146,14 +146,14 @@ export function createLinks(options: LinksOptions) {
 
     async status(caller: Caller, reference: string) {
       await statistics.flush();
-      const found = await mine(caller, reference);
+      const found = await findOwn(caller, reference);
       const { link } = found;
-      return { link, state: getLinkState(link, clock()), ...(await findIfPresent(stored(found))) };
+      return { link, state: getLinkState(link, clock()), ...(await findIfPresent(demandStored(found))) };
     },
 
     /** Ends a link at once. Revoking twice is allowed. */
     async revoke(caller: Caller, reference: string): Promise<Link> {
-      const { link } = await mine(caller, reference);
+      const { link } = await findOwn(caller, reference);
       await database.query(
         'UPDATE links SET revoked_at = ? WHERE token_hash = ? AND revoked_at IS NULL',
         clock(),
@@ -262,14 +262,14 @@ const maxKnownCorruptions = 1000;
  */
 function createKnownCorruptions() {
   const known = new BoundedMap<string, true>({ mostEntries: maxKnownCorruptions });
-  const keyOf = ({ target }: Link, download: Download): string => `${getEtag(download)} ${target}`;
+  const toKey = ({ target }: Link, download: Download): string => `${getEtag(download)} ${target}`;
   return {
     note(link: Link, download: Download): void {
-      known.set(keyOf(link, download), true);
+      known.set(toKey(link, download), true);
     },
     /** Throws `zip_damaged` until the bytes have changed. */
     demandNone(link: Link, download: Download): void {
-      if (link.target !== null && known.has(keyOf(link, download))) throw archiveDamagedError();
+      if (link.target !== null && known.has(toKey(link, download))) throw archiveDamagedError();
     },
   };
 }

@@ -25,7 +25,7 @@ export interface OffloadRequest {
 }
 
 /** Resolves to null where this process has to send the bytes. */
-export type Offload = (asked: OffloadRequest) => Promise<OffloadedAnswer | null>;
+export type Offload = (request: OffloadRequest) => Promise<OffloadedAnswer | null>;
 
 export interface OffloadOptions {
   readonly downloads: 'stream' | 'redirect' | 'accel';
@@ -43,7 +43,7 @@ export interface OffloadOptions {
 export async function createOffload(options: OffloadOptions): Promise<Offload | null> {
   const { downloads, from } = options;
   if (downloads === 'stream') return null;
-  const way =
+  const tryOffload =
     downloads === 'accel'
       ? createAccel(options.storage, options.accelPrefix)
       : await createRedirect(options.storage, options.clock);
@@ -53,7 +53,8 @@ export async function createOffload(options: OffloadOptions): Promise<Offload | 
     });
     return null;
   }
-  return async (asked) => (asked.download.size < from || !canOffload(asked) ? null : way(asked));
+  return async (request) =>
+    request.download.size < from || !canOffload(request) ? null : tryOffload(request);
 }
 
 /** The other server has its own ETag and date, and would evaluate conditions by those. */
@@ -128,7 +129,7 @@ const accelHeader = 'x-sendfile-type';
 /** Has nginx send the file from an internal location; nginx also serves its ranges. */
 function createAccel(storage: Storage, prefix: string) {
   if (storage.localPath === undefined) throw needsDiskError();
-  const place = `/${prefix.replaceAll(/^\/+|\/+$/g, '')}/`.replace('//', '/');
+  const location = `/${prefix.replaceAll(/^\/+|\/+$/g, '')}/`.replace('//', '/');
   return async ({ headers, download, plan }: OffloadRequest): Promise<OffloadedAnswer | null> => {
     const { storageKey: key } = download;
     if (key === null) return null;
@@ -138,7 +139,7 @@ function createAccel(storage: Storage, prefix: string) {
     if (headers.range !== undefined && plan.status === 200) return null;
     // nginx adds Accept-Ranges itself; from both, it would be there twice.
     const { 'Accept-Ranges': _ranges, ...own } = downloadHeaders(download);
-    const to = { 'Content-Length': 0, 'X-Accel-Redirect': `${place}${storage.localPath!(key)}` };
+    const to = { 'Content-Length': 0, 'X-Accel-Redirect': `${location}${storage.localPath!(key)}` };
     return { status: 200, headers: { ...own, ...to } };
   };
 }

@@ -172,10 +172,6 @@ export async function dropLeases(database: Database): Promise<void> {
     );
 }
 
-export function countSegmentBytes(segment: BodySegment): number {
-  return 'bytes' in segment ? segment.bytes.length : segment.end - segment.start;
-}
-
 /** The same bytes, but the last one only once `act` is done. */
 export async function* holdBackLastByte(
   act: () => Promise<void>,
@@ -234,11 +230,11 @@ export function createCoverage() {
 
   return {
     /** Adds the ranges of one answer; true where everything has been sent now. */
-    completes(link: string, given: readonly ByteRange[], size: number): boolean {
+    completes(link: string, ranges: readonly ByteRange[], size: number): boolean {
       // An empty answer, such as 304, sends nothing, even of an empty file.
-      if (given.length === 0) return false;
-      if (isWhole(given, size)) return true;
-      const pieces = joinRanges([...(gathered.get(link) ?? []), ...given]);
+      if (ranges.length === 0) return false;
+      if (isWhole(ranges, size)) return true;
+      const pieces = joinRanges([...(gathered.get(link) ?? []), ...ranges]);
       const isDone = isWhole(pieces, size);
       keep(link, isDone ? [] : pieces);
       return isDone;

@@ -100,7 +100,7 @@ function shareFile(options: LinkToolsOptions): Tool {
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
     auditFields: { subject: ['path', 'file_id'], newToken: 'token' },
     async handle(input, { caller, sharesMachine, signal }) {
-      const given = { ttlSeconds: input.ttl_seconds, singleUse: input.single_use };
+      const terms = { ttlSeconds: input.ttl_seconds, singleUse: input.single_use };
       if ((input.file_id === undefined) === (input.path === undefined))
         throw new WorkcrateError('invalid_input', 'Give either file_id or path.');
       if (input.path !== undefined && !sharesMachine)
@@ -110,7 +110,7 @@ function shareFile(options: LinkToolsOptions): Tool {
         );
       const id =
         input.file_id ?? (await options.localFiles.take(caller, input.path!, input.ttl_seconds, signal)).id;
-      return toLinkAnswer(await options.links.share(caller, id, given), options.baseUrl());
+      return toLinkAnswer(await options.links.share(caller, id, terms), options.baseUrl());
     },
   });
 }
@@ -130,9 +130,9 @@ function bundleFiles(options: LinkToolsOptions): Tool {
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
     auditFields: { subject: ['filename'], files: ['file_ids'], newToken: 'token' },
     async handle(input, { caller, signal, progress }) {
-      const given = { ttlSeconds: input.ttl_seconds, singleUse: input.single_use };
+      const terms = { ttlSeconds: input.ttl_seconds, singleUse: input.single_use };
       const report = throttleProgress((done, total) => progress(done, total, 'hashing the archive'));
-      const shared = await options.links.bundle(caller, input.file_ids, input.filename, given, {
+      const shared = await options.links.bundle(caller, input.file_ids, input.filename, terms, {
         signal,
         report,
       });
@@ -160,10 +160,10 @@ const linkReferenceSchema = z.strictObject({
 
 /** A URL ends with its token. */
 function demandLinkReference({ token, link_id }: z.output<typeof linkReferenceSchema>): string {
-  const given = token ?? link_id;
-  if (given === undefined || (token !== undefined && link_id !== undefined))
+  const reference = token ?? link_id;
+  if (reference === undefined || (token !== undefined && link_id !== undefined))
     throw new WorkcrateError('invalid_input', 'Give either token or link_id.');
-  return given.slice(given.lastIndexOf('/') + 1);
+  return reference.slice(reference.lastIndexOf('/') + 1);
 }
 
 function linkStatus({ links }: LinkToolsOptions): Tool {
@@ -188,15 +188,15 @@ function linkStatus({ links }: LinkToolsOptions): Tool {
     auditFields: { subject: [], link: { id: 'link_id', token: 'token' }, made: ['filename', 'link_id'] },
     async handle(input, { caller }) {
       const { link, state, download, isGone } = await links.status(caller, demandLinkReference(input));
-      const shown = state === 'active' && isGone ? ('gone' as const) : state;
+      const shownState = state === 'active' && isGone ? ('gone' as const) : state;
       const hidden = download === null && !isGone ? ' Its target cannot be reached now.' : '';
       const why =
-        shown === 'gone' ? ': its file was deleted, or the bytes are missing, so it answers 410' : '';
+        shownState === 'gone' ? ': its file was deleted, or the bytes are missing, so it answers 410' : '';
       return {
-        text: `Link ${link.id} is ${shown}${why}. Complete downloads: ${link.downloads}; bytes sent: ${link.bytesSent}.${hidden}`,
+        text: `Link ${link.id} is ${shownState}${why}. Complete downloads: ${link.downloads}; bytes sent: ${link.bytesSent}.${hidden}`,
         structured: {
           link_id: link.id,
-          state: shown,
+          state: shownState,
           filename: download?.filename ?? null,
           size: download?.size ?? null,
           singleUse: link.singleUse,

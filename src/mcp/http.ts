@@ -14,56 +14,42 @@ import type { Log } from '../observability/log.ts';
 import { toAuthInfo } from './asking.ts';
 import { createSessionLane } from './sessions.ts';
 
-/** Shorter messages are parsed directly: they are too small to keep the server busy. */
-export const smallMessage = 32 * 1024;
-
-/**
- * Each key, list and object costs some microseconds in every check of a message: 400,000 of them in one request stopped
- * the server for two seconds. A list of ids is cheap, and may be as long as the largest bundle.
- */
-const maxMessageNodes = 5000;
-const maxMessageValues = 110_000;
-const maxMessageDepth = 64;
-
-const [quote, comma, colon] = [0x22, 0x2c, 0x3a];
-const isOpeningCode = (code: number): boolean => code === 0x5b || code === 0x7b;
-const isClosingCode = (code: number): boolean => code === 0x5d || code === 0x7d;
-
-/** Says which bound a JSON message exceeds, before it is parsed; null for none. Invalid JSON is not detected here. */
-export function findBrokenBound(text: string): string | null {
-  let [nodes, values, depth] = [0, 0, 0];
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === quote) at = findStringEnd(text, at);
-    else if (code === comma) values++;
-    else if (code === colon) nodes++;
-    else if (isClosingCode(code)) depth--;
-    else if (isOpeningCode(code)) {
-      nodes++;
-      depth++;
-    } else continue;
-    if (nodes > maxMessageNodes) return `it has more than ${maxMessageNodes} keys, lists and objects`;
-    if (values > maxMessageValues) return `it has more than ${maxMessageValues} values`;
-    if (depth > maxMessageDepth) return `it is nested more than ${maxMessageDepth} levels deep`;
-  }
-  return null;
+export interface McpEndpointOptions {
+  readonly factory: McpServerFactory;
+  /** Where clients can read how to get a token, or null. */
+  readonly metadataUrl: () => string | null;
+  readonly log: Log;
 }
 
-export const toComplexityMessage = (bound: string): string =>
-  `This message is refused: ${bound}. Send large data as a file (request_upload) and use its file_id.`;
-
-/** Where the string that begins at `start` ends; the end of the text if it does not. */
-function findStringEnd(text: string, start: number): number {
-  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1))
-    if (!isEscaped(text, end)) return end;
-  return text.length;
+export interface McpEndpoint {
+  /** Answers a request of a caller who is signed in, or of anybody (null) where authentication is off. */
+  fetch(request: Request, who: SignedIn | null): Promise<Response>;
+  /** How many sessions of older clients are open. */
+  sessions(): number;
+  close(): Promise<void>;
 }
 
-/** Whether an odd number of backslashes is before it. */
-function isEscaped(text: string, at: number): boolean {
-  let before = at - 1;
-  while (text.charCodeAt(before) === 0x5c) before--;
-  return (at - before) % 2 === 0;
+/** MCP over HTTP for every version in use: 2026-07-28 without sessions, the older ones with. */
+export function createMcpEndpoint({ factory, metadataUrl, log }: McpEndpointOptions): McpEndpoint {
+  const modern = createMcpHandler(factory, {
+    legacy: 'reject',
+    onerror: (error) => log.debug('mcp.rejected', { error }),
+  });
+  const legacy = createSessionLane(factory, log);
+  return {
+    async fetch(request, who) {
+      const body = await readBody(request);
+      if (body !== undefined && 'refusal' in body) return body.refusal;
+      const options = { ...(who === null ? {} : { authInfo: toAuthInfo(who, metadataUrl()) }), ...body };
+      if (await isLegacyRequest(request, body?.parsedBody))
+        return legacy.fetch(request, who?.user ?? null, options);
+      return modern.fetch(request, options);
+    },
+    sessions: legacy.count,
+    async close() {
+      await Promise.all([modern.close(), legacy.close()]);
+    },
+  };
 }
 
 /** The body of a POST, or the answer to one whose body is refused. Undefined where there is no body. */
@@ -101,40 +87,55 @@ function toRefusal(status: number, code: number, message: string): Response {
   return Response.json({ jsonrpc: '2.0', id: null, error: { code, message } }, { status });
 }
 
-export interface McpEndpointOptions {
-  readonly factory: McpServerFactory;
-  /** Where clients can read how to get a token, or null. */
-  readonly metadataUrl: () => string | null;
-  readonly log: Log;
+/** Shorter messages are parsed directly: they are too small to keep the server busy. */
+export const smallMessage = 32 * 1024;
+
+/**
+ * Each key, list and object costs some microseconds in every check of a message: 400,000 of them in one request stopped
+ * the server for two seconds. A list of ids is cheap, and may be as long as the largest bundle.
+ */
+const maxMessageNodes = 5000;
+const maxMessageValues = 110_000;
+const maxMessageDepth = 64;
+
+/** Characters of JSON, which have the same codes in UTF-8. */
+export const [quoteCode, commaCode, colonCode] = [0x22, 0x2c, 0x3a];
+export const isOpeningCode = (code: number): boolean => code === 0x5b || code === 0x7b;
+export const isClosingCode = (code: number): boolean => code === 0x5d || code === 0x7d;
+
+/** Says which bound a JSON message exceeds, before it is parsed; null for none. Invalid JSON is not detected here. */
+export function findBrokenBound(text: string): string | null {
+  let [nodes, values, depth] = [0, 0, 0];
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === quoteCode) at = findStringEnd(text, at);
+    else if (code === commaCode) values++;
+    else if (code === colonCode) nodes++;
+    else if (isClosingCode(code)) depth--;
+    else if (isOpeningCode(code)) {
+      nodes++;
+      depth++;
+    } else continue;
+    if (nodes > maxMessageNodes) return `it has more than ${maxMessageNodes} keys, lists and objects`;
+    if (values > maxMessageValues) return `it has more than ${maxMessageValues} values`;
+    if (depth > maxMessageDepth) return `it is nested more than ${maxMessageDepth} levels deep`;
+  }
+  return null;
 }
 
-export interface McpEndpoint {
-  /** Answers a request of a caller who is signed in, or of anybody (null) where authentication is off. */
-  fetch(request: Request, who: SignedIn | null): Promise<Response>;
-  /** How many sessions of older clients are open. */
-  sessions(): number;
-  close(): Promise<void>;
+export const toComplexityMessage = (bound: string): string =>
+  `This message is refused: ${bound}. Send large data as a file (request_upload) and use its file_id.`;
+
+/** Where the string that begins at `start` ends; the end of the text if it does not. */
+function findStringEnd(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1))
+    if (!isEscaped(text, end)) return end;
+  return text.length;
 }
 
-/** MCP over HTTP for every version in use: 2026-07-28 without sessions, the older ones with. */
-export function createMcpEndpoint({ factory, metadataUrl, log }: McpEndpointOptions): McpEndpoint {
-  const modern = createMcpHandler(factory, {
-    legacy: 'reject',
-    onerror: (error) => log.debug('mcp.rejected', { error }),
-  });
-  const legacy = createSessionLane(factory, log);
-  return {
-    async fetch(request, who) {
-      const body = await readBody(request);
-      if (body !== undefined && 'refusal' in body) return body.refusal;
-      const options = { ...(who === null ? {} : { authInfo: toAuthInfo(who, metadataUrl()) }), ...body };
-      if (await isLegacyRequest(request, body?.parsedBody))
-        return legacy.fetch(request, who?.user ?? null, options);
-      return modern.fetch(request, options);
-    },
-    sessions: legacy.count,
-    async close() {
-      await Promise.all([modern.close(), legacy.close()]);
-    },
-  };
+/** Whether an odd number of backslashes is before it. */
+function isEscaped(text: string, at: number): boolean {
+  let before = at - 1;
+  while (text.charCodeAt(before) === 0x5c) before--;
+  return (at - before) % 2 === 0;
 }

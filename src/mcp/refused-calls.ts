@@ -27,8 +27,8 @@ export interface RefusedCall {
   readonly user: string;
   readonly client: string | null;
   /**
-   * `forbiddenError` where the key or token is not good for the tool, else `invalid_input`. Its details have a `kind` where
-   * it was no mistake but a try at what is not the caller's.
+   * `forbidden` where the key or token lacks the scope, else `invalid_input`. Its details have a `kind` where the call
+   * was not a mistake but an attempt to use what belongs to others.
    */
   readonly error: WorkcrateError;
 }
@@ -149,10 +149,10 @@ function reportRefusal(
   { request, authInfo, envelope, error }: RefusedRequest,
   { caller, refused }: RefusalOptions,
 ): void {
-  const { name, arguments: given } = toRecord(request.params);
+  const { name, arguments: args } = toRecord(request.params);
   refused({
     tool: typeof name === 'string' ? name : '',
-    given: toRecord(given),
+    given: toRecord(args),
     user: getCaller(authInfo === undefined ? {} : { http: { authInfo } }, caller).user,
     client: readClientName(server, envelope),
     error,

@@ -87,8 +87,8 @@ const instructions =
 const capabilities = { tools: { listChanged: false } };
 
 /** The one factory behind every transport and every protocol version. */
-export function createServerFactory(given: McpOptions): McpServerFactory {
-  const options = { ...given, refused: createRefusalLogger(given) };
+export function createServerFactory(mcpOptions: McpOptions): McpServerFactory {
+  const options = { ...mcpOptions, refused: createRefusalLogger(mcpOptions) };
   const { askMs = usualAskMs, stateKey } = options;
   const state = createStateCodec(options.caller, { askMs, stateKey });
   const tools = options.tools.map(toOfferedTool);
@@ -159,12 +159,12 @@ function registerTool(
   server.registerTool(
     tool.name,
     { title, description, inputSchema, outputSchema, annotations, scopeChallenge },
-    async (given, context) => {
+    async (input, context) => {
       const asking = createAsking(server, context, options, state);
-      const told = toToolContext(server, context, options);
+      const toolContext = toToolContext(server, context, options);
       // Last: a call that fails before has not reached its tool.
       markReached(context);
-      return callTool(tool, given, told, { ...options, asking });
+      return callTool(tool, input, toolContext, { ...options, asking });
     },
   );
 }
@@ -227,7 +227,7 @@ function toToolContext(
 
 interface ClientAsking {
   /** Signs the state of a call, for its client to keep. */
-  mint(left: Record<string, unknown>): Promise<string>;
+  mint(data: Record<string, unknown>): Promise<string>;
   /** Asks at once and returns the answers; null where the question is the result of the call. */
   readonly now: ((question: Question) => Promise<Answers>) | null;
 }
@@ -243,7 +243,7 @@ function createAsking(
 ): ClientAsking {
   const isModern = readEnvelope(server, context.mcpReq.envelope) !== undefined;
   return {
-    mint: (left) => state.mint(left, context),
+    mint: (data) => state.mint(data, context),
     now: isModern ? null : (question) => askNow(context, question, { timeoutMs: askMs, stopping }),
   };
 }
@@ -253,15 +253,15 @@ const maxAskRounds = 24;
 
 async function runHandler(
   tool: Tool,
-  given: Record<string, unknown>,
+  input: Record<string, unknown>,
   context: ToolContext,
   { now }: ClientAsking,
 ) {
   let round: Pick<McpClient, 'state' | 'answer'> = context.client;
   for (let count = 0; count < maxAskRounds; count++) {
-    const { state, answer: answered } = round;
-    const client = { ...context.client, state, answer: answered };
-    const answer = await tool.handle(given, { ...context, client });
+    const { state, answer: readAnswer } = round;
+    const client = { ...context.client, state, answer: readAnswer };
+    const answer = await tool.handle(input, { ...context, client });
     if (!isQuestion(answer) || now === null) return answer;
     const read = await now(answer).then(
       (answers) => (key: string) => inputResponse(answers, key),
@@ -277,7 +277,7 @@ async function runHandler(
 
 async function callTool(
   tool: Tool,
-  given: Record<string, unknown>,
+  input: Record<string, unknown>,
   context: ToolContext,
   { metrics, log, underWay = { calls: 0 }, asking }: McpOptions & { asking: ClientAsking },
 ): Promise<CallToolResult | InputRequiredResult> {
@@ -289,7 +289,7 @@ async function callTool(
     log.info('tool.called', { tool: tool.name, user: context.caller.user, result, ms, ...fields });
   };
   try {
-    const answer = await runHandler(tool, given, context, asking);
+    const answer = await runHandler(tool, input, context, asking);
     // A cancelled run ends with an answer like any other.
     const ending = context.signal.aborted ? 'cancelled' : 'ok';
     finish(isQuestion(answer) ? 'asked' : ending);

@@ -161,8 +161,8 @@ const maxErrorCharacters = 500;
 function limitIssues(result: Validated): Validated {
   if (result.issues === undefined) return result;
   const more = result.issues.length - mostIssues;
-  const told = result.issues.slice(0, mostIssues).map(shortenIssue);
-  return { issues: more > 0 ? [...told, { message: `and ${more} more` }] : told };
+  const shown = result.issues.slice(0, mostIssues).map(shortenIssue);
+  return { issues: more > 0 ? [...shown, { message: `and ${more} more` }] : shown };
 }
 
 /** Unknown keys are named in the message, and invalid ones in the path. */

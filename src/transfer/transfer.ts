@@ -23,6 +23,23 @@ import { sendByKernel, sendfileCall, TURN_BYTES, type Sendfile } from './sendfil
 
 export { buffersInUse } from './reading.ts';
 
+/** The bytes of an open object from `start` to before `end`. */
+export interface ObjectRange {
+  readonly object: OpenObject;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** One stretch of a response body: bytes in memory, or a range of an open object. */
+export type BodySegment = { readonly bytes: Uint8Array } | ObjectRange;
+
+/** An object's range where the object has a descriptor. */
+export interface FileRange {
+  readonly file: number;
+  readonly start: number;
+  readonly end: number;
+}
+
 export interface SendOptions {
   /** The Content-Length in the headers. A body of another length breaks the connection. */
   readonly length: number;
@@ -113,23 +130,23 @@ async function sendBody(
   sendfile: Sendfile | null,
   promised: number,
 ): Promise<void> {
-  const gather = new WriteBuffer(client);
+  const buffer = new WriteBuffer(client);
   let [left, turn] = [promised, TURN_BYTES];
   try {
     await forEachInOrder(segments, (segment) => {
       left -= getSegmentLength(segment);
       // Before any byte too many: the client would read it as the next response.
       if (left < 0) throw wrongLengthError(promised);
-      const pending = sendSegment(client, gather, segment, sendfile);
+      const pending = sendSegment(client, buffer, segment, sendfile);
       turn -= Math.max(getSegmentLength(segment), SEGMENT_COST);
       if (turn > 0) return pending;
       turn = TURN_BYTES;
       return Promise.resolve(pending).then(yieldToEventLoop);
     });
     if (left > 0) throw wrongLengthError(promised);
-    await gather.end();
+    await buffer.end();
   } finally {
-    gather.release();
+    buffer.release();
   }
 }
 
@@ -150,41 +167,41 @@ async function forEachInOrder<T>(
 
 function sendSegment(
   client: ResponseClient,
-  gather: WriteBuffer,
+  buffer: WriteBuffer,
   segment: BodySegment,
   sendfile: Sendfile | null,
 ): void | Promise<void> {
-  if ('bytes' in segment) return gather.add(segment.bytes);
+  if ('bytes' in segment) return buffer.add(segment.bytes);
   const { object, start, end } = segment;
-  if (object.descriptor === null) return sendStream(client, gather, segment);
+  if (object.descriptor === null) return sendStream(client, buffer, segment);
   const range = { file: object.descriptor, start, end };
-  if (end - start > SMALL_BUFFER) return sendLarge(client, gather, range, sendfile);
-  return sendSmall(gather, range, sendfile === null ? fillInBackground : fillAtOnce);
+  if (end - start > SMALL_BUFFER) return sendLarge(client, buffer, range, sendfile);
+  return sendSmall(buffer, range, sendfile === null ? fillInBackground : fillAtOnce);
 }
 
 function sendSmall(
-  gather: WriteBuffer,
+  buffer: WriteBuffer,
   { file, start, end }: FileRange,
   fill: FillBuffer,
 ): void | Promise<void> {
-  if (gather.hasSpace(end - start)) return fill(file, gather.space(end - start), start);
-  return gather.flush().then(() => fill(file, gather.space(end - start), start));
+  if (buffer.hasSpace(end - start)) return fill(file, buffer.space(end - start), start);
+  return buffer.flush().then(() => fill(file, buffer.space(end - start), start));
 }
 
 function sendLarge(
   client: ResponseClient,
-  gather: WriteBuffer,
+  buffer: WriteBuffer,
   range: FileRange,
   sendfile: Sendfile | null,
 ): void | Promise<void> {
-  if (!gather.isEmpty) return gather.flush().then(() => sendLarge(client, gather, range, sendfile));
+  if (!buffer.isEmpty) return buffer.flush().then(() => sendLarge(client, buffer, range, sendfile));
   return sendfile === null ? sendPooled(client, range) : sendByKernel(client, sendfile, range);
 }
 
 /** For storage without descriptors. The read is aborted when the client goes away. */
 async function sendStream(
   client: ResponseClient,
-  gather: WriteBuffer,
+  buffer: WriteBuffer,
   { object, start, end }: ObjectRange,
 ): Promise<void> {
   using closing = client.closing();
@@ -192,29 +209,12 @@ async function sendStream(
   for await (const chunk of object.read(start, end, closing.signal)) {
     left -= chunk.length;
     if (left < 0) throw wrongLengthError(end - start);
-    await gather.add(chunk);
+    await buffer.add(chunk);
   }
   client.demandPresence();
   if (left > 0) throw objectTruncatedError();
 }
 
-/** The bytes of an open object from `start` to before `end`. */
-export interface ObjectRange {
-  readonly object: OpenObject;
-  readonly start: number;
-  readonly end: number;
-}
-
-/** One stretch of a response body: bytes in memory, or a range of an open object. */
-export type BodySegment = { readonly bytes: Uint8Array } | ObjectRange;
-
-/** An object's range where the object has a descriptor. */
-export interface FileRange {
-  readonly file: number;
-  readonly start: number;
-  readonly end: number;
-}
-
-function getSegmentLength(segment: BodySegment): number {
+export function getSegmentLength(segment: BodySegment): number {
   return 'bytes' in segment ? segment.bytes.length : segment.end - segment.start;
 }

@@ -7,7 +7,16 @@ import {
   ProtocolErrorCode,
   type JSONRPCMessage,
 } from '@modelcontextprotocol/server';
-import { findBrokenBound, smallMessage, toComplexityMessage } from '../http.ts';
+import {
+  colonCode,
+  commaCode,
+  findBrokenBound,
+  isClosingCode,
+  isOpeningCode,
+  quoteCode,
+  smallMessage,
+  toComplexityMessage,
+} from '../http.ts';
 
 /** Why a line is not a message, and its heading if that could be read. */
 export interface Misread extends MessageHeading {
@@ -75,9 +84,7 @@ export interface MessageHeading {
   readonly hasMethod: boolean;
 }
 
-const [quote, backslash, colon, comma] = [0x22, 0x5c, 0x3a, 0x2c];
-const isOpeningByte = (byte: number): boolean => byte === 0x5b || byte === 0x7b;
-const isClosingByte = (byte: number): boolean => byte === 0x5d || byte === 0x7d;
+const backslashCode = 0x5c;
 /** Longer than any id in practice. */
 const maxTokenBytes = 1024;
 
@@ -106,21 +113,21 @@ export function createHeadingReader() {
   function readText(byte: number): void {
     keep(byte);
     if (isEscaped) isEscaped = false;
-    else if (byte === backslash) isEscaped = true;
-    else if (byte === quote) inText = false;
+    else if (byte === backslashCode) isEscaped = true;
+    else if (byte === quoteCode) inText = false;
   }
 
   function read(byte: number): void {
-    if (isOpeningByte(byte)) depth++;
-    else if (isClosingByte(byte)) {
+    if (isOpeningCode(byte)) depth++;
+    else if (isClosingCode(byte)) {
       if (--depth === 0) endMember();
-    } else if (depth === 1 && byte === comma) endMember();
-    else if (depth === 1 && byte === colon) {
+    } else if (depth === 1 && byte === commaCode) endMember();
+    else if (depth === 1 && byte === colonCode) {
       key = parseToken(token);
       token = [];
     } else {
       keep(byte);
-      inText = byte === quote;
+      inText = byte === quoteCode;
     }
   }
 
