@@ -4,14 +4,14 @@ import type { CallContext } from '../workers/workers.ts';
 import { countInSlices, countWorkspace, type WorkspaceSpace } from './disk.ts';
 import type { Workspace } from './sandbox.ts';
 
-/** More than these count as too much: nobody could wait for it, and the server needs memory for each. */
+/** More than these count as too much: counting would take too long, and needs memory for each. */
 const maxCountedEntries = 5_000_000;
 const mostDescriptors = 200_000;
 const mostMs = 60_000;
 
 const moreThanCountable: WorkspaceSpace = { bytes: Infinity, mayHideMore: false };
 
-/** One after the other, so that memory and descriptors are taken once. */
+/** One at a time, so that memory and descriptors are needed only once. */
 const mutex = createMutex();
 
 const countingMethods = {

@@ -5,35 +5,35 @@ import type { WorkspaceSpace, SpaceMeter } from './disk.ts';
 import type { Workspace } from './sandbox.ts';
 
 /**
- * After a run its folders are measured again after so long, or sooner where the file system has filled by so much that
- * they could be too large; and never before so many times what the last measuring took.
+ * After a run the folders are measured again after so long, or sooner if the file system has filled by so much that they
+ * could be too large; and never before so many times what the last measurement took.
  */
 const measureShareEveryMs = 2000;
 const measureSoonMs = 400;
 const measurePatience = 10;
-/** So many runs may add to what is too much already, before no more are started. */
+/** How many runs may add to folders that are too full already, before no more are started. */
 const mostAdding = 3;
 /**
  * The file system may fill by so much during runs in folders that cannot be counted, all of them together. Others
  * fill it too meanwhile, so it cannot be little.
  */
 const allowGrowth = (diskBytes: number): number => Math.max(64 * 1024 ** 2, diskBytes / 16);
-/** How long what the file system answered is good for. */
+/** How long an answer of the file system is valid. */
 const freeSpaceMs = 100;
-/** Who has less than this has nothing to tidy up when the disk is full. */
+/** A user with less than this has nothing to delete when the disk is full. */
 const worthTidying = 1024 ** 2;
 
 /** What is known of a user's folders from one run to the next. */
 interface KnownShare {
-  /** When they were last measured; what cannot be counted is more than there is. */
+  /** As last measured; Infinity if something cannot be counted. */
   bytes: number;
-  /** The limit, or what was there already: who has too much may tidy up, but not add to it. */
+  /** The limit, or what was there already: a user over the limit may delete, but not add. */
   most: number;
   /** Runs that added to it all the same. */
   adding: number;
   /** By how much the file system filled during runs in these folders since they cannot be counted. */
   growth: number;
-  /** What was there when the latest run was let in although the disk was full; null where it was not. */
+  /** What was there when the latest run was admitted although the disk was full; null if it was not. */
   tidyFrom: number | null;
   /** Inputs that are being copied in. */
   underWay: number;
@@ -46,7 +46,7 @@ interface KnownShare {
   usedWhenMeasured: number;
   /** When the file system has to be asked again whether it is full. */
   askAt: number;
-  /** What is being measured since runs ended. */
+  /** The measurement under way after runs ended. */
   settled: Promise<void>;
   /** Inputs are admitted one after the other. */
   admitted: Promise<unknown>;
@@ -62,18 +62,18 @@ export interface DiskShare {
   readonly growthLeft: number;
   /** See `KnownShare`. */
   readonly tidyFrom: number | null;
-  /** Takes down what was measured. */
+  /** Records a measurement. */
   note(bytes: number): void;
   /**
-   * Before a run. Folders that were found too full are measured again, since somebody may have tidied up. Rejects
-   * with `quota_exceeded` where runs have added to them again and again, each before it could be stopped, and with
-   * `storage_full` where the disk is full and this user can do nothing about it.
+   * Call it before a run. Folders that were too full are measured again, since somebody may have deleted files. Rejects
+   * with `quota_exceeded` if runs have added to them again and again, each before it could be stopped, and with
+   * `storage_full` if the disk is full and this user can do nothing about it.
    */
   admit(): Promise<void>;
   /**
-   * Before inputs are copied in. Rejects with `quota_exceeded` where they do not fit, with `storage_full` where the
-   * disk would be too full for others. They count as being there until the claim is disposed of. Without bytes, only
-   * the disk is looked at, as by `admit`.
+   * Call it before inputs are copied in. Rejects with `quota_exceeded` if they do not fit, with `storage_full` if the disk
+   * would be too full for others. They count as being there until the claim is disposed of. With 0 bytes, only the disk
+   * is checked, as by `admit`.
    */
   claim(bytes: number): Promise<Disposable>;
   /**
@@ -138,7 +138,7 @@ function createShareMeter(known: KnownShare, diskBytes: number, measurePlace: ()
   const measure = async (): Promise<void> => {
     const began = performance.now();
     const { used } = known;
-    // What was known before holds where they cannot be measured now.
+    // If they cannot be measured now, the last measurement stays valid.
     const space = await measurePlace().catch(() => null);
     if (space !== null) note(space.bytes);
     known.usedWhenMeasured = used;
@@ -147,7 +147,7 @@ function createShareMeter(known: KnownShare, diskBytes: number, measurePlace: ()
     known.due = ended + Math.max(measureShareEveryMs, rest);
     known.dueIfGrown = ended + Math.max(measureSoonMs, rest);
   };
-  /** As if all that the file system has filled by since were theirs. */
+  /** Assumes that this user wrote everything by which the file system has filled since. */
   const mayBeOver = (): boolean =>
     known.bytes + Math.max(0, known.used - known.usedWhenMeasured) > known.most;
   const isDue = (): boolean => performance.now() >= (mayBeOver() ? known.dueIfGrown : known.due);
@@ -177,7 +177,7 @@ function openShare(
     if (wasOver || hasAdded) known.adding++;
   };
 
-  /** Where the disk is full, only those are let in who have something to delete, and while there is a rest for that. */
+  /** If the disk is full, only users with something to delete are admitted, and only while a little space is left. */
   const demandRoom = async (): Promise<void> => {
     if (performance.now() < known.askAt) return;
     const space = await measureFreeSpace(place.workspace);
@@ -194,7 +194,7 @@ function openShare(
 
   const claim = async (bytes: number): Promise<Disposable> => {
     await known.settled;
-    // Of what is copied while it is measured, nobody knows how much was counted. So it may count twice.
+    // Bytes that are copied during the measurement may be counted twice.
     const { underWay } = known;
     const { bytes: there } = await measurePlace();
     note(there);
@@ -246,7 +246,7 @@ function openShare(
     settle(run) {
       const { beganOver, wasOver } = run;
       if (!beganOver && !wasOver && !isDue()) return;
-      // One at a time; and whoever begins meanwhile where there was too much waits for it.
+      // One at a time; a run that starts meanwhile in folders that were too full waits for it.
       known.due = known.dueIfGrown = Number.POSITIVE_INFINITY;
       if (wasOver) known.bytes = Number.POSITIVE_INFINITY;
       known.settled = measureAfterRun(known.settled, run);

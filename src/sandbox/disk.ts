@@ -11,30 +11,30 @@ import type { Workspace } from './sandbox.ts';
 import { countUnlinkedSpace } from './unlinked.ts';
 
 const lookEveryMs = 50;
-/** However quiet the disk is, the folders are measured again after so long, and after so many times what that took. */
+/** Even if the disk is quiet, the folders are measured again after so long, and after so many times what that took. */
 const measureRunEveryMs = 400;
 const runMeasurePatience = 3;
-/** So often the folders are measured again where the file system has filled by more than they show. */
+/** How often the folders are measured again if the file system has filled by more than they show. */
 const mostDoubts = 8;
-/** Whoever tidies up a full disk may write so much. */
+/** How much a run may write while it deletes files on a full disk. */
 const tidyingBytes = 1024 ** 2;
 
-/** What a place took when it was measured. */
+/** What a workspace took when it was measured. */
 interface MeasuredSpace {
   readonly bytes: number;
   /** What it took when that was certain, and how full its file system was then. */
   readonly certain: { readonly bytes: number; readonly used: number };
   /** When it has to be measured again. */
   readonly until: number;
-  /** How often less was found since than the file system had filled by. */
+  /** How often since then less was found than the file system had filled by. */
   readonly doubts: number;
 }
 
-/** The folders of users, which are watched: the kernel does not limit them. */
+/** The disk quota of users' folders, enforced by watching them: the kernel does not limit them. */
 export interface WatchedDisk extends AsyncDisposable {
   /**
-   * Before a run. Rejects with `quota_exceeded` where too much is there and runs only add to it, with `storage_full`
-   * where the disk is full and the user has nothing to delete.
+   * Call it before a run. Rejects with `quota_exceeded` if the folders are too full and runs only add to them, with
+   * `storage_full` if the disk is full and the user has nothing to delete.
    */
   admit(place: Workspace): Promise<void>;
   /** Before inputs are copied in; see `Sandbox.claimDisk`. */
@@ -62,9 +62,8 @@ export function createWatchedDisk(diskBytes: number, log: Log): WatchedDisk {
 }
 
 /**
- * Asking how full the file system is costs nothing, so that is done often; the folders are measured when it has
- * filled by so much that it could have been them, and now and then in any case, since others may have made room
- * meanwhile.
+ * Asking how full the file system is costs nothing, so that is done often. The folders are measured if it has filled by
+ * so much that they could be over the limit, and now and then in any case, since others may have freed space meanwhile.
  */
 function watchRun(place: Workspace, share: DiskShare, meter: SpaceMeter, over: () => void): Disposable {
   const stop = new AbortController();
@@ -78,17 +77,17 @@ function watchRun(place: Workspace, share: DiskShare, meter: SpaceMeter, over: (
   const look = async () => {
     const space = await measureFreeSpace(place.workspace);
     const { usedBytes: used } = space;
-    // Below the reserve nobody else could write either. Who was let in all the same must not write at all.
+    // Below the reserve nobody else could write either. A run that was admitted all the same must not write at all.
     const isFull = tidyFrom === null ? !leavesReserve(space) : isNearlyFull(space);
     const most = tidyFrom === null ? share.most : tidyFrom + tidyingBytes;
     last ??= firstGuess(used, beganOver);
     if (isFull || mayBeOver(last, used, most)) {
       last = await measureWorkspace(meter, place, { last, used, most }, stop.signal);
-      // Whoever has what cannot be counted may delete it. Until then only the file system tells whether they do.
+      // A run may delete what cannot be counted. Until then only the file system shows whether it does.
       const isOver =
         growth !== null && last.bytes === Infinity ? (await growth()) > share.growthLeft : last.bytes > most;
       wasOver ||= isOver;
-      // What is over is measured once more when the run has ended, since it writes until it is killed.
+      // If it is over the limit, it is measured again after the run, which writes until it is killed.
       if (!wasOver) share.note(last.bytes);
     }
     mustStop ||= isFull || wasOver;
@@ -110,7 +109,7 @@ function watchGrowth({ workspace }: Workspace): () => Promise<number> {
   return async () => (await measureFreeSpace(workspace)).usedBytes - (await before).usedBytes;
 }
 
-/** As if it had been empty, until the first measuring: most runs are over by then. */
+/** Assumes empty folders until they are measured first: most runs have ended by then. */
 function firstGuess(used: number, beganOver: boolean): MeasuredSpace {
   const until = beganOver ? 0 : performance.now() + 4 * lookEveryMs;
   return { bytes: 0, certain: { bytes: 0, used }, until, doubts: 0 };
@@ -124,9 +123,9 @@ function mayBeOver(last: MeasuredSpace, used: number, most: number): boolean {
 }
 
 /**
- * Where less is found than the file system has filled by, others may have filled it, or files were moved to where the
- * count had been already. So it is measured some more times before the first is believed; and that is never believed
- * where runs hold what cannot be looked into.
+ * If less is found than the file system has filled by, either others have filled it, or files were moved to folders that
+ * had been counted already. So it is measured some more times before the first explanation is accepted, which is never
+ * accepted if runs have open what cannot be inspected.
  */
 async function measureWorkspace(
   meter: SpaceMeter,
@@ -152,17 +151,17 @@ async function repeatLook(look: () => Promise<void>, signal: AbortSignal): Promi
       await setTimeout(lookEveryMs, null, { signal, ref: false });
       await look();
     } catch {
-      // Stopped, or a folder that cannot be measured now; that is not the fault of the run.
+      // Stopped, or a folder cannot be measured now, which is not the fault of the run.
       if (signal.aborted) return;
     }
   }
 }
 
-/** So many are counted in a few milliseconds. More are counted in a thread, so that nobody waits for it. */
+/** So many are counted in a few milliseconds. More are counted in a thread, so as not to block the event loop. */
 const maxEntriesHere = 1000;
 const fewDescriptors = 1000;
 const countSliceMs = 2;
-/** Where there was more, it is counted there at once for so long. */
+/** For so long after that, the thread is used at once. */
 const rememberLargeMs = 10_000;
 
 export interface MeasureOptions {
@@ -193,28 +192,28 @@ function createSpaceMeter(log: Log): SpaceMeter {
   };
 }
 
-/** Lets others do their work in between. */
+/** Yields to the event loop in between. */
 export const countInSlices = <T>(steps: Generator<void, T>, signal: AbortSignal): Promise<T> =>
   runInSlices(steps, { sliceMs: countSliceMs, stepsPerLook: 1, signal });
 
 /** What a user's folders take on disk. */
 export interface WorkspaceSpace {
-  /** Infinity where something cannot be counted. */
+  /** Infinity if something cannot be counted. */
   readonly bytes: number;
-  /** Runs of the user hold something that cannot be looked into. */
+  /** Runs of the user have something open that cannot be inspected. */
   readonly mayHideMore: boolean;
 }
 
 export interface CountOptions {
   readonly place: Workspace;
-  /** Whether to look for files that have no name any more, which only runs under way can hold. */
+  /** Whether to look for deleted files that a run still has open. */
   readonly withUnlinked: boolean;
   /** Beyond these the count is given up. */
   readonly mostEntries: number;
   readonly mostDescriptors: number;
 }
 
-/** Counts in short steps. Null where there is more than may be looked at. */
+/** Counts in short steps. Null if there is more than may be counted. */
 export function* countWorkspace(counting: CountOptions): Generator<void, WorkspaceSpace | null> {
   const { place, withUnlinked, mostEntries, mostDescriptors } = counting;
   let bytes = 0;

@@ -1,6 +1,6 @@
 /**
  * Small programs that run a file of code as if it were the interpreter's own script, but from the working
- * directory: modules beside it can be imported, and no script file stands there (D3). The file's path is
+ * directory: modules beside it can be imported, and there is no script file (D3). The file's path is
  * the first argument. Backends give them to `python3 -c` and `node -e`; bash takes the file as it is.
  */
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { WorkcrateError } from '../errors.ts';
 import type { RunLimitSettings } from './sandbox.ts';
 
-/** The hard limits of this process (`ulimit -H`): no run can have more. Infinity where there is none. */
+/** The hard limits of this process (`ulimit -H`): no run can have more. Infinity if there is none. */
 export interface HardLimits {
   readonly openFiles: number;
   readonly processes: number;
@@ -27,7 +27,7 @@ export function readHardLimits(text = readOwnLimits()): HardLimits {
   };
 }
 
-/** Empty on a system that does not tell them. */
+/** Empty on a system without /proc. */
 function readOwnLimits(): string {
   return process.platform === 'linux' ? readFileSync('/proc/self/limits', 'utf8') : '';
 }
@@ -38,7 +38,7 @@ export function readFileMax(): number {
   return Number(readFileSync('/proc/sys/fs/file-max', 'utf8'));
 }
 
-/** What runs are given, and in words for the operator where that is less than was asked for. */
+/** What runs get, and texts for the operator if that is less than the settings say. */
 export interface FittedLimits {
   readonly limits: RunLimitSettings;
   /** Of each process of a run. */
@@ -46,11 +46,11 @@ export interface FittedLimits {
   readonly warnings: readonly string[];
 }
 
-/** What most systems give a program, and so what programs reckon with. */
+/** What most systems give a program, and so what programs expect. */
 const usualOpenFiles = 1024;
 const leastOpenFiles = 256;
 
-/** Lowers what the machine does not allow, so that runs work with less instead of not at all. */
+/** Lowers limits that the machine does not allow, so that runs work with less instead of not at all. */
 export function fitLimits(
   requested: RunLimitSettings,
   mostRuns: number,

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { Language } from './sandbox.ts';
 
-/** The way to interpreters of this machine. `node` is that of the server and need not be asked. */
+/** Where the interpreters of this machine are. `node` is that of the server, so its version is known. */
 export interface Interpreters {
   readonly python: string;
   readonly bash: string;
@@ -17,7 +17,7 @@ const versionArguments = {
   bash: ['-c', 'echo "GNU bash $BASH_VERSION"'],
 } as const;
 
-/** Asks each interpreter for its version, once and when somebody wants to know; null where it does not tell. */
+/** Asks each interpreter for its version, on demand and only once; null if it does not answer. */
 export function createRuntimeLookup(
   interpreters: Interpreters,
 ): (language: Language) => Promise<string | null> {
@@ -39,12 +39,12 @@ async function askVersion(interpreters: Interpreters, language: Language): Promi
     });
     return parseVersionLine(stdout);
   } catch {
-    // Whoever runs it will be told what is wrong with it.
+    // A run of it will report what is wrong.
     return null;
   }
 }
 
-/** The first line, where it is one of a program and its version: `Python 3.11.2`. */
+/** The first line, if it is a program and its version: `Python 3.11.2`. */
 export function parseVersionLine(text: string): string | null {
   const [line] = text.split('\n');
   return /^[A-Z][A-Za-z. ]{1,40} v?\d[\w.()+-]{0,60}$/.test(line!) ? line! : null;
@@ -124,7 +124,7 @@ function parsePackageVersion(told: unknown): string | null {
 
 const packagesAnswerMs = 10_000;
 
-/** Asks an interpreter of this machine, once and when somebody wants to know; null where it does not tell. */
+/** Asks an interpreter of this machine, on demand and only once; null if it does not answer. */
 export function createPackageLookup(python: string, path: string): () => Promise<PythonPackages | null> {
   let known: Promise<PythonPackages | null> | null = null;
   return () => (known ??= askForPackages(python, path));
@@ -140,7 +140,7 @@ async function askForPackages(python: string, path: string): Promise<PythonPacka
     });
     return parsePackages(stdout);
   } catch {
-    // Whoever runs it will be told what is wrong with it.
+    // A run of it will report what is wrong.
     return null;
   }
 }

@@ -15,7 +15,7 @@ export interface OpenOptions extends SandboxOptions {
   readonly instance: string;
 }
 
-/** Every backend there is. Each is loaded where it is asked for. */
+/** Every backend. Each is imported on demand. */
 export async function openSandbox(options: OpenOptions): Promise<Sandbox> {
   switch (options.kind) {
     case 'bubblewrap': {

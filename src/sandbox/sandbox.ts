@@ -15,13 +15,13 @@ export const languages = ['python', 'node', 'bash'] as const;
 export type Language = (typeof languages)[number];
 
 /**
- * Why a run ended. `exit` and `signal` are its own doing; the others are ours or the machine's: out of
- * time, memory, processes or disk, cancelled by the caller, or lost with the sandbox around it.
+ * Why a run ended. `exit` and `signal` come from the run itself, the others from us or the machine: out of time, memory,
+ * processes or disk, cancelled by the caller, or lost with the sandbox around it.
  */
 export const endReasons = ['exit', 'signal', 'timeout', 'oom', 'pids', 'disk', 'cancelled', 'lost'] as const;
 export type EndReason = (typeof endReasons)[number];
 
-/** Bounds of every run. One that a backend cannot hold is named in `holds`, never silently dropped. */
+/** The limits of every run. One that a backend cannot enforce is named in `holds`, never silently dropped. */
 export interface RunLimitSettings {
   /** Of all processes of a run together, /tmp included. */
   readonly memoryBytes: number;
@@ -38,11 +38,11 @@ export interface RunLimitSettings {
   readonly graceMs: number;
 }
 
-/** What a backend may hold: walls first, then the limits. */
+/** What a backend may enforce: isolation first, then the limits. */
 export const claims = [
   /** Never uid 0, and no way to become it. */
   'unprivileged',
-  /** Nothing of the host but programs and libraries can be read, nothing but the user's own place written. */
+  /** Nothing of the host but programs and libraries can be read, nothing but the user's own workspace written. */
   'filesystem',
   /** No interface but an own loopback, where the network is not allowed. */
   'network',
@@ -65,15 +65,15 @@ export const claims = [
 ] as const;
 export type Claim = (typeof claims)[number];
 
-/** `true` where it is held, else why not and what would help. */
+/** `true` if it is enforced, else why not and what would help. */
 export type EnforcedClaims = Readonly<Record<Claim, true | string>>;
 
 /**
- * A user's folders on this machine. Their content is hostile; the folders themselves are the server's. Where they had
- * to be made again, it is another object, by which a backend knows that what it keeps ready is of no use any more.
+ * A user's folders on this machine. Their content is not trusted; the folders themselves are the server's. If they had to
+ * be created again, it is a new object, so that a backend knows that what it keeps ready is of no use any more.
  */
 export interface Workspace {
-  /** The unprivileged uid and gid of the user's runs where the server is root, else null. */
+  /** The unprivileged uid and gid of the user's runs if the server is root, else null. */
   readonly uid: number | null;
   /** `/workspace` inside. */
   readonly workspace: string;
@@ -81,7 +81,7 @@ export interface Workspace {
   readonly artifacts: string;
 }
 
-/** Where `/workspace` and the like are on this machine; null where there is none. */
+/** Where `/workspace` and the like are on this machine; null if there is none. */
 export interface SandboxFolders {
   readonly workspace: string;
   readonly artifacts: string;
@@ -98,8 +98,8 @@ export interface RunRequest {
   /** Any text, NUL included, and so never part of a command line. */
   readonly code: string;
   /**
-   * As seen inside, absolute, in `/workspace` or `/artifacts`, where it is there when the run starts, or in `/tmp` or
-   * `/home/user`, where it is made.
+   * As seen inside, absolute: a folder in `/workspace` or `/artifacts` that exists when the run starts, or one in `/tmp` or
+   * `/home/user`, which is created.
    */
   readonly workingDir: string;
   readonly stdin: string;
@@ -110,7 +110,7 @@ export interface RunRequest {
 
 export interface RunEnd {
   readonly reason: EndReason;
-  /** Null where a signal or the loss of the sandbox ended it. */
+  /** Null if a signal or the loss of the sandbox ended it. */
   readonly exitCode: number | null;
   /** Such as `SIGSEGV`. */
   readonly signal: string | null;
@@ -118,8 +118,8 @@ export interface RunEnd {
 }
 
 /**
- * One run. Both outputs have to be read to their ends, or the run stands still until its timeout. A chunk is good
- * until the next one is asked for.
+ * One run. Both outputs have to be read to their ends, or the run blocks until its timeout (backpressure). A chunk is
+ * valid until the next one is asked for.
  */
 export interface SandboxRun {
   readonly stdout: AsyncIterable<Uint8Array>;
@@ -131,7 +131,7 @@ export interface SandboxRun {
   readonly ended: Promise<RunEnd>;
 }
 
-/** How many runs are waited for, under way and ready, for an operator. */
+/** How many runs there are, for an operator. */
 export interface Occupancy {
   readonly running: number;
   readonly queued: number;
@@ -142,10 +142,10 @@ export interface Occupancy {
 /**
  * Runs code behind walls. Backends: bubblewrap/, docker/, subprocess.ts, chosen in open.ts.
  *
- * Every failure to start is a WorkcrateError: `sandbox_unavailable` where the machine lacks something (the
- * message says what to install), `sandbox_busy` where too many wait already, `cancelled` where the signal came
- * before the turn did, `quota_exceeded` where the user's folders are too full and runs only add to them,
- * `storage_full` where the disk is and the user has nothing to delete, `sandbox_failed` otherwise.
+ * Every failure to start is a WorkcrateError: `sandbox_unavailable` if the machine lacks something (the message says
+ * what to install), `sandbox_busy` if too many wait already, `cancelled` if the signal fired while it waited in the
+ * queue, `quota_exceeded` if the user's folders are too full and runs only add to them, `storage_full` if the disk is
+ * and the user has nothing to delete, `sandbox_failed` otherwise.
  * A start that fails has run nothing. A run is started at most once.
  */
 export interface Sandbox extends AsyncDisposable {
@@ -153,47 +153,47 @@ export interface Sandbox extends AsyncDisposable {
   /** What can be run here. */
   readonly languages: readonly Language[];
   readonly holds: EnforcedClaims;
-  /** What runs are given, which is less than was asked for where the machine does not allow it. */
+  /** What runs get, which is less than the settings say if the machine does not allow it. */
   readonly limits: RunLimitSettings;
-  /** In words for the operator: which limits are lower than was asked for, why, and what to do. */
+  /** Texts for the operator: which limits are lower than the settings say, why, and what to do. */
   readonly warnings: readonly string[];
   /**
    * What runs a language, as a name and a version: `Python 3.11.2`, `Node.js v26.1.0`, `GNU bash 5.2.15(1)-release`;
-   * null where it does not tell. Never rejects, and asks once.
+   * null if unknown. Never rejects, and looks only once.
    */
   runtime(language: Language): Promise<string | null>;
-  /** Which packages the Python of runs has; null where it does not tell. Never rejects, and asks once. */
+  /** Which packages the Python of runs has; null if unknown. Never rejects, and looks only once. */
   pythonPackages(): Promise<PythonPackages | null>;
-  /** Where a user's folders are inside, where the backend cannot mount them under their usual names; else null. */
+  /** Where a user's folders are inside, if the backend cannot mount them under their usual names; else null. */
   folders(place: Workspace): SandboxFolders | null;
-  /** Makes ready for a user ahead of the first run. May be called at any time, and does nothing where it is ready. */
+  /** Prepares interpreters for a user ahead of the first run. May be called at any time, and is idempotent. */
   warm(user: string, place: Workspace): Promise<void>;
   /**
-   * Before inputs of so many bytes are copied into a user's folders. Rejects with `quota_exceeded` where they do not
-   * fit beside what is there and what is being copied, and with `storage_full` where the disk would have too little
-   * left for others. Dispose of the claim when they are copied, or will not be. Without bytes it costs next to nothing,
-   * and rejects where `start` would because of a full disk, so that not even a record is written there.
+   * Call it before inputs of so many bytes are copied into a user's folders. Rejects with `quota_exceeded` if they do not
+   * fit beside what is there and what is being copied, and with `storage_full` if the disk would have too little left
+   * for others. Dispose of the claim when they are copied, or will not be. With 0 bytes it is cheap, and rejects if
+   * `start` would because of a full disk, so that not even a record is written there.
    */
   claimDisk(place: Workspace, bytes: number): Promise<Disposable>;
-  /** Waits where `mostRuns` are under way, or `mostRunsOfUser` of this user. */
+  /** Waits in the queue while `mostRuns` are running, or `mostRunsOfUser` of this user. */
   start(request: RunRequest): Promise<SandboxRun>;
   occupancy(): Occupancy;
   /** Kills whatever still runs. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** What every backend is given. */
+/** The options of every backend. */
 export interface SandboxOptions {
   readonly limits: RunLimitSettings;
   readonly network: 'none' | 'host';
   /** Runs at once; further ones wait, up to ten times as many. */
   readonly mostRuns: number;
-  /** Of these, the most of one user; further ones wait although there is a place. */
+  /** Of these, the most of one user; further ones wait although there is a free slot. */
   readonly mostRunsOfUser: number;
-  /** Folders that are `/tools` and `/skills` inside, read-only, where they exist. */
+  /** Folders that are `/tools` and `/skills` inside, read-only, if they exist. */
   readonly tools: string | null;
   readonly skills: string | null;
-  /** How many interpreters to keep waiting for each user, where the backend can. */
+  /** How many interpreters to keep waiting for each user, if the backend can. */
   readonly warm: Readonly<Record<Language, number>>;
   readonly log: Log;
 }
@@ -252,11 +252,11 @@ export interface StopperOptions {
 
 /** Disposed when the run has ended. Nothing is called after that. */
 export interface Stopper extends Disposable {
-  /** Why the run was stopped, or null where it was not. The first reason stays. */
+  /** Why the run was stopped, or null if it was not. The first reason stays. */
   readonly reason: StopReason | null;
   /** Begins to stop, as the timeout and the signal do by themselves. */
   stop(reason: StopReason): void;
-  /** Kills at once, without grace: the sandbox is closed, or the run is past asking. */
+  /** Kills at once, without grace: the sandbox is closed, or the run has exceeded a limit. */
   killNow(reason: StopReason): void;
 }
 

@@ -40,7 +40,7 @@ import {
   type RunFolder,
 } from './subprocess/folders.ts';
 
-/** How long outputs may go on after the end of a run, where a process that got away holds them open. */
+/** How long outputs may stay open after the end of a run, if a process that escaped has them open. */
 const maxLingeringMs = 1000;
 
 /** What is the same for all runs. */
@@ -49,18 +49,18 @@ interface SubprocessContext {
   readonly programs: Programs;
   readonly runFolders: SubprocessFolders;
   readonly disk: WatchedDisk;
-  /** Users whose folders were looked at. */
+  /** Users whose folders were checked. */
   readonly seen: Set<string>;
-  /** Runs under way, to be killed when the sandbox closes. */
+  /** Running, to be killed when the sandbox closes. */
   readonly running: Set<Stopper>;
 }
 
 /**
- * Runs the interpreters as they are, as children of the server: no walls, apart from an emptied environment,
- * another uid where the server is root, and what util-linux can limit. Only for code that is trusted.
+ * Runs the interpreters as plain children of the server. There is no isolation apart from an empty environment, another
+ * uid if the server is root, and what util-linux can limit. Only for code that is trusted.
  */
 export async function subprocessSandbox(requested: SandboxOptions): Promise<Sandbox> {
-  // Of these limits it has the size of a file alone.
+  // Of these limits it enforces only the size of a file.
   const { fileBytes } = readHardLimits();
   const { limits, warnings } = fitLimits(
     requested.limits,
@@ -121,7 +121,7 @@ export async function subprocessSandbox(requested: SandboxOptions): Promise<Sand
   };
 }
 
-/** `over` also waits for the cleaning up. */
+/** `over` also waits for the cleanup. */
 async function startSubprocess(
   context: SubprocessContext,
   request: RunRequest,
@@ -167,7 +167,7 @@ async function removeRunFolder(
   await folder.remove();
 }
 
-/** A run of another uid is put into its folder, but cannot name it where a folder above is closed to it. */
+/** A run with another uid starts in its folder, but cannot open it by path if a folder above is closed to it. */
 async function warnIfFolderClosed(
   { options, seen }: SubprocessContext,
   { user, place }: RunRequest,
@@ -275,12 +275,12 @@ async function* readUntilCut(output: Socket): AsyncGenerator<Uint8Array> {
   try {
     yield* output;
   } catch (error) {
-    // Cut off by endSoon: what was there has come out.
+    // Cut off by endWhenQuiet: everything has been read.
     if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
   }
 }
 
-/** Ends an output that nothing comes out of any more although somebody is there to read it. */
+/** Ends an output that has been quiet although somebody reads it. */
 function endWhenQuiet(output: Socket): void {
   let bytes = output.bytesRead;
   const look = (): void => {
@@ -288,7 +288,7 @@ function endWhenQuiet(output: Socket): void {
     bytes = output.bytesRead;
     if (quiet) output.destroy();
   };
-  // Not in the timer: on a busy machine that may come before what is in the pipe has been read.
+  // Not in the timer itself: on a busy machine it may fire before the pipe has been read.
   const timer = setInterval(() => setImmediate(look), maxLingeringMs);
   timer.unref();
   output.once('close', () => clearInterval(timer));

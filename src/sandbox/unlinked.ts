@@ -2,11 +2,11 @@ import { readFileSync, readdirSync, readlinkSync, statSync, type Stats } from 'n
 import { getErrno } from '../errors.ts';
 import type { Workspace } from './sandbox.ts';
 
-/** What runs of a user hold that has no name any more. */
+/** Deleted files that runs of a user still have open. */
 export interface UnlinkedSpace {
-  /** Infinity where more descriptors are open than can be looked at. */
+  /** Infinity if more descriptors are open than can be checked. */
   readonly bytes: number;
-  /** There is something that cannot be looked into. It need not be large, but it may be. */
+  /** There is something that cannot be inspected. It may be large. */
   readonly mayHideMore: boolean;
   /** There were more than `mostLooks`, and nothing was counted. */
   readonly isCut: boolean;
@@ -24,9 +24,9 @@ interface FoundUnlinked {
 const looksPerStep = 32;
 
 /**
- * What files take that have no name any more, but are held open or mapped by runs of a user: no folder shows them.
- * Root finds the processes by the user's uid. An ordinary server shares its uid with them, and knows them by their
- * user namespace and by the /workspace that they see. Each step is short.
+ * Counts deleted files that runs of a user still have open or mapped: no folder shows them. As root, the server finds the
+ * processes by the user's uid. Otherwise it shares its uid with them, and knows them by their user namespace and by the
+ * /workspace that they see. Each step is short.
  */
 export function* countUnlinkedSpace(place: Workspace, mostLooks: number): Generator<void, UnlinkedSpace> {
   const workspace = statIfThere(place.workspace);
@@ -62,13 +62,13 @@ function isProcessOfWorkspace({ uid }: Workspace, workspace: Stats | null): (pid
   };
 }
 
-/** Where that cannot be told, it is counted. */
+/** If that is unknown, it counts. */
 function seesWorkspace(pid: string, workspace: Stats | null): boolean {
   const seen = statIfThere(`/proc/${pid}/root/workspace`);
   return seen === null || (seen.dev === workspace?.dev && seen.ino === workspace.ino);
 }
 
-/** False where there are too many. */
+/** False if there are too many. */
 function* addDescriptors(found: FoundUnlinked, task: string, mostLooks: number): Generator<void, boolean> {
   for (const name of listProcFolder(`${task}/fd`)) {
     if (++found.looks > mostLooks) return false;
@@ -91,7 +91,7 @@ function hasFilesUnderWay(path: string): boolean {
   return sent !== '0';
 }
 
-/** Mapped files without a name. Only root can ask how large they are; else as much as is mapped counts. */
+/** Mapped files that are deleted. Only root can read their size; otherwise as much as is mapped counts. */
 function addMappings(found: FoundUnlinked, pid: string, tasks: readonly string[]): void {
   // Threads share them, but one that has ended shows none.
   const text =
@@ -113,13 +113,13 @@ function addMappings(found: FoundUnlinked, pid: string, tasks: readonly string[]
   }
 }
 
-/** As `stat` gives it: the minor number stands around the major one. */
+/** As in `stat`: the bits of the minor number are around those of the major one. */
 function toDeviceNumber(major: string, minor: string): number {
   const [high, low] = [Number.parseInt(major, 16), Number.parseInt(minor, 16)];
   return (low & 0xff) + high * 0x100 + (low >>> 8) * 0x100000;
 }
 
-/** No disk is asked, so that it takes microseconds; with a promise for each, all of them took more than twice as long. */
+/** Synchronous: /proc is no disk, so it takes microseconds; with promises it took more than twice as long. */
 function statIfThere(path: string): Stats | null {
   return nullIfGone(() => statSync(path));
 }
@@ -128,7 +128,7 @@ const readProcText = (path: string): string => nullIfGone(() => readFileSync(pat
 const readLink = (path: string): string | null => nullIfGone(() => readlinkSync(path));
 const listProcFolder = (path: string): string[] => nullIfGone(() => readdirSync(path)) ?? [];
 
-/** Processes end while they are looked at, and those of others are closed to us. */
+/** Processes may end meanwhile, and those of others are closed to us. */
 function nullIfGone<T>(look: () => T): T | null {
   try {
     return look();

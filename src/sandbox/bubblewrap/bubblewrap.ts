@@ -28,11 +28,11 @@ export interface BubblewrapOptions extends SandboxOptions {
   readonly python: string | null;
 }
 
-/** Users whose interpreters are kept waiting; of more, whoever ran nothing for longest has a cold start. */
+/** For so many users interpreters wait; of further ones, the least recent has a cold start. */
 const mostPools = 16;
 const forkServerAnswerMs = 4;
 
-/** Linux namespaces by bubblewrap, with interpreters that are forked before they are asked for. */
+/** Linux namespaces by bubblewrap, with interpreters that are forked ahead of time. */
 export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<Sandbox> {
   const isRoot = process.getuid?.() === 0;
   demandPrograms(isRoot);
@@ -65,7 +65,7 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
   const shared = { limits, openFiles, python: path, pythonPrefix, seccomp, cgroups };
   let closing = false;
 
-  /** Of users whose folders were made again: what waits there sees folders that are gone. */
+  /** Of users whose folders were created again: their waiting interpreters see folders that are gone. */
   const retired = new Set<InterpreterPool>();
   const closeIfIdle = async (pool: InterpreterPool): Promise<void> => {
     if (pool.running > 0 || !retired.delete(pool)) return;
@@ -87,7 +87,7 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
     return pool;
   };
 
-  /** A moment later, when whoever waits for the run that made the gap has its answer. */
+  /** A moment later, so that the caller of the last run gets its answer first. */
   const fillBehind = (pool: InterpreterPool): void => {
     const logError = (error: unknown): void =>
       void (closing || log.error('sandbox.pool_not_filled', { error }));
@@ -106,7 +106,7 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
     folders: () => null,
     async warm(user, place) {
       const pool = getPool(user, place);
-      // So that no run has to wait for the answers.
+      // So that no run has to wait for them.
       await Promise.all([pool.ready(), pythonPackages(), ...languages.map(runtime)]);
       fillBehind(pool);
     },

@@ -17,12 +17,12 @@ import {
 import { sandboxMark } from './leftovers.ts';
 import type { UserSandboxOptions } from './user-sandbox.ts';
 
-/** A run whose init waits for the server to have its ends of the pipes. */
+/** A run whose init waits until the server has opened its ends of the pipes. */
 export interface ForkedWorker {
   readonly made: string;
   /** As the fork server knows it. */
   readonly pid: number;
-  /** The server's ends of the pipes, as numbers of the fork server's. */
+  /** The server's ends of the pipes, as file descriptors of the fork server. */
   readonly ends: readonly number[];
 }
 
@@ -32,7 +32,7 @@ type ForkServerEvent =
   | { readonly unmade: string; readonly error: string }
   | { readonly gone: string };
 
-/** The process that inside/forkserver.py runs in, spoken to in lines of JSON. */
+/** The process of inside/forkserver.py. The protocol is lines of JSON. */
 export interface ForkServer {
   /** As this machine knows it. */
   readonly pid: number;
@@ -44,7 +44,7 @@ export interface ForkServer {
 
 const maxStartMs = 15_000;
 
-/** `gone` is told of every run that has been reaped. */
+/** `gone` is called for every run that has been reaped. */
 export async function startForkServer(
   place: Workspace,
   options: UserSandboxOptions,
@@ -56,7 +56,7 @@ export async function startForkServer(
   const child = spawn(command!, args, {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...outerEnvironment, ...sandboxMark },
-    // A group of its own: bubblewrap has several processes until it is set up, and all have to be reached.
+    // A process group of its own: bubblewrap has several processes until it is set up, and all have to be killed.
     detached: true,
   });
   const ended = waitForChildExit(child).finally(() => stage?.[Symbol.dispose]());
@@ -90,7 +90,7 @@ export async function startForkServer(
   };
 }
 
-/** Follows what the fork server tells; once it has ended, whatever is waited for fails. */
+/** Handles the events of the fork server; once it has ended, all pending promises reject. */
 function listenToForkServer(
   child: ChildProcess,
   ended: Promise<void>,
@@ -131,7 +131,7 @@ function killGroup({ pid }: ChildProcess): void {
   }
 }
 
-/** Of a program that cannot be started at all there is no other end. */
+/** A program that cannot be started emits only `error`. */
 function waitForChildExit(child: ChildProcess): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   child.once('error', () => resolve());
@@ -160,10 +160,10 @@ function toForkServerSettings({ network, limits, openFiles, seccomp, cgroups }: 
   return { network, tmp: limits.tmpBytes, seccomp: seccomp.toString('base64'), rlimits, node };
 }
 
-/** Without a cgroup the kernel holds each process by itself, and Node lays claim to 2 GB before it does anything. */
+/** Without a cgroup the kernel limits each process by itself, and Node reserves 2 GB before it does anything. */
 export const getMemoryPerProcess = ({ memoryBytes }: RunLimitSettings): number => memoryBytes + 2 * 1024 ** 3;
 
-/** The end of what was complained of, for the error. */
+/** Keeps the end of stderr, for the error message. */
 function keepLastErrorText(stderr: Readable): () => string {
   let words = '';
   stderr.setEncoding('utf8').on('data', (text: string) => (words = (words + text).slice(-2000)));
@@ -175,14 +175,14 @@ export type RunGroup = Pick<Group, 'add' | 'events' | 'kill'>;
 
 interface GroupSlot {
   readonly group: Group;
-  /** What had been counted before the run that has it now. */
+  /** The counters before the current run. */
   before: ReturnType<Group['events']>;
   wasKilled: boolean;
 }
 
 const maxFreeGroups = 16;
 
-/** The cgroups of one user's runs. To make one takes the kernel a millisecond, so a run leaves its to the next. */
+/** The cgroups of one user's runs. Making one takes the kernel a millisecond, so they are reused. */
 export function createGroupPool(cgroups: Cgroups, limits: RunLimitSettings, log: Log) {
   const free: GroupSlot[] = [];
   const taken = new Map<string, GroupSlot>();
@@ -204,7 +204,7 @@ export function createGroupPool(cgroups: Cgroups, limits: RunLimitSettings, log:
       };
     },
 
-    /** Once nothing of the run is alive. To be killed leaves marks on a group, and so it is not used again. */
+    /** Call it when no process of the run is alive. A group that was killed is not reused. */
     giveBack(id: string): void {
       const slot = taken.get(id);
       taken.delete(id);
@@ -229,7 +229,7 @@ function countEventsSince({ group, before }: GroupSlot): ReturnType<Group['event
   return { ...now, oomKilled, pidsRefused: now.pidsRefused - before.pidsRefused };
 }
 
-/** What this machine calls a child of the fork server, which knows it by its pid inside. */
+/** The pid on this machine of a child of the fork server, which knows its pid inside. */
 export function findHostPid(parent: number, innerPid: number): number {
   // The newest is the last.
   const found = listChildPids(parent).findLast((pid) => readInnerPid(pid) === innerPid);
@@ -237,7 +237,7 @@ export function findHostPid(parent: number, innerPid: number): number {
   return Number(found);
 }
 
-/** What bubblewrap has started, once that has said that it is up. */
+/** The process that bubblewrap has started, once it is up. */
 function findOnlyChild(parent: number): number {
   const [child] = listChildPids(parent);
   if (child === undefined) throw new WorkcrateError('sandbox_failed', 'The sandbox ended while it began.');

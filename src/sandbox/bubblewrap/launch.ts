@@ -17,12 +17,12 @@ import { WorkcrateError } from '../../errors.ts';
 import { insideFolder } from '../inside-folder.ts';
 import type { Workspace } from '../sandbox.ts';
 
-/** Where a root server binds what a cell is to see of it. Empty for everybody but the cell. */
+/** Where a root server binds what a user's sandbox may see. Other processes see it empty. */
 export interface Stage extends Disposable {
   readonly folder: string;
 }
 
-/** All that a run has in its environment. A Python from elsewhere is the one that its children find too. */
+/** The whole environment of a run. If Python is elsewhere, its folder is in the PATH too. */
 function makeForkServerEnvironment(python: string) {
   const own = python.startsWith('/usr/') ? [] : [dirname(python)];
   return {
@@ -35,7 +35,7 @@ function makeForkServerEnvironment(python: string) {
   };
 }
 
-/** An unprivileged uid has to get through here, so it is not below a TMPDIR of root's. */
+/** Not TMPDIR: an unprivileged uid has to get through here. */
 const stageParent = '/tmp';
 const stageNamePattern = /^workcrate-cell-(\d+)-/;
 
@@ -45,7 +45,7 @@ export function makeStage(): Stage {
   return { folder, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-/** Removes the stages of servers that were killed. Only root's own: anybody can make such a name. */
+/** Removes the stages of servers that were killed. Only those of root: anybody can use such a name. */
 export function sweepStages(): void {
   for (const name of readdirSync(stageParent)) {
     const owner = Number(stageNamePattern.exec(name)?.[1]);
@@ -64,8 +64,8 @@ export interface SandboxProfile {
 }
 
 /**
- * The command that starts a cell. Never as root: a root server first binds what the unprivileged uid could
- * not reach by path (a home folder, the data folder) to a stage that is seen by this command alone.
+ * The command that starts a user's sandbox. Never as root: a root server first binds what the unprivileged uid could not
+ * reach by path (a home folder, the data folder) to a stage that only this command sees.
  */
 export function buildSandboxCommand(stage: Stage | null, profile: SandboxProfile): string[] {
   const { uid } = profile;
@@ -87,7 +87,7 @@ const splitFlags = (text: string): string[] => text.split(' ');
 const bindAllScript =
   'while [ "$1" != -- ]; do mount --bind -- "$1" "$2" || exit 1; shift 2; done; shift; exec "$@"';
 
-/** An empty folder or file for something to be bound to. */
+/** An empty folder or file as a mount point. */
 function createBindTarget(stage: Stage, { source }: BindMount, number: number): string {
   const path = join(stage.folder, `mount-${number}`);
   if (statSync(source).isDirectory()) mkdirSync(path);
@@ -98,11 +98,11 @@ function createBindTarget(stage: Stage, { source }: BindMount, number: number): 
 function buildBubblewrapCommand(profile: SandboxProfile, sourceOf: (mount: BindMount) => string): string[] {
   const { mounts, network, python } = profile;
   return [
-    // Root of its own user namespace, nobody outside: the fork server makes namespaces, runs do not.
+    // Root in its own user namespace, nobody outside: the fork server makes namespaces, runs do not.
     ...splitFlags('bwrap --unshare-user --uid 0 --gid 0 --cap-add ALL'),
     ...splitFlags('--unshare-pid --as-pid-1 --unshare-ipc --unshare-uts --unshare-cgroup-try'),
     ...(network === 'none' ? ['--unshare-net'] : []),
-    // No --json-status-fd: where the server is killed before that is read, bubblewrap ends and its child waits for good.
+    // No --json-status-fd: if the server is killed before that is read, bubblewrap ends and its child waits for ever.
     ...splitFlags('--hostname sandbox --die-with-parent --new-session --clearenv'),
     ...Object.entries(makeForkServerEnvironment(python)).flatMap(([name, value]) => [
       '--setenv',
@@ -113,7 +113,7 @@ function buildBubblewrapCommand(profile: SandboxProfile, sourceOf: (mount: BindM
     ...splitFlags('--proc /proc --dev /dev --dir /tmp --dir /home/user --dir /tools --dir /skills'),
     ...(network === 'host' ? hostNameLookupMounts : []),
     ...mounts.flatMap((mount) => [mount.writable ? '--bind' : '--ro-bind', sourceOf(mount), mount.target]),
-    // Both are memory that all runs of a user would share and could fill.
+    // Both are in memory that all runs of a user would share and could fill.
     ...splitFlags('--remount-ro /dev --remount-ro /'),
     '--',
     python,
@@ -121,13 +121,13 @@ function buildBubblewrapCommand(profile: SandboxProfile, sourceOf: (mount: BindM
   ];
 }
 
-/** How names are looked up, where the network is the host's. */
+/** How host names are looked up with the network of the host. */
 const hostNameLookupMounts = ['--ro-bind-try', '/etc/resolv.conf', '/etc/resolv.conf'];
 
-/** Of the programs around the sandbox. Bubblewrap's own can be read inside, so it holds nothing else. */
+/** For the programs around the sandbox. Runs can read bubblewrap's environment, so it has nothing else. */
 export const outerEnvironment = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' };
 
-/** What of the host is seen inside, and where. */
+/** A path of the host that is visible inside, and where. */
 export interface BindMount {
   readonly source: string;
   readonly target: string;
@@ -142,7 +142,7 @@ export interface MountOptions {
   readonly pythonPrefix: string | null;
 }
 
-/** What programs of /usr look for in /etc. Nothing there is a secret, and none has to exist. */
+/** What programs of /usr look for in /etc. None of it is secret, and none has to exist. */
 const harmlessEtcEntries = [
   'alternatives',
   'fonts',
@@ -194,7 +194,7 @@ function mountAsOnHost(path: string): string[] {
 
 export interface Python {
   readonly path: string;
-  /** The folder that it needs besides /usr, or null where it needs none. */
+  /** The folder that it needs besides /usr, or null if it needs none. */
   readonly prefix: string | null;
 }
 
@@ -223,7 +223,7 @@ export async function findPython(chosen: string | null): Promise<Python> {
   }
 }
 
-/** Where every run has an empty folder of its own, there is no Python. */
+/** Runs have empty folders of their own there, and would not see Python. */
 function demandVisible(prefix: string): void {
   if (/^\/(?:tmp|home\/user|dev|proc)(?:\/|$)/.test(prefix))
     throw new WorkcrateError(
@@ -239,7 +239,7 @@ const debianPackages: Readonly<Record<string, string>> = {
   unshare: 'util-linux',
 };
 
-/** Refuses to begin where a program is missing, and names the package that has it. */
+/** Refuses to start if a program is missing, and names its package. */
 export function demandPrograms(asRoot: boolean): void {
   if (process.platform !== 'linux')
     throw sandboxUnavailableError('Bubblewrap needs Linux. On other systems use --sandbox docker.');
@@ -255,7 +255,7 @@ function isInstalled(name: string): boolean {
   return outerEnvironment.PATH.split(':').some((folder) => existsSync(`${folder}/${name}`));
 }
 
-/** What bubblewrap or the fork server said last, and what to do about it where that is known. */
+/** The last error of bubblewrap or the fork server, and what to do about it if that is known. */
 export function startError(errorText: string): WorkcrateError {
   const known = bubblewrapRemedies.find(([pattern]) => pattern.test(errorText))?.[1];
   const remedy = known === undefined ? '' : ` ${known}`;

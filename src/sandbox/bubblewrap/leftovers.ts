@@ -8,8 +8,8 @@ const serverMarks = createGroupNames('workcrate');
 export const sandboxMark = { [markVariable]: serverMarks.of('cell') };
 
 /**
- * Ends what servers that were killed left behind, and tells how many. Only processes called bwrap, whose environment
- * names a server that is no more; as root none of root's, since whoever starts a program chooses its environment.
+ * Kills what dead servers left behind, and returns how many. Only processes called bwrap, whose environment names a
+ * server that is dead; as root none of root's, since anybody can choose the environment of a program.
  */
 export function endLeftovers(): number {
   const left = readdirSync('/proc')
@@ -30,11 +30,11 @@ function isLeftOver(pid: number): boolean {
     .split('\0')
     .filter((entry) => entry.startsWith(`${markVariable}=`))
     .map((entry) => entry.slice(markVariable.length + 1));
-  // The same process all the while: its pid was not given to another meanwhile.
+  // Still the same process: its pid was not reused meanwhile.
   return marks.some(serverMarks.isLeftOver) && readProcess(pid)?.started === before;
 }
 
-/** A process may end while it is looked at. */
+/** A process may end meanwhile. */
 function ignoreEndedProcess<T>(act: () => T, otherwise: T): T {
   try {
     return act();

@@ -9,20 +9,20 @@ export interface InterpreterPoolOptions extends UserSandboxOptions {
   readonly log: Log;
 }
 
-/** A worker together with the cell that it can be stopped through. */
+/** A worker together with the user's sandbox that can stop it. */
 export interface TakenWorker {
   readonly worker: Worker;
   readonly userSandbox: UserSandbox;
 }
 
-/** One user's interpreters: some wait, each for one run; whoever finds none waits while one is forked. */
+/** The interpreters of one user: some wait, each for one run; a run that finds none waits until one is forked. */
 export interface InterpreterPool {
   readonly place: Workspace;
   readonly warm: number;
-  /** Runs that have been taken and are not over. */
+  /** Runs that have not ended. */
   readonly running: number;
   lastUsed: number;
-  /** Resolves when runs can be made; rejects where they cannot. */
+  /** Resolves when runs can start; rejects if they cannot. */
   ready(): Promise<void>;
   fill(): Promise<void>;
   take(language: Language): Promise<TakenWorker>;
@@ -33,12 +33,12 @@ export function createInterpreterPool(place: Workspace, options: InterpreterPool
   let starting: Promise<UserSandbox> | null = null;
   const waiting: Record<Language, TakenWorker[]> = { python: [], node: [], bash: [] };
   const making: Record<Language, number> = { python: 0, node: 0, bash: 0 };
-  /** Runs that found none, and take the next that is made. */
+  /** Runs that found none, and take the next interpreter. */
   const impatient: Record<Language, PromiseWithResolvers<TakenWorker>[]> = { python: [], node: [], bash: [] };
   let running = 0;
   let closed = false;
 
-  /** The cell that there is, or another where the last has died. */
+  /** The user's sandbox, or a new one if the last has died. */
   const getUserSandbox = (): Promise<UserSandbox> => {
     starting ??= start();
     return starting;
@@ -62,7 +62,7 @@ export function createInterpreterPool(place: Workspace, options: InterpreterPool
   };
 
   const make = async (language: Language): Promise<TakenWorker> => {
-    // Not in a pool that was closed meanwhile: nobody would end what is started there.
+    // Not in a closed pool: nobody would end what is started there.
     if (closed) throw sandboxClosedError();
     const userSandbox = await getUserSandbox();
     return { userSandbox, worker: await userSandbox.make(randomBytes(8).toString('hex'), language) };
@@ -78,7 +78,7 @@ export function createInterpreterPool(place: Workspace, options: InterpreterPool
       waiting[language].push(taken);
       void taken.worker.outcome.then(() => removeItem(waiting[language], taken));
     } catch (error) {
-      // Whoever counted on it tries for itself.
+      // The run that waited for it starts another one.
       const first = impatient[language].shift();
       if (first !== undefined) make(language).then(first.resolve, first.reject);
       throw error;
@@ -87,7 +87,7 @@ export function createInterpreterPool(place: Workspace, options: InterpreterPool
     }
   };
 
-  /** One that is being made for the pool comes sooner than one that is begun now. */
+  /** An interpreter that is being started for the pool is ready sooner than a new one. */
   const next = (language: Language): Promise<TakenWorker> => {
     if (making[language] <= impatient[language].length) return make(language);
     const wanted = Promise.withResolvers<TakenWorker>();
@@ -102,8 +102,8 @@ export function createInterpreterPool(place: Workspace, options: InterpreterPool
     language === 'node' ? Math.min(missing('node'), 1 - making.node) : missing(language);
 
   /**
-   * All that are missing at once: most of the time that one takes, the kernel waits before it moves it into its
-   * cgroup. A Node has to start, and takes the processor from what runs, so there is one at a time.
+   * Starts all that are missing at once: most of the time goes to the kernel, which moves each into its cgroup. Node takes
+   * processor time to start, so there is one at a time.
    */
   const fill = async (): Promise<void> => {
     const started: Promise<void>[] = [];

@@ -23,15 +23,15 @@ export interface UserSandboxOptions extends Omit<MountOptions, 'place'> {
   readonly log: Log;
 }
 
-/** One user's skeleton with the fork server in it. All that it makes dies with it, and it with this process. */
+/** The sandbox of one user, with the fork server in it. All its runs die with it, and it dies with this process. */
 export interface UserSandbox {
   /** Resolves when it is gone. */
   readonly ended: Promise<void>;
-  /** Makes an interpreter that waits for a run. */
+  /** Starts an interpreter that waits for a run. */
   make(id: string, language: Language): Promise<Worker>;
   /** Resolves when every process of a run has been killed and reaped. */
   gone(id: string): Promise<void>;
-  /** From now on a run is ended where it takes memory of the kernel that no limit counts. */
+  /** From now on the run is killed if it takes memory of the kernel that no limit counts. */
   watch(id: string): void;
   /** SIGTERM to every process of a run. */
   term(id: string): void;
@@ -46,7 +46,7 @@ export async function startUserSandbox(place: Workspace, options: UserSandboxOpt
   const noteGone = (id: string): void => {
     alive.get(id)?.resolve();
     alive.delete(id);
-    // Whoever has waited still asks the group what happened in it.
+    // First let the waiter read the events of the group.
     setImmediate(groups.giveBack, id);
   };
   const server = await startForkServer(place, options, noteGone);
@@ -71,7 +71,7 @@ export async function startUserSandbox(place: Workspace, options: UserSandboxOpt
         const group = await putIntoGroup(id, made);
         return await openWorker(server, id, language, made, group);
       } catch (error) {
-        // Also one that comes late after all; one that was never made has nobody to bury.
+        // Also one that starts late after all; for one that never started, `gone` is never sent.
         server.send({ kill: id });
         alive.delete(id);
         throw error;
@@ -85,7 +85,7 @@ export async function startUserSandbox(place: Workspace, options: UserSandboxOpt
   };
 }
 
-/** From here on the worker can go on by itself. */
+/** After this the worker can go on by itself. */
 async function openWorker(
   server: ForkServer,
   id: string,

@@ -16,13 +16,13 @@ import type { RunGroup } from './fork-server.ts';
 import { sandboxFailedError } from './launch.ts';
 import type { TakenWorker } from './pool.ts';
 
-/** What the init of a run says last, or null if it was killed. */
+/** The last message of the init of a run, or null if it was killed. */
 export type WorkerOutcome = {
   /** The exit code, or a signal as a negative number. */
   readonly code: number;
-  /** Processes and threads that were left when it failed. */
+  /** Processes and threads that were left when the run failed. */
   readonly crowd: number;
-  /** Whether it was ended since it took memory of the kernel that no limit counts. */
+  /** Whether it was killed because it took memory of the kernel that no limit counts. */
   readonly kernelMemory: boolean;
 } | null;
 
@@ -33,20 +33,20 @@ export interface Worker {
   readonly group: RunGroup | null;
   readonly stdout: AsyncIterable<Uint8Array>;
   readonly stderr: AsyncIterable<Uint8Array>;
-  /** Resolves when it waits; rejects where its namespaces could not be made. */
+  /** Resolves when it waits for a run; rejects if its namespaces could not be made. */
   readonly ready: Promise<void>;
   /** Resolves when every process of it is dead. */
   readonly outcome: Promise<WorkerOutcome>;
   begin(folder: string, code: string, stdin: string): void;
-  /** Closes what the server holds of it, but for outputs that are being read. */
+  /** Closes the server's pipes to it, but for outputs that are being read. */
   release(): void;
-  /** Closes those too. */
+  /** Closes all pipes. */
   abandon(): void;
-  /** What has been written comes out, and then they end, though somebody else may have got hold of a pipe. */
+  /** Reads what has been written, and then ends, even if another process still has a pipe open. */
   endOutputs(): void;
 }
 
-/** Says that the server has its ends of the pipes; with that, the other side goes on. */
+/** Tells the init that the server has opened its ends of the pipes, so that it goes on. */
 export function attachWorker(
   ends: WorkerPipes,
   id: string,
@@ -84,7 +84,7 @@ export function attachWorker(
   };
 }
 
-/** Lines that only the init of the run can write: it is not dumpable, so nobody inside gets at its descriptor. */
+/** Lines that only the init of the run can write: it is not dumpable, so no process inside can open its descriptor. */
 function readWorkerStatus(status: PipeReader) {
   const ready = Promise.withResolvers<void>();
   const outcome = Promise.withResolvers<WorkerOutcome>();
@@ -117,10 +117,10 @@ export interface WorkerPipes {
   readonly status: PipeReader;
 }
 
-/** What comes out of a pipe. A chunk is good until the next one is asked for. */
+/** The output of a pipe. A chunk is valid until the next one is asked for. */
 export interface PipeReader {
   readonly chunks: AsyncIterable<Uint8Array>;
-  /** Nobody who may write is left: what is in the pipe still comes, and nothing after it. */
+  /** There is no writer left: reads what is in the pipe, and nothing after it. */
   end(): void;
   close(): void;
 }
@@ -128,8 +128,8 @@ export interface PipeReader {
 const { O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 
 /**
- * Opens the pipes of a process by their numbers. Node has no way to make a pipe: what it gives its children
- * are sockets, and those cannot be opened again as /dev/stdin and /dev/stderr.
+ * Opens the pipes of a process by their numbers. Node cannot make a pipe: it gives its children sockets, and those cannot
+ * be opened again as /dev/stdin and /dev/stderr.
  */
 export function openWorkerPipes(pid: number, numbers: readonly number[]): WorkerPipes {
   const path = (at: number): string => `/proc/${pid}/fd/${numbers[at]}`;
@@ -144,7 +144,7 @@ export function openWorkerPipes(pid: number, numbers: readonly number[]): Worker
 
 function openPipeWriter(path: string): Socket {
   const socket = new Socket({ fd: openSync(path, O_WRONLY | O_NONBLOCK), readable: false, writable: true });
-  // A run that ends without reading what it is sent is no failure.
+  // A run that ends without reading its input is no failure.
   return socket.on('error', () => {});
 }
 
@@ -153,10 +153,10 @@ const statusChunkBytes = 1024;
 const mostInPipe = 1024 ** 2;
 const silentMs = 200;
 
-/** Reads into one buffer again and again: a fresh one for each chunk of a gigabyte makes the process large. */
+/** Reads into one buffer again and again: a new one for each chunk of a gigabyte would make the process large. */
 function openPipeReader(path: string, chunkBytes: number): PipeReader {
   let buffer: Buffer | null = null;
-  /** Whether the reader has had the last chunk; until it has, silence says nothing about the pipe. */
+  /** Whether the reader has taken the last chunk; until then, silence says nothing about the pipe. */
   let isTaken = true;
   let arrived = Promise.withResolvers<Uint8Array | null>();
   const socket = new Socket({
@@ -175,11 +175,11 @@ function openPipeReader(path: string, chunkBytes: number): PipeReader {
   const onEnd = (): void => arrived.resolve(null);
   socket.on('error', onEnd).on('end', onEnd).on('close', onEnd);
 
-  /** How much may still come once it is to end; a full pipe is less. */
+  /** How many bytes may still come after `end`; a full pipe is less. */
   let left = Number.POSITIVE_INFINITY;
   let silence: NodeJS.Timeout | undefined;
   let lastLook: NodeJS.Immediate | undefined;
-  /** Not in the timer: on a busy machine that may come before a look at what is in the pipe. */
+  /** Not in the timer itself: on a busy machine it may fire before the pipe has been read. */
   const endAfterLook = (): void => void (lastLook = setImmediate(() => socket.destroy()));
   const endWhenSilent = (): void => {
     if (isTaken && Number.isFinite(left)) silence = setTimeout(endAfterLook, silentMs).unref();
@@ -209,10 +209,10 @@ function openPipeReader(path: string, chunkBytes: number): PipeReader {
   };
 }
 
-/** Shorter runs cannot take much memory of the kernel, and need not pay for being watched. */
+/** Shorter runs cannot take much memory of the kernel, so they are not watched. */
 const watchAfterMs = 100;
 
-/** Gives a worker its task, and sees to its end. `over` is called once nothing of it is alive. */
+/** Starts a run on a worker, and follows it to its end. `onEnd` is called when none of its processes is alive. */
 export function runOnWorker(
   { worker, userSandbox }: TakenWorker,
   request: RunRequest,
@@ -226,7 +226,7 @@ export function runOnWorker(
     signal: request.signal,
     term: () => userSandbox.term(worker.id),
     kill() {
-      // All of them: the init alone has to be given processor time to die and take the others along.
+      // All processes: the init alone would need processor time to die and end the others.
       worker.group?.kill();
       userSandbox.kill(worker.id);
     },
@@ -238,7 +238,7 @@ export function runOnWorker(
   const finish = async (): Promise<RunEnd> => {
     const outcome = await worker.outcome;
     clearTimeout(longer);
-    // An init that was killed could not see to the others, and its pipe closes before the kernel does that.
+    // An init that was killed cannot end the others, and its pipe closes before the kernel does that.
     if (outcome === null) await userSandbox.gone(worker.id);
     stop[Symbol.dispose]();
     watch[Symbol.dispose]();
@@ -262,10 +262,10 @@ interface LimitEvents {
   readonly pidsRefused: number;
 }
 
-/** Of a run that went well nobody asks. */
+/** For a run that succeeded, which needs no look at the cgroup. */
 const noLimitEvents: LimitEvents = { oomKilled: 0, pidsRefused: 0 };
 
-/** Where no cgroup counts refusals: who fails with all the processes it may have has run out of them. */
+/** Without a cgroup that counts refusals: a run that fails with as many processes as it may have has run out of them. */
 function guessEventsWithoutGroup(outcome: WorkerOutcome, { processes }: RunLimitSettings): LimitEvents {
   const ranOut = outcome !== null && outcome.crowd + 1 >= processes;
   return { oomKilled: 0, pidsRefused: ranOut ? 1 : 0 };

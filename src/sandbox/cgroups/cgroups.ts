@@ -21,18 +21,18 @@ import { enableControllers, v1Branch, v2Base, v2Branch, v2Controllers } from './
 export type { Group } from './group.ts';
 
 export interface Cgroups {
-  /** v1 also where some resources are bounded by v2. */
+  /** v1 also if some resources are limited by v2. */
   readonly kind: 'v1' | 'v2' | 'none';
   readonly holds: GroupHolds;
-  /** Bounds what can be bounded here. The id has to be unique among the groups that there are. */
+  /** Limits what can be limited here. The id has to be unique among the existing groups. */
   make(id: string, limits: GroupLimits): Group;
-  /** Kills and removes what servers of the same name left behind when they died. Tells how many. */
+  /** Kills and removes what dead servers of the same name left behind. Returns how many. */
   sweep(): Promise<number>;
-  /** Kills and removes every group that is still there. */
+  /** Kills and removes every group. */
   close(): Promise<void>;
 }
 
-/** Makes groups below the server's own, in the hierarchies that there are. In v2 it moves the server to a leaf. */
+/** Makes groups below the server's own, in all hierarchies. In v2 it moves the server to a leaf. */
 export function openCgroups({ name }: { name: string }): Cgroups {
   const names = createGroupNames(name);
   const { branches, holds } = findBranches(readOwnGroups(), names.of('probe'));
@@ -94,13 +94,13 @@ async function endGroup(group: Group): Promise<void> {
   await group.remove();
 }
 
-/** `true` where groups bound it, else why not and what would help. */
+/** `true` if groups limit it, else why not and what would help. */
 export type GroupHolds = Readonly<Record<Resource, true | string>>;
 
 /** Small enough for any machine; the group is removed again at once. */
 const probeLimits = { memoryBytes: 64 * 1024 * 1024, processes: 16, cpus: 0.1 };
 
-/** Finds the hierarchies that bound our resources, and tries each by making a group of that name. */
+/** Finds the hierarchies that limit our resources, and tries each by making a group of that name. */
 function findBranches(own: readonly OwnGroup[], probe: string): { branches: Branch[]; holds: GroupHolds } {
   const holds = new Map<Resource, true | string>();
   const branches = listBranches(own, holds).filter((branch) => {
@@ -112,7 +112,7 @@ function findBranches(own: readonly OwnGroup[], probe: string): { branches: Bran
   return { branches, holds: { memory: held('memory'), processes: held('processes'), cpu: held('cpu') } };
 }
 
-/** Says in `holds` what v2 did not enable. */
+/** Records in `holds` what v2 could not enable. */
 function listBranches(own: readonly OwnGroup[], holds: Map<Resource, true | string>): Branch[] {
   const v1 = own.filter(({ version }) => version === 1);
   const v1Branches = v1.flatMap(({ directory, controllers }) => {
@@ -152,7 +152,7 @@ function tryBranch(branch: Branch, probe: string): void {
   rmdirSync(join(branch.directory, probe));
 }
 
-/** Null where it went well, else why not and what would help. */
+/** Null on success, else why not and what would help. */
 function explainFailure(directory: string, version: 1 | 2, act: () => void): string | null {
   try {
     act();
@@ -193,7 +193,7 @@ export interface OwnGroup {
 interface CgroupMount {
   readonly version: 1 | 2;
   readonly controllers: readonly string[];
-  /** Which group of the hierarchy stands at the mount point. */
+  /** Which group of the hierarchy is at the mount point. */
   readonly root: string;
   readonly point: string;
   readonly readOnly: boolean;
@@ -237,7 +237,7 @@ function parseCgroupMounts(mountinfo: string): CgroupMount[] {
   });
 }
 
-/** The options of a v1 mount hold more than its controllers (`rw`, `xattr`), but no fewer. */
+/** The options of a v1 mount include more than its controllers (`rw`, `xattr`), but no fewer. */
 function sameControllers(options: readonly string[], controllers: readonly string[]): boolean {
   return controllers.every((name) => options.includes(name));
 }

@@ -5,17 +5,17 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { getErrno, WorkcrateError } from '../../errors.ts';
 import type { RunLimitSettings } from '../sandbox.ts';
 
-/** The processes of one run, bounded together. */
+/** The processes of one run, limited together. */
 export interface Group {
   /**
-   * What the process starts from then on is in the group too. Rejects where it could not be put there. The
-   * kernel takes some 8 ms for it after a quiet time, so it is waited for elsewhere.
+   * Moves a process into the group; what it starts from then on is in the group too. Rejects if that fails. The kernel
+   * takes some 8 ms for it after a quiet time, so it is done in the thread pool.
    */
   add(pid: number): Promise<void>;
   events(): CgroupEvents;
-  /** Every process in it. They may take a moment to be gone. */
+  /** Kills every process in it. They may take a moment to end. */
   kill(): void;
-  /** Waits a few seconds for killed processes to be gone. To remove it twice is no fault. */
+  /** Waits a few seconds for killed processes to end. It is idempotent. */
   remove(): Promise<void>;
 }
 
@@ -24,7 +24,7 @@ const maxRemovals = 13;
 
 const noCgroupEvents: CgroupEvents = { oomKilled: 0, pidsRefused: 0, memoryPeakBytes: null, cpuMs: null };
 
-/** Makes a folder in each branch and writes the limits. Leaves none where one fails. */
+/** Makes a folder in each branch and writes the limits. If one fails, it removes all. */
 export function makeFolders(branches: readonly Branch[], name: string, limits: GroupLimits): void {
   const made: string[] = [];
   try {
@@ -45,7 +45,7 @@ export function openGroup(branches: readonly Branch[], name: string): Group {
   const places = branches.map((branch) => ({ branch, folder: join(branch.directory, name) }));
   return {
     async add(pid) {
-      // One after the other: each keeps a thread of the pool, and after the first the kernel is quick.
+      // One after the other: each blocks a thread of the pool, and after the first the kernel is quick.
       for (const { folder } of places) await moveIntoGroup(folder, pid);
     },
     events: () =>
@@ -87,7 +87,7 @@ function isRemoved(folder: string): boolean {
   }
 }
 
-/** Processes first: where forks are refused before the rest is killed, there is an end to it. */
+/** Processes first: if forks are refused before the rest is killed, killing comes to an end. */
 export const resources = ['processes', 'memory', 'cpu'] as const;
 export type Resource = (typeof resources)[number];
 export const controllerNames = { processes: 'pids', memory: 'memory', cpu: 'cpu' } as const;
@@ -104,7 +104,7 @@ export interface CgroupEvents {
   readonly cpuMs: number | null;
 }
 
-/** How one resource is bounded and counted in a group, which is named by its folder. */
+/** How one resource is limited and counted in a group, which is named by its folder. */
 export interface Controller {
   limit(group: string, limits: GroupLimits): void;
   events(group: string): Partial<CgroupEvents>;
@@ -118,7 +118,7 @@ export interface Branch extends Controller {
   kill(group: string): void;
 }
 
-/** Does for all resources of a branch what is known for each. */
+/** One controller for all resources of a branch. */
 export function combineControllers(controllers: readonly Controller[]): Controller {
   return {
     limit(group, limits) {
@@ -130,12 +130,12 @@ export function combineControllers(controllers: readonly Controller[]): Controll
 
 export const cpuPeriodUs = 100_000;
 
-/** The kernel takes no less than a millisecond. */
+/** The kernel accepts no less than a millisecond. */
 export function cpuQuotaUs(cpus: number): number {
   return Math.max(1000, Math.round(cpus * cpuPeriodUs));
 }
 
-/** More rounds than a fork bomb needs that has its forks refused. */
+/** More rounds than a fork bomb needs whose forks are refused. */
 const maxKillRounds = 100;
 
 /** Never creates: a file that this kernel lacks has to be ENOENT. */
@@ -148,7 +148,7 @@ export function writeControl(directory: string, file: string, value: string): vo
   }
 }
 
-/** Whether the kernel has such a file. ENODEV is how it says that the group is going at this moment. */
+/** Whether the kernel has such a file. ENODEV means that the group is being removed. */
 export function writeIfThere(directory: string, file: string, value: string): boolean {
   try {
     writeControl(directory, file, value);
@@ -159,7 +159,7 @@ export function writeIfThere(directory: string, file: string, value: string): bo
   }
 }
 
-/** Null where the kernel has no such file, or the group is gone. */
+/** Null if the kernel has no such file, or the group is gone. */
 export function readControl(directory: string, file: string): string | null {
   try {
     return readFileSync(join(directory, file), 'utf8');
@@ -169,7 +169,7 @@ export function readControl(directory: string, file: string): string | null {
   }
 }
 
-/** The number behind a key of a file such as memory.events; null where there is none. */
+/** The number after a key of a file such as memory.events; null if there is none. */
 export function readControlValue(text: string | null, key: string): number | null {
   const line = text?.split('\n').find((line) => line.startsWith(`${key} `));
   return line === undefined ? null : Number(line.slice(key.length + 1));
@@ -181,7 +181,7 @@ export function readControlNumber(directory: string, file: string): number | nul
   return text === null ? null : Number(text);
 }
 
-/** Those that this process can name: others, outside its pid namespace, are listed as 0. */
+/** Only those that this process can see: others, outside its pid namespace, are listed as 0. */
 export function readPids(directory: string): number[] {
   const text = readControl(directory, 'cgroup.procs') ?? '';
   return text
@@ -190,7 +190,7 @@ export function readPids(directory: string): number[] {
     .filter((pid) => pid > 0 && pid !== process.pid);
 }
 
-/** Kills until nobody is listed who has not been killed. They may take a moment to be gone. */
+/** Kills until no new process is listed. They may take a moment to end. */
 export function killListedProcesses(directory: string): void {
   const killed = new Set<number>();
   for (let round = 0; round < maxKillRounds; round++) {
@@ -205,7 +205,7 @@ function killOne(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch (error) {
-    // Whoever could not be killed keeps the group from being removed, which is told there.
+    // A process that cannot be killed keeps the group from being removed, which is reported there.
     if (!['ESRCH', 'EPERM'].includes(getErrno(error) ?? '')) throw error;
   }
 }

@@ -5,17 +5,17 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { getErrno } from '../../errors.ts';
 
-/** Which server a group belongs to: pids are used again, so the time of its start is part of it. */
+/** Names of groups say which server they belong to: pids are reused, so the time of its start is part of it. */
 export interface GroupNames {
   of(id: string): string;
-  /** Whether a folder is a group of a server of this name that is no more. */
+  /** Whether a folder is a group of a dead server of this name. */
   isLeftOver(folder: string): boolean;
 }
 
 export function createGroupNames(name: string): GroupNames {
   const namespace = readPidNamespace();
   const started = readProcess(process.pid)?.started ?? '';
-  // A server in another pid namespace cannot be seen from here, and is not taken for dead.
+  // A server in another pid namespace cannot be seen from here, and does not count as dead.
   const pattern = new RegExp(`^${RegExp.escape(name)}-${namespace}-(\\d+)-(\\d+)-`);
   return {
     of: (id) => `${name}-${namespace}-${process.pid}-${started}-${id}`,
@@ -30,15 +30,15 @@ const maxAncestors = 100;
 
 interface ProcessFacts {
   readonly parent: number;
-  /** In clock ticks since the boot: tells a process from a later one of the same pid. */
+  /** In clock ticks since the boot: distinguishes a process from a later one with the same pid. */
   readonly started: string;
 }
 
-/** Null where there is no such process, or only a zombie of it. */
+/** Null if there is no such process, or only a zombie. */
 export function readProcess(pid: number): ProcessFacts | null {
   const stat = readStat(pid);
   if (stat === null) return null;
-  // The name stands in parentheses and may hold anything; state is field 3, parent 4, start 22.
+  // The name is in parentheses and may contain anything; state is field 3, parent 4, start 22.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return 'ZX'.includes(fields[0] ?? 'X') ? null : { parent: Number(fields[1]), started: fields[19] ?? '' };
 }
@@ -52,7 +52,7 @@ function readStat(pid: number): string | null {
   }
 }
 
-/** Pids mean nothing outside their namespace, which this number names. */
+/** The number of the pid namespace: pids mean nothing outside of it. */
 function readPidNamespace(): string {
   return readlinkSync('/proc/self/ns/pid').replace(/\D/g, '');
 }

@@ -54,7 +54,7 @@ function limitCpu(group: string, quotaUs: number): void {
   try {
     writeControl(group, 'cpu.cfs_quota_us', `${quotaUs}`);
   } catch (error) {
-    // More than the server itself has been given, which then bounds the group as well.
+    // More than the server itself has, whose limit then applies to the group as well.
     if (getErrno(error) !== 'EINVAL') throw error;
   }
 }
@@ -75,7 +75,7 @@ export function v1Branch(directory: string, resources: readonly Resource[]): Bra
 
 /** Where the server goes: a group that gives controllers to its children may hold no process itself. */
 const leaf = 'workcrate-server';
-/** Those who start others while they are moved need another round. */
+/** Processes that fork while they are moved need another round. */
 const maxMoveRounds = 10;
 
 const unifiedControllers: Readonly<Record<Resource, Controller>> = {
@@ -123,14 +123,14 @@ export function v2Base(own: string): string {
   return basename(own) === leaf ? dirname(own) : own;
 }
 
-/** What the group above has left to this one. */
+/** The controllers that the group above has delegated to this one. */
 export function v2Controllers(base: string): string[] {
   return splitControllers(readControl(base, 'cgroup.controllers'));
 }
 
-/** Lets the server's group bound its children. Throws the errno of what is not allowed. */
+/** Lets the server's group limit its children. Throws the errno of what is not allowed. */
 export function enableControllers(base: string, resource: Resource): void {
-  // A process can be moved only by who may write to the group above both places.
+  // To move a process takes write access to the group above both.
   accessSync(join(base, 'cgroup.procs'), constants.W_OK);
   const controller = controllerNames[resource];
   if (splitControllers(readControl(base, 'cgroup.subtree_control')).includes(controller)) return;
@@ -141,7 +141,7 @@ export function enableControllers(base: string, resource: Resource): void {
 
 /**
  * Moves the server, what started it and what it started. Others that share the group stay where they are:
- * the kernel then refuses controllers with EBUSY, and the operator is told.
+ * the kernel then refuses controllers with EBUSY, and the operator gets a warning.
  */
 export function moveToLeaf(base: string): void {
   const directory = join(base, leaf);

@@ -13,20 +13,20 @@ import { buildSupervisorCommand, type SupervisorTask } from './supervisor.ts';
 export interface DockerOptions extends SandboxOptions {
   /** The engine's unix socket. */
   readonly socket: string;
-  /** Has python3, bash and env in it. */
+  /** Contains python3, bash and env. */
   readonly image: string;
   /** Such as runsc; null is the engine's own. */
   readonly runtime: string | null;
-  /** Tells the containers of this server from those of others. */
+  /** Distinguishes the containers of this server from those of others. */
   readonly instance: string;
 }
 
 export const instanceLabel = 'workcrate.instance';
 
-/** Nobody, for a container that holds no user's folders. */
+/** Nobody, for a container without a user's folders. */
 const nobodyUid = 65_534;
 
-/** The body of a container's creation: every wall there is, around one supervisor. */
+/** The request body that creates a container: all isolation, around one supervisor. */
 function toContainerConfig(options: DockerOptions, place: Workspace | null): object {
   const uid = getContainerUid(place);
   return {
@@ -55,16 +55,16 @@ function toContainerConfig(options: DockerOptions, place: Workspace | null): obj
   };
 }
 
-/** Never 0: as root, a user's own; else the server's. */
+/** Never 0: if the server is root, the user's own uid; else the server's. */
 function getContainerUid(place: Workspace | null): number {
   const own = process.getuid?.() ?? 0;
   return place?.uid ?? (own === 0 ? nobodyUid : own);
 }
 
 /**
- * No network is also what NetworkMode says, but only this spares the engine a program of its own, which it would start
- * beside each container to look after an empty network: two fifths of what a container costs. Then nobody but the
- * runtime brings loopback up. Ours does; one that was named may not.
+ * NetworkMode alone would also disable the network, but then the engine starts a helper program beside each container to
+ * manage an empty network: two fifths of what a container costs. Without it only the runtime brings loopback up. The
+ * default runtime does; another one may not.
  */
 function hasNoNetwork({ runtime, network }: DockerOptions): boolean {
   return network === 'none' && runtime === null;
@@ -151,16 +151,16 @@ export interface Container {
   term(): Promise<void>;
   /** Resolves once none of its processes runs. */
   kill(): Promise<void>;
-  /** Whatever state it is in. */
+  /** In whatever state it is. */
   remove(): Promise<void>;
 }
 
 export type ContainerTask = Pick<RunRequest, 'language' | 'code' | 'workingDir' | 'stdin'> & {
-  /** When it gives up by itself. */
+  /** When it ends by itself. */
   readonly mostMs: number;
 };
 
-/** Starts a container for a user, or for nobody, which has no folders in it. */
+/** Starts a container for a user, or without folders for nobody. */
 export async function startContainer(
   engine: Engine,
   options: DockerOptions,
@@ -221,7 +221,7 @@ function sendTask(
   return outputs;
 }
 
-/** The engine has no such container any more, or is just about to have none. */
+/** The container is gone, or is being removed. */
 async function ignoreMissingContainer(call: Promise<unknown>): Promise<void> {
   try {
     await call;

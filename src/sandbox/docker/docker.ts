@@ -30,7 +30,7 @@ export type { DockerOptions } from './container.ts';
 
 const probeMs = 30_000;
 
-/** The facts of an engine that matter here. */
+/** What we need to know of an engine. */
 interface EngineInfo {
   readonly MemoryLimit?: boolean;
   readonly PidsLimit?: boolean;
@@ -38,8 +38,8 @@ interface EngineInfo {
 }
 
 /**
- * Each run has a container of its own, which was started before the run was asked for and is thrown away
- * after it. Rejects with `sandbox_unavailable` where the engine or the image is missing.
+ * Each run has a container of its own, which was started ahead of time and is removed after the run. Rejects with
+ * `sandbox_unavailable` if the engine or the image is missing.
  */
 export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
   const engine = openDockerEngine(options.socket);
@@ -92,13 +92,13 @@ export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
       running.delete(following);
       leave();
     });
-    // Behind the run, so that it does not wait for it.
+    // In the background, so that the run does not wait for it.
     waiting.refill(request.user, request.place);
     return following.run;
   }
 }
 
-/** Containers of this server that it could not remove, since it was killed. */
+/** Removes containers of this server that it left when it was killed. */
 async function removeLeftContainers(engine: Engine, { instance, log }: DockerOptions): Promise<void> {
   const filters = encodeURIComponent(JSON.stringify({ label: [`${instanceLabel}=${instance}`] }));
   const found = await engine.call<{ Id: string }[]>('GET', `/containers/json?all=1&filters=${filters}`);
@@ -106,7 +106,7 @@ async function removeLeftContainers(engine: Engine, { instance, log }: DockerOpt
   if (found.length > 0) log.info('sandbox.leftovers_removed', { containers: found.length });
 }
 
-/** Every line tells a version; the last one is missing where there is no node, and the exit code says so. */
+/** Every line is a version; the last one is missing if there is no node, and the exit code says so. */
 const versionScript =
   `python3 -s -c '${packageScript}';` +
   'python3 --version; echo "GNU bash $BASH_VERSION"; version=$(node --version) && echo "Node.js $version"';
@@ -117,8 +117,8 @@ interface ProbedImage {
 }
 
 /**
- * Runs once, so that an image that cannot is found out now, and tells which languages there are, in which version, and
- * which packages.
+ * Runs a container once, so that an unfit image is found at the start, and reads which languages there are, their
+ * versions and the Python packages.
  */
 async function probeImage(engine: Engine, options: DockerOptions): Promise<ProbedImage> {
   const container = await startContainer(engine, options, null);

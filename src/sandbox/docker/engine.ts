@@ -5,7 +5,7 @@ import { getErrno, WorkcrateError } from '../../errors.ts';
 
 // outbound: the Docker engine is at a unix socket, and runs take over its connections
 
-/** Nothing that is asked of the engine takes longer on a machine that is well. */
+/** No request to the engine takes longer on a healthy machine. */
 const mostWaitingMs = 60_000;
 /** Runs have connections of their own to the engine, so they do not wait for each other. */
 const unpooled = false;
@@ -49,7 +49,7 @@ export function openDockerEngine(socketPath: string): Engine {
 
 interface EngineAnswer {
   readonly response: IncomingMessage;
-  /** Where the connection was handed over. */
+  /** The connection, after an upgrade. */
   readonly socket: Socket | null;
 }
 

@@ -5,16 +5,16 @@ import type { SupervisorReport } from './supervisor.ts';
 export interface ContainerOutputs {
   readonly stdout: PassThrough;
   readonly stderr: PassThrough;
-  /** What the supervisor said, or null where the container ended without a word. */
+  /** The supervisor's report, or null if the container ended without one. */
   readonly report: Promise<SupervisorReport | null>;
   /**
-   * Reads on although nobody takes it, which has to be done before a kill: the engine waits for its streams.
-   * What can still come is what stands in the buffers of the engine, some 2 MB.
+   * Reads on although nobody consumes it, which is necessary before a kill: the engine waits for its streams. What can
+   * still come is in the buffers of the engine, some 2 MB.
    */
   release(): void;
 }
 
-/** Reads the engine's stream. While an output is full it is not read, so the run waits. */
+/** Reads the engine's stream. Backpressure: while an output is full it is not read, so the run waits. */
 export function splitOutputs(stream: AsyncIterable<Uint8Array>, mark: Buffer): ContainerOutputs {
   const outputs = [new PassThrough(), new PassThrough()] as const;
   const readers = [createTrailerReader(mark), createTrailerReader(mark)] as const;
@@ -50,7 +50,7 @@ export function splitOutputs(stream: AsyncIterable<Uint8Array>, mark: Buffer): C
   };
 }
 
-/** False where it is full. Whoever has let go of an output does not hold up the other. */
+/** False if it is full. An output that is no longer read does not block the other. */
 function writeOutput(output: PassThrough, bytes: Buffer): boolean {
   return bytes.length === 0 || output.destroyed || output.write(bytes);
 }
@@ -65,15 +65,15 @@ async function waitForRoom(output: PassThrough, waking: (resume: () => void) => 
 
 const headerBytes = 8;
 
-/** A part of what came out of a container: 1 is its stdout, 2 its stderr. */
+/** A part of the output of a container: 1 is its stdout, 2 its stderr. */
 export interface OutputPiece {
   readonly output: number;
   readonly bytes: Buffer;
 }
 
 /**
- * Takes the engine's stream apart: frames with a header of eight bytes, the output first and the length last.
- * Pieces are passed on as they come and never put together, so a frame of any length takes no memory.
+ * Splits the engine's stream into frames: a header of eight bytes, the output first and the length last. Pieces are
+ * passed on as they come and never joined, so a frame of any length takes no memory.
  */
 export async function* readFrames(stream: AsyncIterable<Uint8Array>): AsyncGenerator<OutputPiece> {
   let header = Buffer.alloc(0);
@@ -100,21 +100,21 @@ export async function* readFrames(stream: AsyncIterable<Uint8Array>): AsyncGener
   }
 }
 
-/** Nothing that the supervisor says at the end is longer. */
+/** The supervisor's report is never longer. */
 const maxTrailerBytes = 1024;
 
 export interface TrailerReader {
-  /** What of the piece belongs to the run. */
+  /** The part of the piece that belongs to the run. */
   take(piece: Buffer): Buffer;
-  /** What was held back, once nothing more comes. */
+  /** What was kept back, once nothing more comes. */
   rest(): Buffer;
   /** What came after the mark, up to the end of its line, or null while that has not come. */
   readonly said: string | null;
 }
 
 /**
- * Finds what the supervisor adds to an output when the run is over: a mark that the run cannot know, and a
- * line. Only bytes that could be the beginning of the mark are held back, so output streams on.
+ * Finds what the supervisor adds to an output after the run: a mark that the run cannot know, and a line. Only bytes that
+ * could be the beginning of the mark are kept back, so output streams on.
  */
 export function createTrailerReader(mark: Buffer): TrailerReader {
   let held = Buffer.alloc(0);

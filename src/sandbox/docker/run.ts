@@ -12,7 +12,7 @@ import type { Container, DockerOptions } from './container.ts';
 import type { Engine } from './engine.ts';
 import type { SupervisorReport } from './supervisor.ts';
 
-/** How long after its timeout and grace a container gives up by itself, should the server be gone. */
+/** How long after its timeout and grace a container ends by itself, if the server is gone. */
 const abandonAfterMs = 10_000;
 
 export interface ContainerRun {
@@ -22,7 +22,7 @@ export interface ContainerRun {
   readonly over: Promise<void>;
 }
 
-/** Gives a container its run and sees to its end. */
+/** Starts the run in a container and follows it to its end. */
 export function runInContainer(
   engine: Engine,
   container: Container,
@@ -35,7 +35,7 @@ export function runInContainer(
   const killed = Promise.withResolvers<null>();
   const killContainer = async () => {
     run.release();
-    // Where it cannot be killed the engine is gone, and nothing more can be done from here.
+    // If it cannot be killed, the engine is gone, and nothing more can be done from here.
     await container.kill().finally(() => killed.resolve(null));
   };
   const stop = createStopper({

@@ -9,13 +9,13 @@ export interface SupervisorTask {
   readonly workingDir: string;
   /** In bytes. */
   readonly codeLength: number;
-  /** Hex. It comes before what the supervisor says at the end, and the run cannot know it. */
+  /** Hex. It comes before the supervisor's report, and the run cannot know it. */
   readonly mark: string;
-  /** When to give up by itself, should the server be gone. */
+  /** When to end by itself, if the server is gone. */
   readonly mostSeconds: number;
 }
 
-/** What the supervisor says at the end, as the trailer of stderr. */
+/** The supervisor's report, as the trailer of stderr. */
 export interface SupervisorReport {
   /** The exit code, or minus the number of the signal. */
   readonly code: number;
@@ -24,12 +24,11 @@ export interface SupervisorReport {
 }
 
 /**
- * The first process of every container. A worker is forked from it at once, before it is told anything, and
- * waits; when a task comes, the worker becomes the interpreter. As process 1 it cannot be signalled from
- * inside, hands SIGTERM on to all, and is the parent of every orphan: when the worker ends it kills the
- * rest, waits until they are gone, and only then reports. Not dumpable, its memory, with the mark in it,
- * is closed to the run, although their uid is the same. Now and then it looks whether the run takes memory of
- * the kernel that no limit counts, and ends it then.
+ * The first process of every container. It forks a worker at once, which waits; when a task comes, the worker becomes the
+ * interpreter. As process 1 it cannot be signalled from inside, passes SIGTERM on to all, and is the parent of every
+ * orphan: when the worker ends it kills the rest, waits until they have ended, and only then reports. It is not dumpable,
+ * so its memory, with the mark in it, is closed to the run, although their uid is the same. Now and then it checks
+ * whether the run takes memory of the kernel that no limit counts, and kills it then.
  */
 const supervisorScript = `
 import ctypes, json, os, signal, sys, time
@@ -79,7 +78,7 @@ def reap_ended(worker):
         if pid == worker: return status
         if pid == 0: return None
 
-def counted(name, *paths):
+def read_counter(name, *paths):
     for path in paths:
         try:
             for line in open(path):
@@ -87,24 +86,24 @@ def counted(name, *paths):
         except (OSError, IndexError, ValueError): pass
     return 0
 
-def events():
+def read_limit_events():
     group = '/sys/fs/cgroup/'
     return {
-        'oomKilled': counted('oom_kill', group + 'memory.events', group + 'memory/memory.oom_control'),
-        'pidsRefused': counted('max', group + 'pids.events', group + 'pids/pids.events'),
+        'oomKilled': read_counter('oom_kill', group + 'memory.events', group + 'memory/memory.oom_control'),
+        'pidsRefused': read_counter('max', group + 'pids.events', group + 'pids/pids.events'),
     }
 
-def say(fd, mark, text):
+def write_trailer(fd, mark, text):
     os.set_blocking(fd, True)
     data = mark + text + b'\\n'
     while data: data = data[os.write(fd, data):]
 
 def supervise(worker, to_worker):
     set_dumpable(0)
-    # What process 1 has no handler for cannot reach it from inside, and Python has one for this.
+    # Signals without a handler do not reach process 1 from inside, and Python has a handler for this one.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    # Taken one after the other: handlers would nest, and a run that sends them faster than they are handled would
-    # end this process by too deep a recursion.
+    # Blocked, and read one after the other: handlers would nest, and a run that sends signals faster than they are
+    # handled would end this process by too deep a recursion.
     awaited = {signal.SIGCHLD, signal.SIGTERM}
     signal.pthread_sigmask(signal.SIG_BLOCK, awaited)
     task = json.loads(read_line())
@@ -115,7 +114,7 @@ def supervise(worker, to_worker):
         try: pipe.write(json.dumps(task).encode() + b'\\n' + code)
         except BrokenPipeError: pass
     os.dup2(os.open('/dev/null', os.O_RDONLY), 0)
-    took_too_much = False
+    exceeded = False
     next_look = time.monotonic() + 0.1
     status = None
     while status is None:
@@ -125,17 +124,17 @@ def supervise(worker, to_worker):
         if time.monotonic() >= next_look:
             next_look = time.monotonic() + 0.1
             if takes_too_much(sys.argv[4]):
-                took_too_much = True
+                exceeded = True
                 signal_all(signal.SIGKILL)
         status = reap_ended(worker)
     reap_all()
-    report = {'code': os.waitstatus_to_exitcode(status), **events()}
-    report['oomKilled'] += took_too_much
-    # Nobody may be there to read what it says.
+    report = {'code': os.waitstatus_to_exitcode(status), **read_limit_events()}
+    report['oomKilled'] += exceeded
+    # Perhaps nobody reads the report.
     signal.signal(signal.SIGALRM, lambda *_: os._exit(1))
     signal.setitimer(signal.ITIMER_REAL, max(0.1, end - time.monotonic()))
-    say(1, mark, b'')
-    say(2, mark, json.dumps(report).encode())
+    write_trailer(1, mark, b'')
+    write_trailer(2, mark, json.dumps(report).encode())
     os._exit(0)
 
 def wait_for_task(from_supervisor):
@@ -157,7 +156,7 @@ def wait_for_task(from_supervisor):
     with open(file, 'wb', closefd=False) as main: main.write(code)
     return task['language'], f'/dev/fd/{file}'
 
-def become(language, path):
+def exec_interpreter(language, path):
     commands = {'node': ['node', '-e', sys.argv[2], path], 'bash': ['bash', path]}
     if language == 'python': return
     # Python ignores these, and so would all others after it.
@@ -174,7 +173,7 @@ if worker != 0:
     supervise(worker, writing)
 os.close(writing)
 language, path = wait_for_task(reading)
-become(language, path)
+exec_interpreter(language, path)
 driver, sys.argv = sys.argv[3], ['-c', path]
 import types
 sys.modules['__main__'] = main = types.ModuleType('__main__')
@@ -194,7 +193,7 @@ const environment = {
   USER: 'user',
 };
 
-/** What a container runs. The filter is a program for seccomp, empty for none. */
+/** What a container runs. The filter is a BPF program for seccomp, empty for none. */
 export function buildSupervisorCommand(filter: Buffer, network: 'none' | 'host'): string[] {
   const names = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
   const code = kernelMemoryScript + supervisorScript;

@@ -5,19 +5,19 @@ import type { Container, DockerOptions } from './container.ts';
 export interface WaitingContainers extends AsyncDisposable {
   count(): number;
   warm(user: string, place: Workspace): Promise<void>;
-  /** The one that waits for the user, else a new one. */
+  /** The container that waits for the user, else a new one. */
   take(user: string, place: Workspace): Promise<Container>;
-  /** Starts the next one without waiting for it. */
+  /** Starts the next container in the background. */
   refill(user: string, place: Workspace): void;
 }
 
-/** A container that waits, or is on its way, and the folders that it was started on. */
+/** A container that waits or is starting, and the workspace that it was started with. */
 interface WaitingContainer {
   readonly place: Workspace;
   readonly made: Promise<Container | null>;
 }
 
-/** One container waits for each user of late, for as many users as may run at once. */
+/** One container waits for each recent user, for as many users as may run at once. */
 export function createWaitingContainers(
   { warm, mostRuns, log }: DockerOptions,
   start: (place: Workspace) => Promise<Container>,
@@ -43,7 +43,7 @@ export function createWaitingContainers(
     try {
       return await start(place);
     } catch (error) {
-      // The next run tries again, and says it to whoever asked for it.
+      // The next run tries again, and reports the error to its caller.
       log.warn('sandbox.not_warm', { error });
       return null;
     }

@@ -1,12 +1,12 @@
 /** One line of a program. A label names the instruction after it; `null` as a target goes on with the next. */
 export type BpfLine =
   | { readonly op: 'label'; readonly name: string }
-  /** Takes the 32-bit word at this offset of `struct seccomp_data`. */
+  /** Loads the 32-bit word at this offset of `struct seccomp_data`. */
   | { readonly op: 'load'; readonly offset: number }
   | Comparison
   | { readonly op: 'return'; readonly value: number };
 
-/** Asks of the word taken last; both targets stand further down, since BPF has no way back. */
+/** Compares the word loaded last; both targets are further down, since BPF has no backward jumps. */
 interface Comparison {
   readonly op: 'equal' | 'at least' | 'any bit';
   readonly value: number;
@@ -56,7 +56,7 @@ function encodeLine(line: BpfLine, start: number, labels: Map<string, number>, f
   ];
 }
 
-/** The comparisons that need a jump of their own. To lengthen one can put another out of reach, hence the loop. */
+/** The comparisons that need a jump of their own. Lengthening one can put another out of reach, hence the loop. */
 function findFarComparisons(lines: readonly BpfLine[]): Set<BpfLine> {
   const far = new Set<BpfLine>();
   for (let before = -1; before !== far.size;) {

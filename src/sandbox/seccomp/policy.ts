@@ -30,7 +30,7 @@ export interface ArgumentRule {
 /** Of CLONE_NEW…: time, mount, cgroup, uts, ipc, user, pid and net. */
 const newNamespaces = 0x7e02_0080;
 const unixSocket = 1;
-/** IPv4 and IPv6. Not vsock above all: no namespace holds it, and it reaches the hypervisor. */
+/** IPv4 and IPv6. Not vsock above all: no namespace contains it, and it reaches the hypervisor. */
 const internet = [2, 10];
 /** By it programs ask which interfaces there are; its other protocols are doors to the kernel. */
 const netlink = 16;
@@ -43,9 +43,9 @@ const socketLevel = 1;
 const bufferSizes = [7, 8];
 /** SO_ATTACH_FILTER and its kin: the machine has a bounded share of compiled filters, for seccomp too. */
 const socketFilters = [26, 50, 51, 52];
-/** F_SETLEASE makes whoever opens the file wait; F_NOTIFY tells what others do in a folder. */
+/** F_SETLEASE makes other processes wait that open the file; F_NOTIFY shows what others do in a folder. */
 const watchingOthers = [1024, 1026];
-/** F_OFD_SETLK and F_OFD_SETLKW: /proc/locks does not tell whose these are, so nobody can count them. */
+/** F_OFD_SETLK and F_OFD_SETLKW: /proc/locks does not show whose these are, so nobody can count them. */
 const ownerlessLocks = [37, 38];
 /** The init of a run has the uid of the run, which may not keep it from dying. */
 const initPid = 1;
@@ -66,12 +66,12 @@ const refuseFlag = (argument: number, bit: number): ArgumentRule => ({
 });
 /** PER_LINUX, PER_LINUX32, and the question which it is. */
 const personalities = [0, 8, 0xffff_ffff];
-/** TIOCSTI and TIOCLINUX type into the terminal of whoever started the server. */
+/** TIOCSTI and TIOCLINUX type into the terminal that the server was started from. */
 const terminalTyping = [0x5412, 0x541c];
 
 type Rule = SeccompVerdict | ArgumentRule;
 
-/** Of the host's network nothing is ours to bound, and programs have to find their way in it. */
+/** The host's network is not ours to limit, and programs need to find their way in it. */
 const socketOnHost: ArgumentRule = {
   argument: 0,
   when: 'equal',
@@ -121,7 +121,7 @@ const createSocketOptionRule = (sizes: SeccompVerdict): ArgumentRule => ({
   otherwise: 'allow',
 });
 
-/** Everything else is allowed: the namespaces, the uid and no_new_privs hold it. */
+/** Everything else is allowed: the namespaces, the uid and no_new_privs contain it. */
 export const createSeccompPolicy = (network: 'none' | 'host'): Readonly<Record<Syscall, Rule>> => ({
   ...rulesEverywhere,
   setsockopt: createSocketOptionRule(network === 'host' ? 'allow' : 'ignore'),
@@ -142,7 +142,7 @@ const rulesEverywhere: Readonly<Record<Exclude<Syscall, 'socket' | 'setsockopt'>
   // Large parts of the kernel that runs can do without.
   bpf: 'refuse',
   fanotify_init: 'refuse',
-  // They tell what other users run, by the files of /usr that are opened; and the machine has few of them.
+  // They show what other users run, by the files of /usr that are opened; and the machine has few of them.
   inotify_init: 'unknown',
   inotify_init1: 'unknown',
   // The whole machine has so many of these that one run can take all.

@@ -21,8 +21,8 @@ interface SyscallRange {
 }
 
 /**
- * The filter that every run is under, as an array of `struct sock_filter`. Null on a machine whose numbers
- * we do not know: there nothing is filtered, which the backend has to declare.
+ * The filter of every run, as an array of `struct sock_filter`. Null on a processor whose numbers we do not know: there
+ * nothing is filtered, which the backend has to declare.
  */
 export function buildSeccompProgram(network: Network, arch: string = process.arch): Buffer | null {
   return isKnownMachine(arch) ? assemble([...generateProgram(arch, createSeccompPolicy(network))]) : null;
@@ -52,7 +52,7 @@ function listSyscallRanges(machine: Machine, policy: SeccompPolicy): SyscallRang
   const { foreignFrom } = machines[machine];
   const found: SyscallRange[] = [{ from: 0, to: 'allow' }];
   for (const number of [...targets.keys()].filter((key) => key !== null).sort((a, b) => a - b)) {
-    // A neighbour has put an end to its own range already.
+    // The number before has ended its own range already.
     if (found.at(-1)?.from === number) found.pop();
     found.push({ from: number, to: targets.get(number) ?? 'allow' }, { from: number + 1, to: 'allow' });
   }

@@ -12,7 +12,7 @@ import { WorkcrateError } from '../../errors.ts';
 import { nodeDriver, pythonDriver } from '../drivers.ts';
 import type { EnforcedClaims, Language, RunRequest, SandboxOptions } from '../sandbox.ts';
 
-/** Programs of util-linux by their paths, null where they are missing. */
+/** Paths of the programs of util-linux, null if they are missing. */
 export interface Programs {
   readonly setpriv: string | null;
   readonly prlimit: string | null;
@@ -43,7 +43,7 @@ interface CommandParts {
   readonly options: SandboxOptions;
   readonly request: RunRequest;
   readonly uid: number;
-  /** The file that holds the code. */
+  /** The file with the code. */
   readonly code: string;
 }
 
@@ -100,14 +100,14 @@ export function describeSubprocessLimits(
 
 /** One end for the child, one for us. */
 export interface Pipe {
-  /** For `stdio` of spawn. To be closed once the child has it. */
+  /** For `stdio` of spawn. Close it once the child has it. */
   readonly childEnd: number;
   readonly ours: Socket;
 }
 
 /**
- * Node gives children socket pairs, and a socket cannot be opened again: `echo x > /dev/stderr` fails. So
- * these are pipes, made by name in a folder of the server's, whose names are gone before anything runs.
+ * Node gives children socket pairs, and a socket cannot be opened again: `echo x > /dev/stderr` fails. So these are named
+ * pipes in a folder of the server, whose names are removed before anything runs.
  */
 export async function createOutputPipes(folder: string, id: string): Promise<[Pipe, Pipe]> {
   const names = ['out', 'err'].map((name) => join(folder, `${id}.${name}`));

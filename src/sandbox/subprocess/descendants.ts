@@ -4,15 +4,15 @@
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 
-/** How often what is found is killed, in case it forks meanwhile. */
+/** How often all processes are found and killed, in case they fork meanwhile. */
 const mostPasses = 20;
 
-/** How the processes of a run are told from others, where no namespace holds them. */
+/** How the processes of a run are recognized without a namespace. */
 export interface ProcessFamily {
   /** The first process, which leads its group and session. */
   readonly leader: number;
   readonly uid: number;
-  /** An entry of the environment that no other run has. It finds daemons, which have another parent by now. */
+  /** An entry of the environment that no other run has. It finds daemons, which have another parent. */
   readonly mark: string;
 }
 
@@ -71,7 +71,7 @@ function isMarked(pid: number, mark: string): boolean {
     .includes(mark);
 }
 
-/** A process may end while it is looked at. */
+/** A process may end meanwhile. */
 function tryReadProc<T>(look: () => T, otherwise: T): T {
   try {
     return look();

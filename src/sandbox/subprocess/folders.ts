@@ -9,19 +9,19 @@ import { dirname, join } from 'node:path';
 import { removeTree } from '../../paths/paths.ts';
 import type { SandboxFolders, RunRequest } from '../sandbox.ts';
 
-/** The folder in which every run has a folder. */
+/** The folder with the folders of all runs. */
 export interface SubprocessFolders extends AsyncDisposable {
   readonly path: string;
-  /** Holds `node`, first in the PATH of runs. */
+  /** Contains `node`, first in the PATH of runs. */
   readonly programs: string;
   folderFor(request: RunRequest, uid: number, folders: SandboxFolders): Promise<RunFolder>;
 }
 
-/** What a run needs outside of the user's folders. It is gone when the run is. */
+/** What a run needs outside of the user's folders. It is removed after the run. */
 export interface RunFolder {
   readonly home: string;
   readonly tmp: string;
-  /** Files that hold the code and the input. */
+  /** Files with the code and the input. */
   readonly code: string;
   readonly stdin: string;
   hostPathOf(inside: string): string;
@@ -67,7 +67,7 @@ async function makeRunFolder(
   const [home, tmp] = [join(folder, 'home'), join(folder, 'tmp')];
   await mkdir(home, { mode: 0o700 });
   await mkdir(tmp, { mode: 0o700 });
-  // The same names for everybody, so that the description of a tool can tell them: ~/workspace, ~/artifacts.
+  // The same names for everybody, so that the description of a tool can name them: ~/workspace, ~/artifacts.
   for (const [name, target] of Object.entries(folders) as [string, string | null][])
     if (target !== null) await symlink(target, join(home, name));
   await writeFile(join(folder, 'main'), code, { mode: 0o644 });
@@ -79,7 +79,7 @@ async function makeRunFolder(
     '/home/user': home,
   };
   const made = await createWorkingFolder(folder, toHostPath(roots, workingDir));
-  // The outermost comes last: until then nobody else gets there.
+  // The outermost comes last: until then nobody else can enter.
   if (place.uid !== null) for (const path of [...made, home, tmp, folder]) await chown(path, uid, uid);
   return {
     home,

@@ -144,7 +144,7 @@ function createServiceSas(account: AzureAccount, grant: SasGrant): string {
     .join('&');
 }
 
-/** Fields that are not used stand there empty: start, policy, address, snapshot, scope, and three of the headers. */
+/** Fields that are not used are empty: start, policy, address, snapshot, scope, and three of the headers. */
 function buildTextToSign(
   account: string,
   { container, blob }: SasGrant,

@@ -111,13 +111,13 @@ const listAzureSourceMeanings = ({ container, account }: AzureOptions): AzureErr
   ],
 });
 
-/** A hundred million blobs; whoever lists for longer does not come to an end. */
+/** A hundred million blobs; a longer listing would never end. */
 const maxAzurePages = 100_000;
 
 /** How far a listing has come: the service's own marker, and after how many pages. */
 type AzureSourceCursor = readonly [page: number, marker: string];
 
-/** A page of names that others have chosen. Their order is the service's own, so only its marker tells of progress. */
+/** A page of names that others have chosen. Their order is the service's own, so only its marker shows progress. */
 async function listAzureSourcePage(
   blobs: Blobs,
   root: string,
@@ -163,7 +163,7 @@ function readBlobName(xml: string): string | null {
 }
 
 /**
- * Writes a new blob under a name of the caller's. What is taken is told before a byte is sent. Blocks of one that
+ * Writes a new blob under a name of the caller. A taken name is refused before a byte is sent. Blocks of one that
  * failed are no blob, and are dropped by the service within a week.
  */
 async function putNewBlob(

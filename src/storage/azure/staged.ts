@@ -113,7 +113,7 @@ export interface BlockTarget {
   readonly name: string;
   readonly attempt: string;
   readonly run: number;
-  /** At which byte of the object the first part stands. */
+  /** At which byte of the object the first part begins. */
   readonly start: number;
   /** How many blocks there are before. */
   readonly count: number;

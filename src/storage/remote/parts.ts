@@ -109,7 +109,7 @@ export interface RangeSource {
   broken(error: unknown): WorkcrateError;
 }
 
-/** Nothing is held but the ETag, so there is nothing to close. */
+/** It keeps only the ETag, so there is nothing to close. */
 export const openRemoteObject = (source: RangeSource, opened: OpenedObject): OpenObject => ({
   size: opened.size,
   descriptor: null,
@@ -153,7 +153,7 @@ async function* readRangeBody(
 ): AsyncGenerator<Uint8Array> {
   const answer = await source.getRange(opened, { start, end }, signal);
   if (answer === null) throw objectRemovedError();
-  // Whoever stands between may not know ranges, and send the whole.
+  // A proxy may not support ranges, and send the whole object.
   if (answer.headers['content-range'] !== `bytes ${start}-${end - 1}/${opened.size}`) {
     answer.body.destroy();
     throw wrongBytesError();

@@ -45,7 +45,7 @@ function runCommonJs() {
   main.loaded = true;
 }
 
-/** The loader is told of a file that is not there. */
+/** The loader gets the name of a file that does not exist. */
 function runModule() {
   const url = pathToFileURL(filename).href;
   const hooks = registerHooks({

@@ -1,17 +1,17 @@
-"""Makes runs, each in namespaces of its own. Trusted: no code of a user ever runs in this process.
+"""The fork server: starts runs, each in namespaces of its own. No code of a user ever runs in this process.
 
-Started by bubblewrap as pid 1 of a skeleton (programs, the user's folders, no network), where it is root of a
+Bubblewrap starts it as pid 1 of the user's sandbox (programs, the user's folders, no network), where it is root of a
 user namespace and nobody outside. Commands come as JSON lines on stdin, events go as JSON lines to stdout:
 
     {"make": ID, "language": "python"}  ->  {"made": ID, "pid": PID, "ends": [...]}, later {"gone": ID}
     {"opened": ID}                          the server has opened its ends of the pipes
-    {"watch": ID}                           the run goes on for long: look at what it takes of the kernel
+    {"watch": ID}                           the run takes long: check its kernel memory
     {"term": ID}                            SIGTERM to every process of the run
-    {"kill": ID}                            the end of every process of the run
+    {"kill": ID}                            SIGKILL to every process of the run
 
-A run is an init (this program, forked) and the interpreter below it. Five pipes join it to the server: task
-(a byte to go on, then folder, NUL, code), in, out, err, and status, on which the init alone can write. The
-server opens its ends by their numbers in /proc.
+A run is an init (this program, forked) and the interpreter below it. Five pipes connect it to the server: task
+(a byte to go on, then folder, NUL, code), in, out, err, and status, to which only the init can write. The server
+opens its ends by their numbers in /proc.
 """
 
 import base64
@@ -22,8 +22,8 @@ import os
 import select
 import signal
 
-from workcrate_inside.init import be_init
-from workcrate_inside.kernel import CLONE_NEWPID, Program, checked, join_empty_keyring, libc
+from workcrate_inside.init import run_init
+from workcrate_inside.kernel import CLONE_NEWPID, Program, check_result, join_empty_keyring, libc
 from workcrate_inside.python import run_python
 
 
@@ -47,33 +47,33 @@ class ForkServer:
         except OSError as error:
             for end in sum(pipes, ()):
                 os.close(end)
-            tell({"unmade": run, "error": str(error)})
+            send_event({"unmade": run, "error": str(error)})
             return False
         # The server writes to the first two and reads from the others.
         theirs = [pipe[1] if number < 2 else pipe[0] for number, pipe in enumerate(pipes)]
         ours = [pipe[0] if number < 2 else pipe[1] for number, pipe in enumerate(pipes)]
         if pid == 0:
-            be_init(ours, language, self.settings, self.program)
+            run_init(ours, language, self.settings, self.program)
             return True
         for end in ours:
             os.close(end)
         self.runs[run] = pid
         self.unopened[run] = theirs
-        tell({"made": run, "pid": pid, "ends": theirs})
+        send_event({"made": run, "pid": pid, "ends": theirs})
         return False
 
     def fork(self):
-        """Into a pid namespace of its own; this process stays in the one it is in."""
-        checked(libc.unshare(CLONE_NEWPID), "unshare pid")
+        """Forks a child into a new pid namespace; this process stays in its own."""
+        check_result(libc.unshare(CLONE_NEWPID), "unshare pid")
         pid = -1
         try:
             pid = os.fork()
         finally:
             if pid != 0:
-                checked(libc.setns(self.own_pids, CLONE_NEWPID), "setns")
+                check_result(libc.setns(self.own_pids, CLONE_NEWPID), "setns")
         return pid
 
-    def obey(self, command):
+    def handle_command(self, command):
         if "make" in command:
             return self.make(command["make"], command["language"])
         for end in self.unopened.pop(command.get("opened"), ()):
@@ -96,12 +96,12 @@ class ForkServer:
                 return
             for run in [run for run, known in self.runs.items() if known == pid]:
                 del self.runs[run]
-                self.obey({"opened": run})
-                tell({"gone": run})
+                self.handle_command({"opened": run})
+                send_event({"gone": run})
 
 
 def kill_tree(init):
-    """The init and all below it at once: alone, it would need processor time to take the others along."""
+    """Kills the init and all processes below it at once: the init alone would need processor time to end the others."""
     parents = {}
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -121,12 +121,12 @@ def kill_tree(init):
                 pass
 
 
-def tell(event):
+def send_event(event):
     os.write(1, json.dumps(event).encode() + b"\n")
 
 
-def lines_of(descriptor):
-    """Lines as they come; between them, None whenever a child has ended."""
+def read_commands(descriptor):
+    """Yields commands as they come; between them, None whenever a child has ended."""
     woken, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.set_wakeup_fd(wake)
     signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -151,15 +151,15 @@ def serve():
     """True in a child that is to become Python; False when the server is gone."""
     join_empty_keyring()
     os.environ.pop("PWD", None)
-    commands = lines_of(0)
+    commands = read_commands(0)
     server = ForkServer(next(command for command in commands if command))
     gc.disable()
     gc.freeze()
-    tell({"up": True})
+    send_event({"up": True})
     for command in commands:
         if command is None:
             server.reap()
-        elif server.obey(command):
+        elif server.handle_command(command):
             return True
     return False
 

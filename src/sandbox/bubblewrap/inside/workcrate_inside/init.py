@@ -1,4 +1,4 @@
-"""The first process of a run: makes its namespaces, starts the interpreter, tells how that ended."""
+"""The first process of a run: makes its namespaces, starts the interpreter, reports how that ended."""
 
 import fcntl
 import gc
@@ -14,10 +14,10 @@ from .namespaces import become_user, drop_rights, enter_namespaces, set_limits
 
 INSIDE = "/opt/workcrate/inside"
 
-# How often a run that is watched is looked at.
+# How often a run that is watched is checked.
 WATCH_SECONDS = 0.1
 
-# Blocked, and taken one after the other: handlers would nest, and a run that sends them faster than they are handled
+# Blocked, and read one after the other: handlers would nest, and a run that sends signals faster than they are handled
 # would end its init by too deep a recursion. An init gets no signal that is neither blocked nor handled.
 AWAITED = {signal.SIGCHLD, signal.SIGTERM, signal.SIGUSR1}
 
@@ -29,14 +29,14 @@ BASH = (
 )
 
 
-def command_of(language, settings):
+def build_command(language, settings):
     if language == "bash":
         return ["/bin/bash", "-c", BASH, "bash"]
     return ["/opt/workcrate/bin/node"] + settings["node"] + [INSIDE + "/driver.cjs"]
 
 
-def plug_in(ends):
-    """Puts the pipes where they belong, closes all else, and waits for the server to say that it has its ends."""
+def attach_pipes(ends):
+    """Moves the pipes to 0, 1, 2 and 3, closes all else, and waits until the server has opened its ends."""
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     above = min(1000, most - 16)
     high = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, above) for end in ends]
@@ -53,17 +53,17 @@ def plug_in(ends):
     return status
 
 
-def be_init(ends, language, settings, program):
-    """Returns only in the interpreter-to-be of Python; all else ends in here."""
+def run_init(ends, language, settings, program):
+    """Returns only in the child that becomes Python; every other process ends in here."""
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGCHLD, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)
     os.setsid()
-    status = plug_in(ends)
+    status = attach_pipes(ends)
     try:
         enter_namespaces(settings)
         become_user()
-        # Only now: the kernel counts processes by user namespace, and holds a new one to its maker's limit.
+        # Only now: the kernel counts processes by user namespace, and applies the limit of its creator to a new one.
         set_limits(settings["rlimits"])
         drop_rights(program)
         prctl(PR_SET_DUMPABLE, 0)
@@ -74,37 +74,37 @@ def be_init(ends, language, settings, program):
         os.write(status, json.dumps({"failed": str(error)}).encode() + b"\n")
         os._exit(1)
     if child == 0:
-        return become(language, settings, status)
+        return start_interpreter(language, settings, status)
     for descriptor in (0, 1, 2, 3):
         os.close(descriptor)
     os.write(status, b'{"ready":true}\n')
-    wait_for(child, status, watch)
+    follow_child(child, status, watch)
 
 
 class KernelMemoryWatch:
-    """From the server's SIGUSR1 on, looks now and then, and ends a run that takes too much memory of the kernel."""
+    """After the server's SIGUSR1, checks now and then, and kills a run that takes too much memory of the kernel."""
 
     def __init__(self, network):
         self.network = network
         self.was_too_much = False
-        self.next_look = None
+        self.next_check = None
 
     def start(self):
-        self.next_look = self.next_look or time.monotonic() + WATCH_SECONDS
+        self.next_check = self.next_check or time.monotonic() + WATCH_SECONDS
 
-    def seconds_to_next_look(self):
-        return max(0, self.next_look - time.monotonic())
+    def seconds_to_next_check(self):
+        return max(0, self.next_check - time.monotonic())
 
-    def look_if_due(self):
-        if self.next_look is None or self.seconds_to_next_look() > 0:
+    def check_if_due(self):
+        if self.next_check is None or self.seconds_to_next_check() > 0:
             return
-        self.next_look = time.monotonic() + WATCH_SECONDS
+        self.next_check = time.monotonic() + WATCH_SECONDS
         if takes_too_much(self.network):
             self.was_too_much = True
             signal_all(signal.SIGKILL)
 
 
-def become(language, settings, status):
+def start_interpreter(language, settings, status):
     os.close(status)
     prctl(PR_SET_DUMPABLE, 1)
     os.setsid()
@@ -117,7 +117,7 @@ def become(language, settings, status):
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
     os.set_inheritable(3, True)
-    command = command_of(language, settings)
+    command = build_command(language, settings)
     try:
         os.execv(command[0], command)
     except OSError as error:
@@ -125,7 +125,7 @@ def become(language, settings, status):
         os._exit(127)
 
 
-def wait_for(child, status, watch):
+def follow_child(child, status, watch):
     result = None
     while result is None:
         number = next_signal(watch)
@@ -133,7 +133,7 @@ def wait_for(child, status, watch):
             signal_all(signal.SIGTERM)
         elif number == signal.SIGUSR1:
             watch.start()
-        watch.look_if_due()
+        watch.check_if_due()
         result = reap_ended(child)
     code = os.waitstatus_to_exitcode(result)
     crowd = count_tasks() if code > 0 else 0
@@ -144,15 +144,15 @@ def wait_for(child, status, watch):
 
 
 def next_signal(watch):
-    """None where it is time to look."""
-    if watch.next_look is None:
+    """The next signal, or None if it is time to check."""
+    if watch.next_check is None:
         return signal.sigwaitinfo(AWAITED).si_signo
-    info = signal.sigtimedwait(AWAITED, watch.seconds_to_next_look())
+    info = signal.sigtimedwait(AWAITED, watch.seconds_to_next_check())
     return info and info.si_signo
 
 
 def reap_ended(child):
-    """Every process that has ended by now, since one signal may stand for many. Gives how the child ended, if it did."""
+    """Reaps every process that has ended, since one signal may come for many. Returns how the child ended, if it did."""
     while True:
         pid, result = os.waitpid(-1, os.WNOHANG)
         if pid == child:
@@ -173,7 +173,7 @@ def count_tasks():
 
 
 def kill_the_rest():
-    """What the interpreter left behind has ended before the end of the run is told."""
+    """Kills and reaps what the interpreter left behind, before the end of the run is reported."""
     signal_all(signal.SIGKILL)
     try:
         while True:
@@ -183,7 +183,7 @@ def kill_the_rest():
 
 
 def signal_all(number):
-    """Every process of the run but this one."""
+    """Signals every process of the run but this one."""
     try:
         os.kill(-1, number)
     except ProcessLookupError:

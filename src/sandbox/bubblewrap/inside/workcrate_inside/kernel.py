@@ -1,4 +1,4 @@
-"""The few calls of the kernel that Python 3.11 has no name for."""
+"""The few system calls that Python 3.11 has no function for."""
 
 import ctypes
 import os
@@ -18,12 +18,12 @@ machine = os.uname().machine
 
 
 class Program(ctypes.Structure):
-    """A filter of syscalls, as prctl takes it. Whoever makes one keeps the filter alive."""
+    """A seccomp filter, as prctl takes it. The caller keeps the filter alive."""
 
     _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
 
 
-def checked(result, what):
+def check_result(result, what):
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, "%s: %s" % (what, os.strerror(number)))
@@ -31,14 +31,14 @@ def checked(result, what):
 
 
 def prctl(option, *values):
-    checked(libc.prctl(option, *[ctypes.c_ulong(value) for value in (values + (0, 0, 0, 0))[:4]]), "prctl")
+    check_result(libc.prctl(option, *[ctypes.c_ulong(value) for value in (values + (0, 0, 0, 0))[:4]]), "prctl")
 
 
 def mount(kind, target, options=None, flags=MS_NOSUID | MS_NODEV):
     data = options.encode() if options else None
-    checked(libc.mount(kind.encode(), target.encode(), kind.encode(), flags, data), "mount " + target)
+    check_result(libc.mount(kind.encode(), target.encode(), kind.encode(), flags, data), "mount " + target)
 
 
 def join_empty_keyring():
-    """Whatever keys the session that started the server holds stay out of reach."""
+    """Keeps the keys of the session that started the server out of reach."""
     libc.syscall(KEYCTL[machine], 1, None)

@@ -1,4 +1,4 @@
-"""What a run gives itself before it becomes an interpreter: namespaces, limits, and no rights."""
+"""What a run does before it becomes an interpreter: enters namespaces, sets limits, drops all rights."""
 
 import ctypes
 import fcntl
@@ -10,11 +10,11 @@ from .kernel import *
 
 USER_ID = 1000
 
-# What tells of the machine and of its users' keys.
+# These show facts about the machine and its users' keys.
 HIDDEN = ("/proc/keys", "/proc/key-users", "/proc/kcore", "/proc/sysrq-trigger", "/proc/timer_list")
 
-# What the kernel counts by user, outside as well: one run must not take all of it from the others.
-COUNTED = {
+# The kernel counts these by user, also outside: one run must not take all of them from the others.
+USER_LIMITS = {
     "max_user_namespaces": 0,
     "max_mnt_namespaces": 0,
     "max_net_namespaces": 0,
@@ -29,7 +29,7 @@ TCP_BUFFER = "4096 8192 16384"
 
 
 def write_file(path, text):
-    """Without the buffers of open(), which take longer than the kernel: every run writes a dozen of these."""
+    """Without the buffers of open(), which take longer than the system call: every run writes a dozen files."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
     try:
         os.write(descriptor, text.encode())
@@ -41,12 +41,12 @@ def enter_namespaces(settings):
     """Everything but the user namespace, which comes last, since it gives up the right to the others."""
     network = 0 if settings["network"] == "host" else CLONE_NEWNET
     flags = CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWCGROUP | network
-    checked(libc.unshare(flags), "unshare")
-    checked(libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None), "mount private")
+    check_result(libc.unshare(flags), "unshare")
+    check_result(libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None), "mount private")
     mount("proc", "/proc", None, MS_NOSUID | MS_NODEV | MS_NOEXEC)
     for name in HIDDEN:
         if os.path.exists(name):
-            checked(libc.mount(b"/dev/null", name.encode(), None, MS_BIND, None), "hide " + name)
+            check_result(libc.mount(b"/dev/null", name.encode(), None, MS_BIND, None), "hide " + name)
     size = "size=%d,nr_inodes=%d," % (settings["tmp"], settings["tmp"] // 1024 + 1000)
     mount("tmpfs", "/tmp", size + "mode=1777")
     mount("tmpfs", "/home/user", size + "mode=700")
@@ -59,15 +59,15 @@ def enter_namespaces(settings):
 
 
 def raise_loopback():
-    """A server and its client inside one run can speak to each other. There is no other interface."""
-    probe = checked(libc.socket(2, 1 | os.O_CLOEXEC, 0), "socket")
+    """Lets a server and its client inside one run connect to each other. There is no other interface."""
+    probe = check_result(libc.socket(2, 1 | os.O_CLOEXEC, 0), "socket")
     request = bytearray(b"lo".ljust(16, b"\0") + b"\x49\0".ljust(24, b"\0"))
     fcntl.ioctl(probe, 0x8914, request)
     os.close(probe)
 
 
 def set_limits(limits):
-    """None is raised beyond what the server itself may have, which the kernel would refuse."""
+    """Raises none beyond the hard limit of the server, which the kernel would refuse."""
     for name, value in limits.items():
         kind = getattr(resource, "RLIMIT_" + name)
         hard = resource.getrlimit(kind)[1]
@@ -76,11 +76,11 @@ def set_limits(limits):
 
 
 def become_user():
-    checked(libc.unshare(CLONE_NEWUSER), "unshare user")
+    check_result(libc.unshare(CLONE_NEWUSER), "unshare user")
     write_file("/proc/self/setgroups", "deny")
     write_file("/proc/self/uid_map", "%d 0 1" % USER_ID)
     write_file("/proc/self/gid_map", "%d 0 1" % USER_ID)
-    for name, most in COUNTED.items():
+    for name, most in USER_LIMITS.items():
         if os.path.exists("/proc/sys/user/" + name):
             write_file("/proc/sys/user/" + name, str(most))
 
@@ -92,15 +92,15 @@ def drop_rights(program):
         if libc.prctl(PR_CAPBSET_DROP, ctypes.c_ulong(capability), 0, 0, 0) < 0:
             break
     header = (ctypes.c_uint32 * 2)(0x20080522, 0)
-    checked(libc.syscall(CAPSET[machine], header, (ctypes.c_uint32 * 6)()), "capset")
+    check_result(libc.syscall(CAPSET[machine], header, (ctypes.c_uint32 * 6)()), "capset")
     keep_sockets_inside()
     prctl(PR_SET_SECCOMP, 2, ctypes.addressof(program))
 
 
 def keep_sockets_inside():
-    """No socket in folders that last: by one, a run could hand its memory and its pipes on to another run.
+    """Forbids sockets in folders that outlive the run: by one, a run could pass its memory and its pipes to another run.
 
-    Where the kernel has no Landlock that knows of it, nothing is done.
+    Does nothing if the Landlock of the kernel does not support it.
     """
     version = libc.syscall(LANDLOCK_CREATE_RULESET, None, 0, 1)
     if version < 2:
@@ -108,12 +108,12 @@ def keep_sockets_inside():
     scoped = LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET if version >= 6 else 0
     handled = (ctypes.c_uint64 * 3)(LANDLOCK_MAKE_SOCK | LANDLOCK_REFER, 0, scoped)
     size = 24 if version >= 6 else 8
-    rules = checked(libc.syscall(LANDLOCK_CREATE_RULESET, handled, size, 0), "landlock")
+    rules = check_result(libc.syscall(LANDLOCK_CREATE_RULESET, handled, size, 0), "landlock")
     allowed = {"/": LANDLOCK_REFER}
     allowed.update({folder: LANDLOCK_REFER | LANDLOCK_MAKE_SOCK for folder in ("/tmp", "/home/user", "/dev/shm")})
     for path, access in allowed.items():
         folder = os.open(path, os.O_PATH | os.O_CLOEXEC)
-        checked(libc.syscall(LANDLOCK_ADD_RULE, rules, 1, struct.pack("=Qi", access, folder), 0), "landlock " + path)
+        check_result(libc.syscall(LANDLOCK_ADD_RULE, rules, 1, struct.pack("=Qi", access, folder), 0), "landlock " + path)
         os.close(folder)
-    checked(libc.syscall(LANDLOCK_RESTRICT_SELF, rules, 0), "landlock")
+    check_result(libc.syscall(LANDLOCK_RESTRICT_SELF, rules, 0), "landlock")
     os.close(rules)

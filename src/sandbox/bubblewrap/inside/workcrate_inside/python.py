@@ -1,4 +1,4 @@
-"""Becomes the main module of a run that is Python."""
+"""Runs the code of a Python run as the main module."""
 
 import atexit
 import gc
@@ -25,7 +25,7 @@ def read_task(descriptor):
 
 
 def touch_pages():
-    """Does once what every run does, so that the pages it writes to are copied before there is a run."""
+    """Does once what every run does, so that copy-on-write has happened before the run starts."""
     main = types.ModuleType("__main__")
     exec(compile("def f(x):\n  return [str(x), {x: x}]\nprint(f(1), end='', file=open('/dev/null', 'w'))", "", "exec"), main.__dict__)
     vars(main).clear()
@@ -54,22 +54,22 @@ def run_python(descriptor):
         exec(compile(code, "main.py", "exec", dont_inherit=True), main.__dict__)
         code = 0
     except SystemExit as asked:
-        code = exit_code(asked.code)
+        code = to_exit_code(asked.code)
     except BaseException as error:
-        show(error)
+        print_traceback(error)
         code = 130 if isinstance(error, KeyboardInterrupt) else 1
     leave(code, main, ours)
 
 
-def exit_code(asked):
+def to_exit_code(asked):
     if asked is None or isinstance(asked, int):
         return (asked or 0) & 0xFF
     print(asked, file=sys.stderr)
     return 1
 
 
-def show(error):
-    """Without the frames of this program. A hook of the user's own is respected."""
+def print_traceback(error):
+    """Prints the traceback without the frames of this program. A hook of the user is respected."""
     error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
     if sys.excepthook is not sys.__excepthook__:
         return sys.excepthook(type(error), error, error.__traceback__)
@@ -78,15 +78,15 @@ def show(error):
 
 
 def leave(code, main, ours):
-    """Does what the interpreter does at its end, but takes down what the run brought and nothing else.
+    """Does what the interpreter does at its end, but tears down only what the run has created.
 
-    Taking down all that was forked along as well takes longer than the run: pages are copied that nobody needs.
+    To tear down all that was inherited from the fork server takes longer than the run: it copies pages for nothing.
     """
     try:
         if "threading" in sys.modules:
             sys.modules["threading"]._shutdown()
         atexit._run_exitfuncs()
-        take_down(main, ours)
+        tear_down(main, ours)
     except BaseException as error:
         traceback.print_exception(type(error), error, error.__traceback__)
     for stream in (sys.stdout, sys.stderr):
@@ -98,7 +98,7 @@ def leave(code, main, ours):
     os._exit(code)
 
 
-def take_down(main, ours):
+def tear_down(main, ours):
     """As CPython does: first what the main module holds, then the modules, then what is still held of those."""
     forget_names(main)
     left = []
@@ -116,7 +116,7 @@ def take_down(main, ours):
 
 
 def forget_names(module):
-    """Names with an underscore go first, and all are there as None for whoever is called on the way."""
+    """Clears names with an underscore first. All are set to None, since finalizers may still read them."""
     names = vars(module)
     for hidden in (True, False):
         for name in list(names):
