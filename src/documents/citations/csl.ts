@@ -1,6 +1,46 @@
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import type { Pandoc } from '../pandoc/pandoc.ts';
 
+export const bibliographyFormats = ['bibtex', 'biblatex', 'ris', 'csljson', 'cslyaml'] as const;
+
+export type BibliographyFormat = (typeof bibliographyFormats)[number];
+
+/** One work as CSL JSON. Only its key is certain. */
+export interface BibliographyItem extends Readonly<Record<string, unknown>> {
+  readonly id: string;
+}
+
+const maxBibliographyReferences = 20_000;
+
+/** Each entry takes Pandoc milliseconds. Of a longer bibliography, only the entries that are needed are read. */
+export const maxEntriesReadWhole = 200;
+
+export function invalidBibliographyError(
+  message: string,
+  line: number | null,
+  cause?: unknown,
+): WorkcrateError {
+  const where = line === null ? 'The bibliography' : `The bibliography, line ${line}`;
+  return new WorkcrateError('document_invalid', `${where}: ${message}`, {
+    cause,
+    ...(line !== null && { details: { line } }),
+  });
+}
+
+export function demandFewReferences(count: number): void {
+  if (count <= maxBibliographyReferences) return;
+  throw invalidBibliographyError(
+    `it has ${count} entries; at most ${maxBibliographyReferences} are allowed. Leave out those that are not cited.`,
+    null,
+  );
+}
+
+export function countLineNumber(text: string, position: number): number {
+  let line = 1;
+  for (let at = text.indexOf('\n'); at !== -1 && at < position; at = text.indexOf('\n', at + 1)) line += 1;
+  return line;
+}
+
 /** Reads CSL JSON: a list of works, an object with such a list, or one work. */
 export function readCslJson(text: string): BibliographyItem[] {
   const list = findCslList(parseCslJsonText(text));
@@ -183,44 +223,4 @@ function demandFewYamlAliases(text: string): void {
       `it has more than ${maxYamlAliases} aliases. Write the entries out.`,
       null,
     );
-}
-
-export const bibliographyFormats = ['bibtex', 'biblatex', 'ris', 'csljson', 'cslyaml'] as const;
-
-export type BibliographyFormat = (typeof bibliographyFormats)[number];
-
-/** One work as CSL JSON. Only its key is certain. */
-export interface BibliographyItem extends Readonly<Record<string, unknown>> {
-  readonly id: string;
-}
-
-const maxBibliographyReferences = 20_000;
-
-/** Each entry takes Pandoc milliseconds. Of a longer bibliography, only the entries that are needed are read. */
-export const maxEntriesReadWhole = 200;
-
-export function invalidBibliographyError(
-  message: string,
-  line: number | null,
-  cause?: unknown,
-): WorkcrateError {
-  const where = line === null ? 'The bibliography' : `The bibliography, line ${line}`;
-  return new WorkcrateError('document_invalid', `${where}: ${message}`, {
-    cause,
-    ...(line !== null && { details: { line } }),
-  });
-}
-
-export function demandFewReferences(count: number): void {
-  if (count <= maxBibliographyReferences) return;
-  throw invalidBibliographyError(
-    `it has ${count} entries; at most ${maxBibliographyReferences} are allowed. Leave out those that are not cited.`,
-    null,
-  );
-}
-
-export function countLineNumber(text: string, position: number): number {
-  let line = 1;
-  for (let at = text.indexOf('\n'); at !== -1 && at < position; at = text.indexOf('\n', at + 1)) line += 1;
-  return line;
 }

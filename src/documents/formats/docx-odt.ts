@@ -27,6 +27,152 @@ import {
   type FormatJob,
 } from './work.ts';
 
+export async function writeDocx({ prepared, engines, signal }: FormatJob): Promise<FormatResult> {
+  const { layout, pictures, referenceDoc } = prepared;
+  const tree = parseTrustedAst(prepared.ast);
+  const contents = { language: layout.language, numbered: layout.numberSections };
+  const broken = writePageBreaks(tree.blocks, 'docx');
+  const blocks = layout.toc ? buildDocxContents(broken, contents) : broken;
+  if (referenceDoc !== null) await demandReferenceDoc(referenceDoc, signal);
+  const look = { ...layout, hangingReferences: hasHangingReferences(tree.blocks) };
+  const reference = referenceDoc ?? (await buildReferenceDocument('docx', look, engines.pandoc, signal));
+  const options = {
+    from: 'json',
+    to: 'docx+native_numbering',
+    standalone: true,
+    'reference-doc': 'reference.docx',
+    'number-sections': layout.numberSections,
+  };
+  const files = { ...toPictureFiles(pictures), 'reference.docx': reference };
+  const input = serializeTree({ ...tree, blocks });
+  const { output, warnings } = await engines.pandoc.convert({ options, input, files }, signal);
+  const { bytes, warnings: undrawn } = await addPngFallbacks('docx', output, pictures, signal);
+  return {
+    bytes,
+    warnings: [...undrawn, ...listPictureWarnings('docx', pictures), ...summarizePandocWarnings(warnings)],
+  };
+}
+
+/** Pandoc's ODT writer has no numbered headings, no abstract and no style for references, so they are added here. */
+export async function writeOdt({ prepared, engines, signal }: FormatJob): Promise<FormatResult> {
+  const { layout, pictures } = prepared;
+  const tree = parseTrustedAst(prepared.ast);
+  const contents = { language: layout.language, numbered: layout.numberSections };
+  const broken = styleReferences(writePageBreaks(tree.blocks, 'odt'));
+  const listed = layout.toc ? buildOdtContents(broken, contents) : broken;
+  const blocks = layout.numberSections ? numberHeadings(listed) : listed;
+  const look = { ...layout, hangingReferences: hasHangingReferences(tree.blocks) };
+  const reference = await buildReferenceDocument('odt', look, engines.pandoc, signal);
+  const options = {
+    from: 'json',
+    to: 'odt+native_numbering',
+    standalone: true,
+    'reference-doc': 'reference.odt',
+  };
+  const files = { ...toPictureFiles(pictures), 'reference.odt': reference };
+  const input = serializeTree(moveAbstractToText({ ...tree, blocks }, 'Abstract'));
+  const { output, warnings } = await engines.pandoc.convert({ options, input, files }, signal);
+  return { bytes: output, warnings: summarizePandocWarnings(warnings) };
+}
+
+/** Whether the citation style wants the further lines of a reference indented. */
+function hasHangingReferences(blocks: readonly PandocBlock[]): boolean {
+  return blocks.some(
+    (block) =>
+      isDivision(block) && (hasDivisionClass(block, 'hanging-indent') || hasHangingReferences(block.c[1])),
+  );
+}
+
+/** Gives each reference its style and a bookmark to link to. Pandoc would make a section of each. */
+function styleReferences(blocks: readonly PandocBlock[]): PandocBlock[] {
+  return replaceBlocks(blocks, (block) => {
+    if (!isDivision(block)) return null;
+    const [[id, classes], inner] = block.c;
+    if (id === 'refs') return styleReferences(inner);
+    if (!classes.includes('csl-entry')) return null;
+    return [{ t: 'Div', c: [['', [], [['custom-style', 'Bibliography']]], addAnchorSpan(inner, id)] }];
+  });
+}
+
+function addAnchorSpan([first, ...others]: readonly PandocBlock[], id: string): PandocBlock[] {
+  if (first === undefined) return [];
+  if (first.t !== 'Para' && first.t !== 'Plain') return [first, ...others];
+  const mark: PandocInline = { t: 'Span', c: [[id, [], []], []] };
+  return [{ t: 'Para', c: [mark, ...first.c] }, ...others];
+}
+
+/** How the document looks, beyond its layout. */
+export interface OfficeLook extends DocumentLayout {
+  /** Whether the second line of a reference is indented. */
+  readonly hangingReferences: boolean;
+}
+
+type OfficeFormat = 'docx' | 'odt';
+
+const officeRestylers: Readonly<
+  Record<OfficeFormat, (parts: readonly ArchivePart[], look: OfficeLook) => readonly ArchivePart[]>
+> = {
+  docx: restyleDocx,
+  odt: restyleOdt,
+};
+
+/** What each Pandoc writes for an empty document, which is always the same. */
+const emptyPartsCache = new WeakMap<Pandoc, Map<OfficeFormat, readonly ArchivePart[]>>();
+
+/**
+ * A reference document with the requested paper, margins and text size, for which Pandoc has no options. It is made from
+ * Pandoc's own, which is what Pandoc writes for an empty document.
+ */
+async function buildReferenceDocument(
+  kind: OfficeFormat,
+  look: OfficeLook,
+  pandoc: Pandoc,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  return packArchive(officeRestylers[kind](await readEmptyParts(kind, pandoc, signal), look));
+}
+
+async function readEmptyParts(
+  kind: OfficeFormat,
+  pandoc: Pandoc,
+  signal: AbortSignal,
+): Promise<readonly ArchivePart[]> {
+  const known = emptyPartsCache.get(pandoc) ?? new Map<OfficeFormat, readonly ArchivePart[]>();
+  emptyPartsCache.set(pandoc, known);
+  const found = known.get(kind);
+  if (found !== undefined) return found;
+  const options = { from: 'markdown', to: kind, standalone: true };
+  const { output } = await pandoc.convert({ options, input: '' }, signal);
+  const parts = await unpackArchive(output, signal);
+  known.set(kind, parts);
+  return parts;
+}
+
+const maxReferenceDocUnpackedBytes = 100 * 1024 * 1024;
+
+/** Refuses what is not a DOCX, because the error of Pandoc would help nobody. */
+async function demandReferenceDoc(bytes: Uint8Array, signal: AbortSignal): Promise<void> {
+  const directory = await readArchiveDirectory(bytes, signal).catch((cause: unknown) => {
+    if (isWorkcrateError(cause)) throw invalidReferenceDocError('it cannot be read as a ZIP', cause);
+    throw cause;
+  });
+  for (const part of ['word/document.xml', 'word/styles.xml'])
+    if (directory.find(part) === null) throw invalidReferenceDocError(`it has no ${part}`);
+  const unpacked = [...directory].reduce((sum, { size }) => sum + size, 0);
+  if (unpacked > maxReferenceDocUnpackedBytes)
+    throw invalidReferenceDocError(
+      `it unpacks to ${unpacked} bytes; at most ${maxReferenceDocUnpackedBytes} are allowed`,
+    );
+}
+
+function invalidReferenceDocError(why: string, cause?: unknown): WorkcrateError {
+  return new WorkcrateError(
+    'document_invalid',
+    `The reference document is not a DOCX: ${why}. Use one that Word or LibreOffice saved as .docx.`,
+    { cause },
+  );
+}
+
 const wordNamespace = 'http://schemas.openxmlformats.org/wordprocessingml/2006/main';
 const relationshipsNamespace = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
 const docxFooterPath = 'word/footer1.xml';
@@ -166,150 +312,4 @@ function buildOdtStyles({ hangingReferences }: OfficeLook): string {
 function buildOdtParagraphStyle(name: string, parent: string, properties: string): string {
   const shown = name.replaceAll('_20_', ' ');
   return `<style:style style:name="${name}" style:display-name="${shown}" style:family="paragraph" style:parent-style-name="${parent}"><style:paragraph-properties ${properties}/></style:style>`;
-}
-
-/** How the document looks, beyond its layout. */
-export interface OfficeLook extends DocumentLayout {
-  /** Whether the second line of a reference is indented. */
-  readonly hangingReferences: boolean;
-}
-
-type OfficeFormat = 'docx' | 'odt';
-
-const officeRestylers: Readonly<
-  Record<OfficeFormat, (parts: readonly ArchivePart[], look: OfficeLook) => readonly ArchivePart[]>
-> = {
-  docx: restyleDocx,
-  odt: restyleOdt,
-};
-
-/** What each Pandoc writes for an empty document, which is always the same. */
-const emptyPartsCache = new WeakMap<Pandoc, Map<OfficeFormat, readonly ArchivePart[]>>();
-
-/**
- * A reference document with the requested paper, margins and text size, for which Pandoc has no options. It is made from
- * Pandoc's own, which is what Pandoc writes for an empty document.
- */
-async function buildReferenceDocument(
-  kind: OfficeFormat,
-  look: OfficeLook,
-  pandoc: Pandoc,
-  signal: AbortSignal,
-): Promise<Uint8Array> {
-  return packArchive(officeRestylers[kind](await readEmptyParts(kind, pandoc, signal), look));
-}
-
-async function readEmptyParts(
-  kind: OfficeFormat,
-  pandoc: Pandoc,
-  signal: AbortSignal,
-): Promise<readonly ArchivePart[]> {
-  const known = emptyPartsCache.get(pandoc) ?? new Map<OfficeFormat, readonly ArchivePart[]>();
-  emptyPartsCache.set(pandoc, known);
-  const found = known.get(kind);
-  if (found !== undefined) return found;
-  const options = { from: 'markdown', to: kind, standalone: true };
-  const { output } = await pandoc.convert({ options, input: '' }, signal);
-  const parts = await unpackArchive(output, signal);
-  known.set(kind, parts);
-  return parts;
-}
-
-const maxReferenceDocUnpackedBytes = 100 * 1024 * 1024;
-
-/** Refuses what is not a DOCX, because the error of Pandoc would help nobody. */
-async function demandReferenceDoc(bytes: Uint8Array, signal: AbortSignal): Promise<void> {
-  const directory = await readArchiveDirectory(bytes, signal).catch((cause: unknown) => {
-    if (isWorkcrateError(cause)) throw invalidReferenceDocError('it cannot be read as a ZIP', cause);
-    throw cause;
-  });
-  for (const part of ['word/document.xml', 'word/styles.xml'])
-    if (directory.find(part) === null) throw invalidReferenceDocError(`it has no ${part}`);
-  const unpacked = [...directory].reduce((sum, { size }) => sum + size, 0);
-  if (unpacked > maxReferenceDocUnpackedBytes)
-    throw invalidReferenceDocError(
-      `it unpacks to ${unpacked} bytes; at most ${maxReferenceDocUnpackedBytes} are allowed`,
-    );
-}
-
-function invalidReferenceDocError(why: string, cause?: unknown): WorkcrateError {
-  return new WorkcrateError(
-    'document_invalid',
-    `The reference document is not a DOCX: ${why}. Use one that Word or LibreOffice saved as .docx.`,
-    { cause },
-  );
-}
-
-export async function writeDocx({ prepared, engines, signal }: FormatJob): Promise<FormatResult> {
-  const { layout, pictures, referenceDoc } = prepared;
-  const tree = parseTrustedAst(prepared.ast);
-  const contents = { language: layout.language, numbered: layout.numberSections };
-  const broken = writePageBreaks(tree.blocks, 'docx');
-  const blocks = layout.toc ? buildDocxContents(broken, contents) : broken;
-  if (referenceDoc !== null) await demandReferenceDoc(referenceDoc, signal);
-  const look = { ...layout, hangingReferences: hasHangingReferences(tree.blocks) };
-  const reference = referenceDoc ?? (await buildReferenceDocument('docx', look, engines.pandoc, signal));
-  const options = {
-    from: 'json',
-    to: 'docx+native_numbering',
-    standalone: true,
-    'reference-doc': 'reference.docx',
-    'number-sections': layout.numberSections,
-  };
-  const files = { ...toPictureFiles(pictures), 'reference.docx': reference };
-  const input = serializeTree({ ...tree, blocks });
-  const { output, warnings } = await engines.pandoc.convert({ options, input, files }, signal);
-  const { bytes, warnings: undrawn } = await addPngFallbacks('docx', output, pictures, signal);
-  return {
-    bytes,
-    warnings: [...undrawn, ...listPictureWarnings('docx', pictures), ...summarizePandocWarnings(warnings)],
-  };
-}
-
-/** Pandoc's ODT writer has no numbered headings, no abstract and no style for references, so they are added here. */
-export async function writeOdt({ prepared, engines, signal }: FormatJob): Promise<FormatResult> {
-  const { layout, pictures } = prepared;
-  const tree = parseTrustedAst(prepared.ast);
-  const contents = { language: layout.language, numbered: layout.numberSections };
-  const broken = styleReferences(writePageBreaks(tree.blocks, 'odt'));
-  const listed = layout.toc ? buildOdtContents(broken, contents) : broken;
-  const blocks = layout.numberSections ? numberHeadings(listed) : listed;
-  const look = { ...layout, hangingReferences: hasHangingReferences(tree.blocks) };
-  const reference = await buildReferenceDocument('odt', look, engines.pandoc, signal);
-  const options = {
-    from: 'json',
-    to: 'odt+native_numbering',
-    standalone: true,
-    'reference-doc': 'reference.odt',
-  };
-  const files = { ...toPictureFiles(pictures), 'reference.odt': reference };
-  const input = serializeTree(moveAbstractToText({ ...tree, blocks }, 'Abstract'));
-  const { output, warnings } = await engines.pandoc.convert({ options, input, files }, signal);
-  return { bytes: output, warnings: summarizePandocWarnings(warnings) };
-}
-
-/** Whether the citation style wants the further lines of a reference indented. */
-function hasHangingReferences(blocks: readonly PandocBlock[]): boolean {
-  return blocks.some(
-    (block) =>
-      isDivision(block) && (hasDivisionClass(block, 'hanging-indent') || hasHangingReferences(block.c[1])),
-  );
-}
-
-/** Gives each reference its style and a bookmark to link to. Pandoc would make a section of each. */
-function styleReferences(blocks: readonly PandocBlock[]): PandocBlock[] {
-  return replaceBlocks(blocks, (block) => {
-    if (!isDivision(block)) return null;
-    const [[id, classes], inner] = block.c;
-    if (id === 'refs') return styleReferences(inner);
-    if (!classes.includes('csl-entry')) return null;
-    return [{ t: 'Div', c: [['', [], [['custom-style', 'Bibliography']]], addAnchorSpan(inner, id)] }];
-  });
-}
-
-function addAnchorSpan([first, ...others]: readonly PandocBlock[], id: string): PandocBlock[] {
-  if (first === undefined) return [];
-  if (first.t !== 'Para' && first.t !== 'Plain') return [first, ...others];
-  const mark: PandocInline = { t: 'Span', c: [[id, [], []], []] };
-  return [{ t: 'Para', c: [mark, ...first.c] }, ...others];
 }

@@ -15,6 +15,70 @@ import {
 } from './tree.ts';
 import { summarizePandocWarnings, type FormatResult, type FormatJob } from './work.ts';
 
+/** A title for formats that need one. */
+export function findDocumentTitle({ title }: DocumentLayout, { blocks }: Pick<PandocAst, 'blocks'>): string {
+  if (title !== null && title.trim() !== '') return title;
+  const heading = blocks.find(isHeading);
+  return (heading && toPlainText(heading.c[2]).trim()) || 'Document';
+}
+
+/** One file, with everything in it. */
+export async function writeHtml({ prepared, engines, signal }: FormatJob): Promise<FormatResult> {
+  const { layout, ast, pictures } = prepared;
+  const options = {
+    from: 'json',
+    to: 'html5',
+    standalone: true,
+    template: 'page.html',
+    'html-math-method': { method: 'mathml' },
+    'table-of-contents': layout.toc,
+    'number-sections': layout.numberSections,
+    variables: {
+      pagetitle: escapeHtmlMarkup(findDocumentTitle(layout, parseTrustedAst(ast))),
+      ...buildHtmlVariables(layout),
+    },
+  };
+  const files = { 'page.html': htmlTemplate };
+  const { output, warnings } = await engines.pandoc.convert({ options, input: ast, files }, signal);
+  return { bytes: embedPictures(output, pictures), warnings: summarizePandocWarnings(warnings) };
+}
+
+function buildHtmlVariables(layout: DocumentLayout): Record<string, string> {
+  const words = getLayoutWords(layout.language);
+  return {
+    paper: layout.paper === 'a4' ? 'A4' : 'letter',
+    'margin-mm': layout.marginMm.toFixed(1),
+    'font-size-pt': layout.fontSizePt.toFixed(1),
+    'figure-word': words.figure,
+    'table-word': words.table,
+    'contents-word': words.contents,
+    ...(rightToLeftLanguages.test(layout.language) ? { dir: 'rtl' } : {}),
+  };
+}
+
+const rightToLeftLanguages = /^(?:ar|fa|he|ps|sd|ug|ur|yi)(?:-|$)/i;
+
+/** Pandoc does not escape variables. */
+function escapeHtmlMarkup(text: string): string {
+  return text.replace(/[&<>"']/g, (mark) => `&#${mark.charCodeAt(0)};`);
+}
+
+/** Done here and not by Pandoc, because base64 is cheap here. Its writer escapes `<` in text and attributes. */
+function embedPictures(html: Uint8Array, pictures: readonly DocumentPicture[]): Uint8Array {
+  const uris = new Map(pictures.map((picture) => [picture.name, toPictureDataUri(picture)]));
+  const page = Buffer.from(html).toString('utf8');
+  return Buffer.from(
+    page.replace(/<img\b[^>]*>/g, (tag) =>
+      tag.replace(/ src="([^"]*)"/, (_, name: string) => ` src="${uris.get(name) ?? ''}"`),
+    ),
+  );
+}
+
+function toPictureDataUri({ bytes }: DocumentPicture): string {
+  const { mediaType } = detectPictureKind(bytes) ?? { mediaType: 'application/octet-stream' };
+  return `data:${mediaType};base64,${Buffer.from(bytes).toString('base64')}`;
+}
+
 /** Rules that a web page and a book share. */
 export const sharedHtmlStyle = `
 figure { margin: 1.6em 0; text-align: center; }
@@ -163,70 +227,6 @@ $body$
 </body>
 </html>
 `;
-
-/** A title for formats that need one. */
-export function findDocumentTitle({ title }: DocumentLayout, { blocks }: Pick<PandocAst, 'blocks'>): string {
-  if (title !== null && title.trim() !== '') return title;
-  const heading = blocks.find(isHeading);
-  return (heading && toPlainText(heading.c[2]).trim()) || 'Document';
-}
-
-/** One file, with everything in it. */
-export async function writeHtml({ prepared, engines, signal }: FormatJob): Promise<FormatResult> {
-  const { layout, ast, pictures } = prepared;
-  const options = {
-    from: 'json',
-    to: 'html5',
-    standalone: true,
-    template: 'page.html',
-    'html-math-method': { method: 'mathml' },
-    'table-of-contents': layout.toc,
-    'number-sections': layout.numberSections,
-    variables: {
-      pagetitle: escapeHtmlMarkup(findDocumentTitle(layout, parseTrustedAst(ast))),
-      ...buildHtmlVariables(layout),
-    },
-  };
-  const files = { 'page.html': htmlTemplate };
-  const { output, warnings } = await engines.pandoc.convert({ options, input: ast, files }, signal);
-  return { bytes: embedPictures(output, pictures), warnings: summarizePandocWarnings(warnings) };
-}
-
-function buildHtmlVariables(layout: DocumentLayout): Record<string, string> {
-  const words = getLayoutWords(layout.language);
-  return {
-    paper: layout.paper === 'a4' ? 'A4' : 'letter',
-    'margin-mm': layout.marginMm.toFixed(1),
-    'font-size-pt': layout.fontSizePt.toFixed(1),
-    'figure-word': words.figure,
-    'table-word': words.table,
-    'contents-word': words.contents,
-    ...(rightToLeftLanguages.test(layout.language) ? { dir: 'rtl' } : {}),
-  };
-}
-
-const rightToLeftLanguages = /^(?:ar|fa|he|ps|sd|ug|ur|yi)(?:-|$)/i;
-
-/** Pandoc does not escape variables. */
-function escapeHtmlMarkup(text: string): string {
-  return text.replace(/[&<>"']/g, (mark) => `&#${mark.charCodeAt(0)};`);
-}
-
-/** Done here and not by Pandoc, because base64 is cheap here. Its writer escapes `<` in text and attributes. */
-function embedPictures(html: Uint8Array, pictures: readonly DocumentPicture[]): Uint8Array {
-  const uris = new Map(pictures.map((picture) => [picture.name, toPictureDataUri(picture)]));
-  const page = Buffer.from(html).toString('utf8');
-  return Buffer.from(
-    page.replace(/<img\b[^>]*>/g, (tag) =>
-      tag.replace(/ src="([^"]*)"/, (_, name: string) => ` src="${uris.get(name) ?? ''}"`),
-    ),
-  );
-}
-
-function toPictureDataUri({ bytes }: DocumentPicture): string {
-  const { mediaType } = detectPictureKind(bytes) ?? { mediaType: 'application/octet-stream' };
-  return `data:${mediaType};base64,${Buffer.from(bytes).toString('base64')}`;
-}
 
 /*
  * Pandoc leaves the table of contents of DOCX and ODT empty: it writes only a field, which Word fills when it opens the

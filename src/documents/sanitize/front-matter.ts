@@ -3,78 +3,6 @@ import type { DocumentLayout, PaperSize } from '../document.ts';
 import type { PandocAst, PandocMeta, PandocMetaValue } from './ast.ts';
 import { toMetaText, toInlineText, toWordInlines } from './text.ts';
 
-const papersByName: Readonly<Record<string, PaperSize>> = {
-  a4: 'a4',
-  a4paper: 'a4',
-  letter: 'letter',
-  letterpaper: 'letter',
-  'us-letter': 'letter',
-};
-const millimetresPerUnit: Readonly<Record<string, number>> = { mm: 1, cm: 10, in: 25.4, pt: 25.4 / 72 };
-const [leastMargin, mostMargin] = [5, 80];
-const [leastFontSize, mostFontSize] = [8, 24];
-
-function parsePaper(text: string): PaperSize {
-  const name = text.trim().toLowerCase();
-  if (Object.hasOwn(papersByName, name)) return papersByName[name]!;
-  throw invalidFrontMatterError('papersize', text, 'a4 or letter');
-}
-
-/** In millimetres, from a text such as `2.5cm`, `25mm` or `1in`. */
-export function parseMargin(text: string): number {
-  const found = /^(?:margin=)?(\d{1,3}(?:\.\d{1,3})?) ?(mm|cm|in|pt)$/.exec(text.trim().toLowerCase());
-  const margin = found === null ? Number.NaN : Number(found[1]) * millimetresPerUnit[found[2]!]!;
-  if (margin >= leastMargin && margin <= mostMargin) return Math.round(margin * 100) / 100;
-  throw invalidFrontMatterError(
-    'margin',
-    text,
-    `a length from ${leastMargin}mm to ${mostMargin}mm, such as 25mm, 2.5cm or 1in`,
-  );
-}
-
-function parseFontSize(text: string): number {
-  const size = Number(/^(\d{1,2}(?:\.\d{1,2})?) ?(?:pt)?$/.exec(text.trim().toLowerCase())?.[1]);
-  if (size >= leastFontSize && size <= mostFontSize) return size;
-  throw invalidFrontMatterError(
-    'fontsize',
-    text,
-    `a size from ${leastFontSize}pt to ${mostFontSize}pt, such as 11pt`,
-  );
-}
-
-function parseLanguage(text: string): string {
-  const given = text.trim().replaceAll('_', '-');
-  if (/^[a-z]{2,3}(-[a-z0-9]{2,8}){0,4}$/i.test(given)) return given;
-  throw invalidFrontMatterError('lang', text, 'a language such as en or de-CH');
-}
-
-function parseFlag(key: string, text: string): boolean {
-  const given = text.trim().toLowerCase();
-  if (given === 'true' || given === 'yes') return true;
-  if (given === 'false' || given === 'no') return false;
-  throw invalidFrontMatterError(key, text, 'true or false');
-}
-
-/** The text of a value that must be one line of text. */
-function demandMetaText(key: string, value: PandocMetaValue, most: number): string {
-  const text = toMetaText(value);
-  if (text === null)
-    throw invalidFrontMatterError(
-      key,
-      value.t === 'MetaList' ? 'a list' : 'a nested value',
-      'a line of text',
-    );
-  if (text.length > most) throw invalidFrontMatterError(key, text, `at most ${most} characters`);
-  return text;
-}
-
-function invalidFrontMatterError(key: string, given: string, wanted: string): WorkcrateError {
-  const shown = JSON.stringify(given.length > 60 ? `${given.slice(0, 60)}…` : given);
-  return new WorkcrateError('document_invalid', `“${key}” is ${shown}, but must be ${wanted}.`, {
-    details: { key },
-  });
-}
-
 type MutableLayout = { -readonly [Key in keyof DocumentLayout]?: DocumentLayout[Key] };
 
 /** The metadata that stays in the document, and the layout that was taken out of it. */
@@ -211,6 +139,78 @@ function refusedFrontMatterError(key: string): WorkcrateError {
       ? 'Give the style as cslContent or by its name instead.'
       : 'Give the references as bibliographyContent instead.';
   return new WorkcrateError('document_invalid', `The front matter must not contain “${key}”. ${how}`, {
+    details: { key },
+  });
+}
+
+const papersByName: Readonly<Record<string, PaperSize>> = {
+  a4: 'a4',
+  a4paper: 'a4',
+  letter: 'letter',
+  letterpaper: 'letter',
+  'us-letter': 'letter',
+};
+const millimetresPerUnit: Readonly<Record<string, number>> = { mm: 1, cm: 10, in: 25.4, pt: 25.4 / 72 };
+const [leastMargin, mostMargin] = [5, 80];
+const [leastFontSize, mostFontSize] = [8, 24];
+
+function parsePaper(text: string): PaperSize {
+  const name = text.trim().toLowerCase();
+  if (Object.hasOwn(papersByName, name)) return papersByName[name]!;
+  throw invalidFrontMatterError('papersize', text, 'a4 or letter');
+}
+
+/** In millimetres, from a text such as `2.5cm`, `25mm` or `1in`. */
+export function parseMargin(text: string): number {
+  const found = /^(?:margin=)?(\d{1,3}(?:\.\d{1,3})?) ?(mm|cm|in|pt)$/.exec(text.trim().toLowerCase());
+  const margin = found === null ? Number.NaN : Number(found[1]) * millimetresPerUnit[found[2]!]!;
+  if (margin >= leastMargin && margin <= mostMargin) return Math.round(margin * 100) / 100;
+  throw invalidFrontMatterError(
+    'margin',
+    text,
+    `a length from ${leastMargin}mm to ${mostMargin}mm, such as 25mm, 2.5cm or 1in`,
+  );
+}
+
+function parseFontSize(text: string): number {
+  const size = Number(/^(\d{1,2}(?:\.\d{1,2})?) ?(?:pt)?$/.exec(text.trim().toLowerCase())?.[1]);
+  if (size >= leastFontSize && size <= mostFontSize) return size;
+  throw invalidFrontMatterError(
+    'fontsize',
+    text,
+    `a size from ${leastFontSize}pt to ${mostFontSize}pt, such as 11pt`,
+  );
+}
+
+function parseLanguage(text: string): string {
+  const given = text.trim().replaceAll('_', '-');
+  if (/^[a-z]{2,3}(-[a-z0-9]{2,8}){0,4}$/i.test(given)) return given;
+  throw invalidFrontMatterError('lang', text, 'a language such as en or de-CH');
+}
+
+function parseFlag(key: string, text: string): boolean {
+  const given = text.trim().toLowerCase();
+  if (given === 'true' || given === 'yes') return true;
+  if (given === 'false' || given === 'no') return false;
+  throw invalidFrontMatterError(key, text, 'true or false');
+}
+
+/** The text of a value that must be one line of text. */
+function demandMetaText(key: string, value: PandocMetaValue, most: number): string {
+  const text = toMetaText(value);
+  if (text === null)
+    throw invalidFrontMatterError(
+      key,
+      value.t === 'MetaList' ? 'a list' : 'a nested value',
+      'a line of text',
+    );
+  if (text.length > most) throw invalidFrontMatterError(key, text, `at most ${most} characters`);
+  return text;
+}
+
+function invalidFrontMatterError(key: string, given: string, wanted: string): WorkcrateError {
+  const shown = JSON.stringify(given.length > 60 ? `${given.slice(0, 60)}…` : given);
+  return new WorkcrateError('document_invalid', `“${key}” is ${shown}, but must be ${wanted}.`, {
     details: { key },
   });
 }

@@ -8,6 +8,81 @@ import path from 'node:path';
 import { WorkcrateError } from '../../errors.ts';
 import type { Log } from '../../observability/log.ts';
 
+/** A font file besides those that the compiler has built in. */
+export interface FontFile {
+  readonly path: string;
+  readonly families: readonly string[];
+}
+
+const maxFontFiles = 64;
+const fontMegabyte = 1024 * 1024;
+const maxFontBytes = { each: 64 * fontMegabyte, all: 256 * fontMegabyte };
+
+/** Used if they are installed: one package for each regional form of Chinese characters. */
+const fontPackages = ['sc', 'tc', 'jp', 'kr'].map((script) => `@expo-google-fonts/noto-sans-${script}`);
+const fontWeights = ['400Regular', '700Bold'];
+
+/** The operator's folders come first. Only a small part of each file is read. */
+export function findFonts(folders: readonly string[], log: Log): FontFile[] {
+  const candidates = [...folders.flatMap(listFontFiles), ...fontPackages.flatMap(listPackageFontFiles)];
+  const found: FontFile[] = [];
+  let taken = 0;
+  for (const file of new Set(candidates)) {
+    const { size, families } = inspectFont(file);
+    const fits = size <= maxFontBytes.each && taken + size <= maxFontBytes.all && found.length < maxFontFiles;
+    if (!fits || families.length === 0) {
+      log.warn('documents.font_left_out', { file, reason: fits ? 'not a font' : 'too large, or too many' });
+      continue;
+    }
+    taken += size;
+    found.push({ path: file, families });
+  }
+  return found;
+}
+
+/** Fails at the start if a folder cannot be read: otherwise documents would show boxes. */
+function listFontFiles(folder: string): string[] {
+  try {
+    const names = readdirSync(folder).filter((name) => /\.(?:ttf|otf|ttc|otc)$/i.test(name));
+    const files = names.toSorted().map((name) => realpathSync(path.join(folder, name)));
+    return files.filter((file) => statSync(file).isFile());
+  } catch (cause) {
+    const message = `The fonts in ${folder} cannot be read. Check --document-fonts.`;
+    throw new WorkcrateError('config_invalid', message, { cause });
+  }
+}
+
+function listPackageFontFiles(name: string): string[] {
+  const folder = findPackageFolder(name);
+  return folder === null ? [] : fontWeights.flatMap((weight) => listFontFiles(path.join(folder, weight)));
+}
+
+function findPackageFolder(name: string): string | null {
+  try {
+    return path.dirname(createRequire(import.meta.url).resolve(`${name}/package.json`));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'MODULE_NOT_FOUND') return null;
+    throw error;
+  }
+}
+
+function inspectFont(file: string): { readonly size: number; readonly families: string[] } {
+  const descriptor = openSync(file, 'r');
+  try {
+    const { size } = fstatSync(descriptor);
+    return { size, families: readFontFamilies(createFontReader(descriptor)) };
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+const createFontReader =
+  (descriptor: number): ReadFontAt =>
+  (offset, length) => {
+    const bytes = Buffer.alloc(length);
+    return bytes.subarray(0, readSync(descriptor, bytes, 0, length, offset));
+  };
+
 /** Reads `length` bytes at an offset of a file; fewer, or none, at its end. */
 export type ReadFontAt = (offset: number, length: number) => Buffer;
 
@@ -104,81 +179,6 @@ function removeStyleSuffix(name: string): string {
   while (fontStyleSuffix.test(left)) left = left.replace(fontStyleSuffix, '');
   return left;
 }
-
-/** A font file besides those that the compiler has built in. */
-export interface FontFile {
-  readonly path: string;
-  readonly families: readonly string[];
-}
-
-const maxFontFiles = 64;
-const fontMegabyte = 1024 * 1024;
-const maxFontBytes = { each: 64 * fontMegabyte, all: 256 * fontMegabyte };
-
-/** Used if they are installed: one package for each regional form of Chinese characters. */
-const fontPackages = ['sc', 'tc', 'jp', 'kr'].map((script) => `@expo-google-fonts/noto-sans-${script}`);
-const fontWeights = ['400Regular', '700Bold'];
-
-/** The operator's folders come first. Only a small part of each file is read. */
-export function findFonts(folders: readonly string[], log: Log): FontFile[] {
-  const candidates = [...folders.flatMap(listFontFiles), ...fontPackages.flatMap(listPackageFontFiles)];
-  const found: FontFile[] = [];
-  let taken = 0;
-  for (const file of new Set(candidates)) {
-    const { size, families } = inspectFont(file);
-    const fits = size <= maxFontBytes.each && taken + size <= maxFontBytes.all && found.length < maxFontFiles;
-    if (!fits || families.length === 0) {
-      log.warn('documents.font_left_out', { file, reason: fits ? 'not a font' : 'too large, or too many' });
-      continue;
-    }
-    taken += size;
-    found.push({ path: file, families });
-  }
-  return found;
-}
-
-/** Fails at the start if a folder cannot be read: otherwise documents would show boxes. */
-function listFontFiles(folder: string): string[] {
-  try {
-    const names = readdirSync(folder).filter((name) => /\.(?:ttf|otf|ttc|otc)$/i.test(name));
-    const files = names.toSorted().map((name) => realpathSync(path.join(folder, name)));
-    return files.filter((file) => statSync(file).isFile());
-  } catch (cause) {
-    const message = `The fonts in ${folder} cannot be read. Check --document-fonts.`;
-    throw new WorkcrateError('config_invalid', message, { cause });
-  }
-}
-
-function listPackageFontFiles(name: string): string[] {
-  const folder = findPackageFolder(name);
-  return folder === null ? [] : fontWeights.flatMap((weight) => listFontFiles(path.join(folder, weight)));
-}
-
-function findPackageFolder(name: string): string | null {
-  try {
-    return path.dirname(createRequire(import.meta.url).resolve(`${name}/package.json`));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'MODULE_NOT_FOUND') return null;
-    throw error;
-  }
-}
-
-function inspectFont(file: string): { readonly size: number; readonly families: string[] } {
-  const descriptor = openSync(file, 'r');
-  try {
-    const { size } = fstatSync(descriptor);
-    return { size, families: readFontFamilies(createFontReader(descriptor)) };
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
-const createFontReader =
-  (descriptor: number): ReadFontAt =>
-  (offset, length) => {
-    const bytes = Buffer.alloc(length);
-    return bytes.subarray(0, readSync(descriptor, bytes, 0, length, offset));
-  };
 
 /** The built-in families: Latin, Greek and Cyrillic; Hebrew and more; code and symbols; maths. */
 const [textFamily, widerFamily, codeFamily, mathsFamily] = [
