@@ -66,21 +66,21 @@ test('a listing comes by the shell, whichever find it has, and the pattern is ap
   symlinkSync('a.md', join(it.project, 'docs/link.md'));
   const seen = (listing: ClientListing) =>
     listing.entries.map(({ path, type, size }) => `${type} ${size} ${path}`);
-  const wish = { path: 'docs', recursive: true, pattern: '**/*.md' };
+  const input = { path: 'docs', recursive: true, pattern: '**/*.md' };
   const expected = [
     'file 4 docs/a.md',
     "file 4 docs/b it's.md",
     'link null docs/link.md',
     'file 4 docs/sub/d.md',
   ];
-  const byFind = isOffered(await it.bridge.list(wish, call()));
+  const byFind = isOffered(await it.bridge.list(input, call()));
   await sh(it.project, byFind.command);
-  const listing = isListing(await it.bridge.list(wish, call()));
+  const listing = isListing(await it.bridge.list(input, call()));
   assert.deepEqual([seen(listing), listing.rung, listing.hidden], [expected, 'upload', 1]);
   assert.ok(listing.entries.every(({ mtime }) => Math.abs(mtime! - Date.now()) < 600_000));
-  const byPython = isOffered(await it.bridge.list(wish, call()));
+  const byPython = isOffered(await it.bridge.list(input, call()));
   await sh(it.project, `find() { return 1; }; ${byPython.command}`);
-  assert.deepEqual(seen(isListing(await it.bridge.list(wish, call()))), expected);
+  assert.deepEqual(seen(isListing(await it.bridge.list(input, call()))), expected);
   const flat = { path: 'docs', pattern: '*.md' };
   await sh(it.project, isOffered(await it.bridge.list(flat, call())).command);
   const names = isListing(await it.bridge.list(flat, call())).entries.map(({ path }) => path);
@@ -90,23 +90,23 @@ test('a listing comes by the shell, whichever find it has, and the pattern is ap
 
 test('a form gives a small text, once, in time, to whom was asked', async () => {
   await using it = await stage();
-  const wish = { path: 'docs/a.md' };
-  const question = isAsked(await it.bridge.read(wish, call(form)));
+  const input = { path: 'docs/a.md' };
+  const question = isAsked(await it.bridge.read(input, call(form)));
   const { state } = question;
   assert.match(paramsOf(question)['message'], /docs\/a\.md/);
   const again = (more: object) => call(form, { state, answer: filled('Grüße'), ...more });
   await assert.rejects(it.bridge.read({ path: 'docs/b.md' }, again({})), { code: 'invalid_input' });
-  await assert.rejects(it.bridge.list(wish, again({})), { code: 'invalid_input' });
-  await assert.rejects(it.bridge.read(wish, again({ user: 'bob' })), { code: 'invalid_input' });
+  await assert.rejects(it.bridge.list(input, again({})), { code: 'invalid_input' });
+  await assert.rejects(it.bridge.read(input, again({ user: 'bob' })), { code: 'invalid_input' });
   isAsked(await it.bridge.read({ path: 'docs/b.md', amongOthers: true }, again({})));
-  const file = isFile(await it.bridge.read(wish, again({})));
+  const file = isFile(await it.bridge.read(input, again({})));
   assert.deepEqual([text(file), file.rung], ['Grüße', 'form']);
-  await assert.rejects(it.bridge.read({ ...wish, refresh: true }, again({})), { code: 'invalid_input' });
-  const late = isAsked(await it.bridge.read({ ...wish, refresh: true }, call(form)));
+  await assert.rejects(it.bridge.read({ ...input, refresh: true }, again({})), { code: 'invalid_input' });
+  const late = isAsked(await it.bridge.read({ ...input, refresh: true }, call(form)));
   it.time.now += 60_001;
   const tooLate = call(form, { state: late.state, answer: filled('late') });
-  await assert.rejects(it.bridge.read({ ...wish, refresh: true }, tooLate), { code: 'client_timeout' });
-  assert.equal(text(isFile(await it.bridge.read(wish, call(form)))), 'Grüße');
+  await assert.rejects(it.bridge.read({ ...input, refresh: true }, tooLate), { code: 'client_timeout' });
+  assert.equal(text(isFile(await it.bridge.read(input, call(form)))), 'Grüße');
 });
 
 test('what a client refuses, leaves out or lies about is a clear error, and nothing of it is remembered', async () => {
@@ -123,9 +123,9 @@ test('what a client refuses, leaves out or lies about is a clear error, and noth
     [filled('four'), 'hash_mismatch', { sha256: 'a'.repeat(64) }],
   ];
   for (const [answer, code, more] of table) {
-    const wish = { path: 'docs/a.md', ...more };
-    const { state } = isAsked(await it.bridge.read(wish, call(form)));
-    await assert.rejects(it.bridge.read(wish, call(form, { state, answer })), { code });
+    const input = { path: 'docs/a.md', ...more };
+    const { state } = isAsked(await it.bridge.read(input, call(form)));
+    await assert.rejects(it.bridge.read(input, call(form, { state, answer })), { code });
   }
   assert.equal(it.cache.statistics().entries, 0);
   isAsked(await it.bridge.read({ path: 'docs/a.md' }, call(form)));
@@ -246,23 +246,23 @@ test('a model that has tools calls one, about the file that was asked for', asyn
 test('a page takes the file; agreeing to open it is not enough', async () => {
   await using it = await stage({ timeoutMs: 100 });
   const can = { elicitation: { url: {} } };
-  const wish = { path: 'docs/a.md' };
+  const input = { path: 'docs/a.md' };
   const accept = { kind: 'elicit', action: 'accept' } as const;
-  const first = isAsked(await it.bridge.read(wish, call(can)));
+  const first = isAsked(await it.bridge.read(input, call(can)));
   const { url } = paramsOf(first);
-  const second = isAsked(await it.bridge.read(wish, call(can, { state: first.state, answer: accept })));
+  const second = isAsked(await it.bridge.read(input, call(can, { state: first.state, answer: accept })));
   assert.equal(paramsOf(second)['url'], url, 'asked once more');
   const third = call(can, { state: second.state, answer: accept });
-  await assert.rejects(it.bridge.read(wish, third), { code: 'client_timeout' });
-  const asked = isAsked(await it.bridge.read(wish, call(can)));
+  await assert.rejects(it.bridge.read(input, third), { code: 'client_timeout' });
+  const asked = isAsked(await it.bridge.read(input, call(can)));
   const sent = await fetch(String(url).replace('/ask/', '/uploads/'), { method: 'PUT', body: 'from a page' });
   assert.equal(sent.status, 201);
-  const file = isFile(await it.bridge.read(wish, call(can, { state: asked.state, answer: accept })));
+  const file = isFile(await it.bridge.read(input, call(can, { state: asked.state, answer: accept })));
   assert.deepEqual([text(file), file.rung], ['from a page', 'url']);
   assert.equal((await fetch(url)).status, 404, 'the page is gone with it');
-  const declined = isAsked(await it.bridge.read({ ...wish, refresh: true }, call(can)));
+  const declined = isAsked(await it.bridge.read({ ...input, refresh: true }, call(can)));
   const no = call(can, { state: declined.state, answer: { kind: 'elicit', action: 'decline' } });
-  await assert.rejects(it.bridge.read({ ...wish, refresh: true }, no), { code: 'client_refused' });
+  await assert.rejects(it.bridge.read({ ...input, refresh: true }, no), { code: 'client_refused' });
   assert.equal((await fetch(paramsOf(declined)['url'])).status, 404, 'and when it was declined');
 });
 
@@ -295,8 +295,8 @@ test('a client that does not say where its project is can be asked for its files
 
 test('two calls at once get one URL, and what was said wrongly of a file is not held against it', async () => {
   await using it = await stage();
-  const offer = async (wish: object) =>
-    isOffered(await it.bridge.read({ path: 'docs/a.md', ...wish }, call({}))).uploadUrl;
+  const offer = async (input: object) =>
+    isOffered(await it.bridge.read({ path: 'docs/a.md', ...input }, call({}))).uploadUrl;
   const [one, other] = await Promise.all([offer({}), offer({})]);
   assert.equal(one, other);
   assert.equal(await offer({}), one);
@@ -316,44 +316,44 @@ test('a wrong name of an encoding is told before anybody is asked, and noted', a
 
 test('a listing that shows a later change has the file asked for anew', async () => {
   await using it = await stage();
-  const wish = { path: 'docs/a.md' };
+  const input = { path: 'docs/a.md' };
   it.put('docs/a.md', 'one');
   utimesSync(join(it.project, 'docs/a.md'), 1, 1);
   const list = async () => {
     await sh(it.project, isOffered(await it.bridge.list({ path: 'docs' }, call())).command);
     isListing(await it.bridge.list({ path: 'docs' }, call()));
   };
-  await sh(it.project, isOffered(await it.bridge.read(wish, call())).command);
-  isFile(await it.bridge.read(wish, call()));
+  await sh(it.project, isOffered(await it.bridge.read(input, call())).command);
+  isFile(await it.bridge.read(input, call()));
   await list();
-  assert.equal(isFile(await it.bridge.read(wish, call())).cached, true);
+  assert.equal(isFile(await it.bridge.read(input, call())).cached, true);
   const later = it.time.now / 1000 + 5;
   utimesSync(join(it.project, 'docs/a.md'), later, later);
   await list();
-  isOffered(await it.bridge.read(wish, call()));
+  isOffered(await it.bridge.read(input, call()));
 });
 
 test('where the allowed folders are absolute, the client is asked for its project before it is judged', async () => {
   await using it = await stage({ paths: { read: ['/p/q/data'], list: null } });
   const can = { roots: {} };
-  const wish = { path: 'data/a.csv' };
+  const input = { path: 'data/a.csv' };
   const asked = () => call(can, { user: 'cleo' });
-  const { state } = isAsked(await it.bridge.read(wish, asked()));
+  const { state } = isAsked(await it.bridge.read(input, asked()));
   const answer: InputResponseView = { kind: 'roots', roots: [{ uri: 'file:///p/q' }] };
-  isOffered(await it.bridge.read(wish, call(can, { user: 'cleo', state, answer })));
+  isOffered(await it.bridge.read(input, call(can, { user: 'cleo', state, answer })));
   await assert.rejects(it.bridge.read({ path: 'docs/a.md' }, asked()), { code: 'path_not_allowed' });
   assert.equal(it.noted.filter(({ result }) => result === 'path_not_allowed').length, 1);
 });
 
 test('what is too large for memory stays stored, is told of again, and can be sent anew', async () => {
   await using it = await stage({ mostBytes: 1000 });
-  const wish = { path: 'docs/large.bin' };
+  const input = { path: 'docs/large.bin' };
   it.put('docs/large.bin', Buffer.alloc(5000, 7));
   const send = async (more = {}) =>
-    sh(it.project, isOffered(await it.bridge.read({ ...wish, ...more }, call())).command);
+    sh(it.project, isOffered(await it.bridge.read({ ...input, ...more }, call())).command);
   await send();
   const stored = async (more = {}) => {
-    const answer = await it.bridge.read({ ...wish, ...more }, call());
+    const answer = await it.bridge.read({ ...input, ...more }, call());
     assert.ok('stored' in answer, JSON.stringify(answer));
     return answer.stored;
   };
@@ -381,24 +381,24 @@ test('of many calls at once for a file that was sent, all have it', async () => 
 
 test('what is kept of a large file gives way to what is given by hand, forgotten, or seen to have changed', async () => {
   await using it = await stage({ mostBytes: 1000 });
-  const wish = { path: 'docs/large.bin' };
-  it.put(wish.path, Buffer.alloc(5000, 7));
+  const input = { path: 'docs/large.bin' };
+  it.put(input.path, Buffer.alloc(5000, 7));
   const send = async () => {
-    await sh(it.project, isOffered(await it.bridge.read(wish, call())).command);
-    const first = await it.bridge.read(wish, call());
-    const second = await it.bridge.read(wish, call());
+    await sh(it.project, isOffered(await it.bridge.read(input, call())).command);
+    const first = await it.bridge.read(input, call());
+    const second = await it.bridge.read(input, call());
     assert.ok('stored' in first && 'stored' in second);
     assert.deepEqual([first.cached, second.cached], [false, true]);
   };
   await send();
   it.time.now += 1;
-  it.cache.put('ann', null, { ...fileAt(wish.path, 'given'), rung: 'given' });
-  assert.equal(text(isFile(await it.bridge.read(wish, call()))), 'given');
-  it.cache.forgetPath('ann', null, wish.path);
-  assert.equal(await it.bridge.forgetKept({ user: 'ann' }, null, wish.path), true);
+  it.cache.put('ann', null, { ...fileAt(input.path, 'given'), rung: 'given' });
+  assert.equal(text(isFile(await it.bridge.read(input, call()))), 'given');
+  it.cache.forgetPath('ann', null, input.path);
+  assert.equal(await it.bridge.forgetKept({ user: 'ann' }, null, input.path), true);
   await send();
-  it.put(wish.path, Buffer.alloc(6000, 7));
+  it.put(input.path, Buffer.alloc(6000, 7));
   await sh(it.project, isOffered(await it.bridge.list({ path: 'docs' }, call())).command);
   isListing(await it.bridge.list({ path: 'docs' }, call()));
-  isOffered(await it.bridge.read(wish, call()));
+  isOffered(await it.bridge.read(input, call()));
 });

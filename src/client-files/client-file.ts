@@ -3,17 +3,17 @@
  * `rung` is the name of the method in JSON, in the audit log and in records. Nothing here does anything.
  */
 
-/** The ways to have a file of the client's, from the best to the last. */
+/** The methods of getting a file from the client, from the best to the last. */
 export const transferMethods = ['direct', 'upload', 'url', 'form', 'sampling'] as const;
 
 export type TransferMethod = (typeof transferMethods)[number];
 
-/** How a file came: by a rung, or of the client's own accord. */
+/** How a file came: by a method, or the client gave it by itself. */
 export const arrivalMethods = [...transferMethods, 'given'] as const;
 
 export type ArrivalMethod = (typeof arrivalMethods)[number];
 
-/** A path on the client's side that was judged: below the project, `/` between its names, no name in it leads elsewhere. */
+/** A path on the client's side that was checked: below the project, with `/` between its names. */
 export interface ClientPath {
   /** From the project's folder: `docs/a.md`; empty for the folder itself. */
   readonly relative: string;
@@ -26,7 +26,7 @@ export interface ClientFile {
   /** From the project's folder. */
   readonly path: string;
   readonly bytes: Uint8Array;
-  /** Milliseconds since 1970; null where nobody told. */
+  /** Milliseconds since 1970; null if unknown. */
   readonly mtime: number | null;
   readonly sha256: string;
   readonly rung: ArrivalMethod;
@@ -36,7 +36,7 @@ export interface ClientEntry {
   /** From the project's folder. */
   readonly path: string;
   readonly type: 'file' | 'folder' | 'link' | 'other';
-  /** Null for what is no file, or where nobody told. */
+  /** Null if it is not a file, or if the size is unknown. */
   readonly size: number | null;
   readonly mtime: number | null;
 }

@@ -25,7 +25,7 @@ export { createFilesystemChallenges, type FilesystemChallenges } from './request
 export type { FoundFile, ReadFile } from './requests/read.ts';
 export type { ListFolderOptions, ReadFileOptions } from './requests/requests.ts';
 
-export interface ClientFilesOptions extends FileMethodsOptions, Omit<ClientRequestsOptions, 'ladder'> {
+export interface ClientFilesOptions extends FileMethodsOptions, Omit<ClientRequestsOptions, 'methods'> {
   readonly cache: ClientCache;
   readonly audit: Audit;
   /** A file of more is not held in memory. */
@@ -40,46 +40,49 @@ export type ClientFiles = ReturnType<typeof createClientFiles>;
  */
 export function createClientFiles(options: ClientFilesOptions) {
   const { audit } = options;
-  const ladder = createFileMethods(options);
-  const approaches = createRequests({ ...options, ladder });
-  const { read, find } = createFileReader({ ...options, ladder, approaches });
-  const list = createFolderLister({ ...options, ladder, approaches });
+  const methods = createFileMethods(options);
+  const requests = createRequests({ ...options, methods });
+  const { read, find } = createFileReader({ ...options, methods, requests });
+  const list = createFolderLister({ ...options, methods, requests });
   return {
-    read: (wish: ReadFileOptions, context: ToolContext): Promise<FoundFile | Question | ClientInstructions> =>
-      auditOperation(audit, 'read_client_file', wish.path, context, () => read(wish, context)),
+    read: (
+      input: ReadFileOptions,
+      context: ToolContext,
+    ): Promise<FoundFile | Question | ClientInstructions> =>
+      auditOperation(audit, 'read_client_file', input.path, context, () => read(input, context)),
 
     /** The same without asking: null where the client would have to be. */
-    find: (wish: ReadFileOptions, context: ToolContext): Promise<FoundFile | Question | null> =>
-      auditOperation(audit, 'read_client_file', wish.path, context, () => find(wish, context)),
+    find: (input: ReadFileOptions, context: ToolContext): Promise<FoundFile | Question | null> =>
+      auditOperation(audit, 'read_client_file', input.path, context, () => find(input, context)),
 
     /** Refuses a path that can never be asked for; of some that cannot be known before the client tells its project. */
     demand: (path: string, context: ToolContext): Promise<null> =>
-      auditOperation(audit, 'read_client_file', path, context, async () => approaches.demand(path, context)),
+      auditOperation(audit, 'read_client_file', path, context, async () => requests.demand(path, context)),
 
     list: (
-      wish: ListFolderOptions,
+      input: ListFolderOptions,
       context: ToolContext,
     ): Promise<ClientListing | Question | ClientInstructions> =>
-      auditOperation(audit, 'list_client_directory', wish.path, context, () => list(wish, context)),
+      auditOperation(audit, 'list_client_directory', input.path, context, () => list(input, context)),
 
     /** The policy for the project of this client. */
-    policyFor: approaches.policyFor,
+    policyFor: requests.policyFor,
 
     /** Warns once of allowed paths that are in none of these folders of this machine. */
-    warnOfMissing: approaches.warnOfMissing,
+    warnOfMissing: requests.warnOfMissing,
 
     /** Has a large file that stayed stored asked for anew: whether there was one. */
-    forgetKept: (caller: Caller, place: string | null, path: string): Promise<boolean> =>
-      ladder.forgetKept(caller, {
+    forgetKept: (caller: Caller, projectKey: string | null, path: string): Promise<boolean> =>
+      methods.forgetKept(caller, {
         operation: 'read',
         path: { relative: path, absolute: null },
-        place,
+        projectKey,
         recursive: false,
         pattern: null,
       }),
 
     /** What the page of an upload is about; null for any other token. */
-    page: ladder.page,
+    page: methods.page,
 
     /** Removes what was written for clients to prove that they see it. */
     [Symbol.dispose]: () => options.proofs[Symbol.dispose](),

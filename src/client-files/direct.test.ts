@@ -93,16 +93,16 @@ test('what may not be read is told as that', async () => {
   chmodSync(join(it.project, 'docs/a.md'), 0);
   const policy = createPolicy({ root: it.project, read: null, list: null });
   const [path, none] = [policy.judge('docs/a.md', 'read'), { size: null, sha256: null, pattern: null }];
-  const errand = {
+  const request = {
     operation: 'read',
     path,
     root: it.project,
-    place: it.project,
+    projectKey: it.project,
     binary: false,
     recursive: false,
     ...none,
   } as const;
-  assert.throws(() => asNobody(() => openDirectly(errand, policy)), { code: 'client_refused' });
+  assert.throws(() => asNobody(() => openDirectly(request, policy)), { code: 'client_refused' });
   recordProof('E6:permission-denied');
 });
 
@@ -123,12 +123,12 @@ test('a proof that is given counts, whichever way was wanted before', async () =
   const roots: InputResponseView = { kind: 'roots', roots: [{ uri: `file://${it.project}` }] };
   const can = { roots: {} };
   it.put('docs/a.md', 'one');
-  const wish = { path: 'docs/a.md', via: 'upload' } as const;
-  const { state } = isAsked(await it.bridge.read(wish, call(can, { ...near, user: 'eve' })));
+  const input = { path: 'docs/a.md', via: 'upload' } as const;
+  const { state } = isAsked(await it.bridge.read(input, call(can, { ...near, user: 'eve' })));
   const told = call(can, { ...near, user: 'eve', state, answer: roots });
-  const { proofCommand } = isOffered(await it.bridge.read(wish, told));
+  const { proofCommand } = isOffered(await it.bridge.read(input, told));
   const { stdout: proof } = await sh(it.project, proofCommand!);
-  const file = isFile(await it.bridge.read({ ...wish, proof }, call(can, { ...near, user: 'eve' })));
+  const file = isFile(await it.bridge.read({ ...input, proof }, call(can, { ...near, user: 'eve' })));
   assert.equal(file.rung, 'direct');
 });
 
@@ -151,13 +151,13 @@ test('once proven, the file itself is read, not what was sent before', async () 
   const can = { roots: {} };
   const near = { sharesMachine: true, user: 'fay' };
   const roots: InputResponseView = { kind: 'roots', roots: [{ uri: `file://${it.project}` }] };
-  const wish = { path: 'docs/a.md' };
-  it.put(wish.path, 'sent');
-  const { state } = isAsked(await it.bridge.read(wish, call(can, near)));
-  const offer = isOffered(await it.bridge.read(wish, call(can, { ...near, state, answer: roots })));
+  const input = { path: 'docs/a.md' };
+  it.put(input.path, 'sent');
+  const { state } = isAsked(await it.bridge.read(input, call(can, near)));
+  const offer = isOffered(await it.bridge.read(input, call(can, { ...near, state, answer: roots })));
   await sh(it.project, offer.command);
-  it.put(wish.path, 'now');
+  it.put(input.path, 'now');
   const { stdout: proof } = await sh(it.project, offer.proofCommand!);
-  const file = isFile(await it.bridge.read({ ...wish, proof }, call(can, near)));
+  const file = isFile(await it.bridge.read({ ...input, proof }, call(can, near)));
   assert.deepEqual([text(file), file.rung], ['now', 'direct']);
 });

@@ -11,11 +11,11 @@ const send = (url: string, body: string) => fetch(url.replace('/ask/', '/uploads
 
 test('of two calls that wait for one page, both have what comes by it', async () => {
   await using it = await stage();
-  const wish = { path: 'docs/a.md' };
-  const ask = async () => isAsked(await it.bridge.read(wish, call(can)));
+  const input = { path: 'docs/a.md' };
+  const ask = async () => isAsked(await it.bridge.read(input, call(can)));
   const [one, other] = [await ask(), await ask()];
   assert.equal(paramsOf(one)['url'], paramsOf(other)['url']);
-  const wait = ({ state }: typeof one) => it.bridge.read(wish, call(can, { state, answer: accepted }));
+  const wait = ({ state }: typeof one) => it.bridge.read(input, call(can, { state, answer: accepted }));
   const waiting = Promise.all([wait(one), wait(other)]);
   assert.equal((await send(paramsOf(one)['url'], 'here')).status, 201);
   assert.deepEqual((await waiting).map(isFile).map(text), ['here', 'here']);
@@ -41,11 +41,11 @@ test('while a page is waited for, progress only grows, also when it is shown aga
   await using it = await stage({ timeoutMs: 2000 });
   const seen: number[] = [];
   const progress = (value: number): void => void seen.push(value);
-  const wish = { path: 'docs/a.md' };
-  const { state } = isAsked(await it.bridge.read(wish, call(can)));
-  const again = isAsked(await it.bridge.read(wish, { ...call(can, { state, answer: accepted }), progress }));
+  const input = { path: 'docs/a.md' };
+  const { state } = isAsked(await it.bridge.read(input, call(can)));
+  const again = isAsked(await it.bridge.read(input, { ...call(can, { state, answer: accepted }), progress }));
   const last = { ...call(can, { state: again.state, answer: accepted }), progress };
-  await assert.rejects(it.bridge.read(wish, last), { code: 'client_timeout' });
+  await assert.rejects(it.bridge.read(input, last), { code: 'client_timeout' });
   assert.ok(seen.length >= 2);
   assert.deepEqual(
     seen,
@@ -56,8 +56,8 @@ test('while a page is waited for, progress only grows, also when it is shown aga
 test('a server that stops waits for nobody at a page', async () => {
   await using it = await stage();
   const stop = new AbortController();
-  const wish = { path: 'docs/a.md' };
-  const { state } = isAsked(await it.bridge.read(wish, call(can)));
+  const input = { path: 'docs/a.md' };
+  const { state } = isAsked(await it.bridge.read(input, call(can)));
   const waiting = { ...call(can, { state, answer: accepted }), progress: () => stop.abort() };
-  await assert.rejects(it.bridge.read(wish, { ...waiting, stopping: stop.signal }), { code: 'stopping' });
+  await assert.rejects(it.bridge.read(input, { ...waiting, stopping: stop.signal }), { code: 'stopping' });
 });

@@ -7,11 +7,11 @@ import { call, stage } from './requests/stage.testing.ts';
 
 test('a command that sent no listing has not shown that the folder is empty', async () => {
   await using it = await stage();
-  const wish = { path: 'docs', recursive: true };
+  const input = { path: 'docs', recursive: true };
   const send = async (body: string) => {
-    const { uploadUrl } = isOffered(await it.bridge.list(wish, call()));
+    const { uploadUrl } = isOffered(await it.bridge.list(input, call()));
     assert.equal((await fetch(uploadUrl!, { method: 'PUT', body })).status, 201);
-    return it.bridge.list(wish, call());
+    return it.bridge.list(input, call());
   };
   for (const body of ['', '<html>502 Bad Gateway</html>', '{"error":"nope"}', 'f\t1\t1.0\tlong-nam'])
     await assert.rejects(send(body), { code: 'invalid_input' }, body);

@@ -43,13 +43,13 @@ test('what was typed is text, whatever the encoding of the file is said to be', 
   await using it = await stage();
   const [read] = it.tools;
   const can = { elicitation: { form: {} } };
-  const wish = { path: 'docs/a.txt', encoding: 'utf-16' };
-  const { state }: Any = await read!.handle(wish, call(can));
+  const input = { path: 'docs/a.txt', encoding: 'utf-16' };
+  const { state }: Any = await read!.handle(input, call(can));
   const answer = { kind: 'elicit', action: 'accept', content: { content: 'Größe' } } as const;
-  const typed: Any = await read!.handle(wish, call(can, { state, answer }));
+  const typed: Any = await read!.handle(input, call(can, { state, answer }));
   const { text, encoding, fell_back } = typed.structured;
   assert.deepEqual([text, encoding, fell_back], ['Größe', 'utf-8', true]);
-  const remembered: Any = await read!.handle({ ...wish, encoding: 'latin-1' }, call(can));
+  const remembered: Any = await read!.handle({ ...input, encoding: 'latin-1' }, call(can));
   assert.equal(remembered.structured.text, 'Größe');
 });
 
@@ -102,10 +102,10 @@ test('a recursive listing is a tree in the text and in the structured content, a
   const [, list] = it.tools;
   const can = { elicitation: {} };
   const listed = async (content: string, pattern?: string, recursive = true): Promise<Any> => {
-    const wish = { path: 'docs', recursive, pattern };
-    const { state } = (await list!.handle(wish, call(can))) as Any;
+    const input = { path: 'docs', recursive, pattern };
+    const { state } = (await list!.handle(input, call(can))) as Any;
     const answer = { kind: 'elicit', action: 'accept', content: { content } } as const;
-    return list!.handle(wish, call(can, { state, answer }));
+    return list!.handle(input, call(can, { state, answer }));
   };
   const short = await listed('docs/a.md\nfile 3 0 docs/a/b.md\ndocs/a/');
   assert.equal(

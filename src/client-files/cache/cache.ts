@@ -5,10 +5,10 @@
 import type { Clock } from '../../clock.ts';
 import type { ClientEntry, ClientFile, ArrivalMethod } from '../client-file.ts';
 
-/** A file as it came, and in which encoding its text is, where somebody told. */
+/** A file as it came, and the encoding of its text, if known. */
 export interface NewCacheEntry extends ClientFile {
   readonly encoding: string | null;
-  /** What tells its state from any other, where the file itself was seen. */
+  /** Identifies the state of the file, if the server opened it itself. */
   readonly mark?: string | undefined;
 }
 
@@ -137,15 +137,15 @@ const isOlderEntry = (entry: CacheEntry, mtime: number | null): boolean =>
 /** By these a file comes byte for byte, so that another size is another file. */
 const exactMethods: ReadonlySet<ArrivalMethod> = new Set(['direct', 'upload', 'url']);
 
-/** Where nobody told when it changed last, it did so before it came. */
+/** If it is unknown when it changed last, it was before it came. */
 function hasEntryChanged(entry: CacheEntry, { size, mtime }: ListedFile): boolean {
   if (size !== null && size !== entry.size && exactMethods.has(entry.rung)) return true;
   return mtime !== null && Math.trunc(mtime) > Math.trunc(entry.mtime ?? entry.storedAt);
 }
 
 /** The bytes are copied: they may be a part of a buffer that is far larger, or is written to again. */
-function toCacheEntry({ bytes, ...told }: NewCacheEntry, storedAt: number): CacheEntry {
-  return { ...told, bytes: new Uint8Array(bytes), size: bytes.length, storedAt };
+function toCacheEntry({ bytes, ...facts }: NewCacheEntry, storedAt: number): CacheEntry {
+  return { ...facts, bytes: new Uint8Array(bytes), size: bytes.length, storedAt };
 }
 
 function toStatistics(

@@ -260,8 +260,8 @@ function toNewEntry(path: string, { content, encoding, binary = false, mtime }: 
     binary ? parseBase64(content) : encodeText(content, name ?? 'utf-8'),
   );
   const sha256 = createHash('sha256').update(bytes).digest('hex');
-  const told = name ?? (binary ? null : 'utf-8');
-  return { path, bytes, mtime: mtime ?? null, sha256, rung: 'given', encoding: told };
+  const known = name ?? (binary ? null : 'utf-8');
+  return { path, bytes, mtime: mtime ?? null, sha256, rung: 'given', encoding: known };
 }
 
 /** Says which file of several it was. */

@@ -20,13 +20,13 @@ const defaultAllowedPaths = ['docs', 'src', 'tests', '.guide', '.todo'];
 /** Hidden folders that belong to the project all the same. */
 const allowedHiddenFolders = ['.guide', '.todo'];
 
-/** Paths that may be asked for, with all below them that is not hidden. */
+/** An allow-list: paths that may be asked for, with everything below them that is not hidden. */
 export interface AllowList {
   /** From the project's folder; `.` is that folder. */
   readonly paths: readonly string[];
   /** Absolute ones that are not below the project's folder, and so allow nothing. */
   readonly elsewhere: readonly string[];
-  /** Takes a path from the project's folder whose names have been judged. */
+  /** Takes a path relative to the project whose names were checked. */
   refuses(relative: string): 'hidden' | 'not_allowed' | null;
 }
 

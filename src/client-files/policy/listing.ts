@@ -25,7 +25,7 @@ export interface ListingOptions {
 export interface FilteredListing extends Omit<ClientListing, 'rung'> {
   /** How many of the hidden were not below the folder at all: a client that lists such does not keep to the question. */
   readonly outside: number;
-  /** The first of those, as it was told, cut to what a log can take. */
+  /** The first of those, as the client wrote it, cut for the log. */
   readonly firstOutside: string | null;
 }
 
@@ -42,7 +42,7 @@ interface KeptEntries {
   readonly entries: Map<string, ClientEntry>;
   /** Those as well that do not fit the pattern. */
   readonly links: Set<string>;
-  /** Folders that something was told to be in, whether or not they were told of themselves: browsers list files alone. */
+  /** Folders of listed entries, whether or not they were listed themselves: browsers list only files. */
   readonly folders: Set<string>;
   characters: number;
   /** How many may be seen, whether or not they fit the pattern. */
@@ -52,7 +52,7 @@ interface KeptEntries {
   firstOutside: string | null;
 }
 
-/** What may be seen of a client's listing, each path once, by path. It reads no further once it has its fill. */
+/** The allowed entries of a client's listing, each once, sorted by path. It stops reading at its limits. */
 export async function filterListing(
   grounds: AnswerRules,
   asked: ClientPath,
@@ -196,7 +196,7 @@ export type RawEntries = Iterable<unknown, RawEnd | void> | AsyncIterable<unknow
 export interface RawEnd {
   /** `unknown` where it broke off without a word, so that it may have been anything. */
   readonly end: 'whole' | 'cut' | 'unknown';
-  /** How many there were that cannot be told. */
+  /** How many entries have names that cannot be shown. */
   readonly hidden: number;
 }
 
@@ -261,7 +261,7 @@ function readEntryPath(raw: unknown): string | null {
   return typeof path === 'string' && path !== '' ? path : null;
 }
 
-/** What a client told, as far as it can be true. */
+/** What a client said, as far as it can be true. */
 function toClientEntry(raw: unknown, path: string): ClientEntry {
   const type = readEntryType(raw);
   const [size, mtime] = [readEntryField(raw, 'size'), readEntryField(raw, 'mtime')];
@@ -273,7 +273,7 @@ function toClientEntry(raw: unknown, path: string): ClientEntry {
   };
 }
 
-/** Where no type is told, a slash at the end tells of a folder. */
+/** Without a type, a slash at the end means a folder. */
 function readEntryType(raw: unknown): EntryType {
   const type = readEntryField(raw, 'type') ?? null;
   if (type !== null) return entryTypes.get(type) ?? 'other';
@@ -296,7 +296,7 @@ export interface AnswerRules {
   readonly allowed: AllowList;
 }
 
-/** What to make of a path that a client gave back. */
+/** The verdict about a path that a client sent back. */
 export type AnswerVerdict =
   | { readonly is: 'seen'; readonly relative: string }
   /** It may not be seen, which the client need not know. */
@@ -333,7 +333,7 @@ export function checkAnswer(
   }
 }
 
-/** An absolute path is never told from a folder, whatever the client says. */
+/** An absolute path never starts from a folder, whatever the client says. */
 function toProjectPath(asked: ClientPath, answered: string, from: PathBase): string {
   const isWhole = from === 'root' || asked.relative === '' || /^(?:[/\\]|[a-z]:)/i.test(answered);
   return isWhole ? answered : `${asked.relative}/${answered}`;

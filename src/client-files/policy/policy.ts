@@ -28,7 +28,7 @@ export interface PolicyOptions {
   readonly list: readonly string[] | null;
 }
 
-/** Which of the client's paths may be asked for. A path is text here, about a machine of whatever system. */
+/** The allow-list of a project: which of the client's paths may be asked for. */
 export interface PathPolicy {
   /** The project's folder, without a slash at its end. */
   readonly root: string | null;
@@ -42,7 +42,7 @@ export interface PathPolicy {
    * below it, and allowed.
    */
   judgeAnswer(asked: ClientPath, answered: string, purpose: PathPurpose, from?: PathBase): ClientPath | null;
-  /** Judges all that a client listed, in turns with other work. */
+  /** Filters what a client listed, and yields to other work meanwhile. */
   judgeListing(asked: ClientPath, entries: RawEntries, options: ListingOptions): Promise<FilteredListing>;
   /** Allowed paths that are not in this folder of this machine, to be warned of. */
   missingAllowed(root: string): string[];

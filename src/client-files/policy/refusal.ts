@@ -34,7 +34,7 @@ const projectReasons: Readonly<Record<string, string>> = {
   traversal: `it leads above the project's folder; ${fromProject}`,
 };
 
-/** Why a path was refused; stands in the `details.kind` of the error. */
+/** Why a path was refused: the `details.kind` of the error. */
 export type PolicyKind = RefusalKind | OddKind | 'not_allowed';
 
 /**
@@ -92,7 +92,7 @@ const policyRefusals = new WeakSet<WorkcrateError>();
 export function toPolicyRefusal(error: unknown, path: string): unknown {
   if (!isRefusal(error) || policyRefusals.has(error)) return error;
   const kind = String(error.details['kind']);
-  // A drive stands first. Elsewhere a colon is part of a name, such as `docs/a:b.md`.
+  // A drive comes first. Elsewhere a colon is part of a name, such as `docs/a:b.md`.
   if (kind === 'drive' && !/^(?:\.?\/)*[a-z]:/i.test(path)) return oddPathError('stream', path);
   const words = projectReasons[kind];
   return toPolicyError(

@@ -20,11 +20,11 @@ const backends = {
 const quotas = { userBytes: 1e9, userFiles: 1e6, totalBytes: 1e9, totalFiles: 1e6 };
 const ann: Caller = { user: 'ann' };
 
-const errandOf = (path: string, more: Partial<FileRequest> = {}): FileRequest => ({
+const makeRequest = (path: string, more: Partial<FileRequest> = {}): FileRequest => ({
   operation: 'read',
   path: { relative: path, absolute: null },
   root: null,
-  place: null,
+  projectKey: null,
   binary: false,
   size: null,
   sha256: null,
@@ -75,86 +75,86 @@ for (const [kind, { location, skip }] of Object.entries(backends))
   describe(`files that a client was asked for, on ${kind}`, { skip }, () => {
     it('what came is had once and then deleted, unless it is kept: then later calls find it as kept', async () => {
       await using room = await open(await location());
-      const errand = errandOf('docs/a.md');
-      assert.equal(await room.awaited.taking(ann, errand, textOf), null, 'nobody asked');
-      const { token } = await room.awaited.expect(ann, errand, 'upload');
-      assert.equal(await room.awaited.taking(ann, errand, textOf), null, 'nothing came');
+      const request = makeRequest('docs/a.md');
+      assert.equal(await room.awaited.taking(ann, request, textOf), null, 'nobody asked');
+      const { token } = await room.awaited.expect(ann, request, 'upload');
+      assert.equal(await room.awaited.taking(ann, request, textOf), null, 'nothing came');
       const id = await room.send(token, 'hello');
-      assert.equal(await room.awaited.taking(ann, errand, keptTextOf), 'hello');
+      assert.equal(await room.awaited.taking(ann, request, keptTextOf), 'hello');
       assert.equal((await room.stored()).length, 1);
-      assert.equal(await room.awaited.kept({ user: 'bob' }, errand), null);
+      assert.equal(await room.awaited.kept({ user: 'bob' }, request), null);
       for (const { awaited } of [room, room.server()]) {
-        assert.equal((await awaited.kept(ann, errand))?.file.id, id);
-        assert.equal(await awaited.taking(ann, errand, textOf), null, 'it is not new any more');
+        assert.equal((await awaited.kept(ann, request))?.file.id, id);
+        assert.equal(await awaited.taking(ann, request, textOf), null, 'it is not new any more');
       }
-      const { token: other } = await room.awaited.expect(ann, errand, 'upload');
+      const { token: other } = await room.awaited.expect(ann, request, 'upload');
       room.time.now += 1;
       await room.send(other, 'again');
-      assert.equal(await room.awaited.taking(ann, errand, textOf), 'again', 'the later one');
+      assert.equal(await room.awaited.taking(ann, request, textOf), 'again', 'the later one');
       assert.equal((await room.stored()).length, 1, 'somebody was told of the first');
-      assert.equal(await room.awaited.kept(ann, errand), null, 'which is an older one now');
+      assert.equal(await room.awaited.kept(ann, request), null, 'which is an older one now');
     });
 
     it('what was kept is forgotten where it is wanted anew, at any server, and what came since is not', async () => {
       await using room = await open(await location());
-      const errand = errandOf('docs/a.md');
+      const request = makeRequest('docs/a.md');
       const other = room.server().awaited;
-      const ask = async () => (await room.awaited.expect(ann, errand, 'upload')).token;
+      const ask = async () => (await room.awaited.expect(ann, request, 'upload')).token;
       await room.send(await ask(), 'hello');
-      assert.equal(await other.forgetKept(ann, errand), false);
-      assert.equal(await room.awaited.taking(ann, errand, keptTextOf), 'hello', 'nobody had it yet');
-      assert.equal(await other.forgetKept(ann, errand), true);
-      assert.equal(await room.awaited.kept(ann, errand), null);
+      assert.equal(await other.forgetKept(ann, request), false);
+      assert.equal(await room.awaited.taking(ann, request, keptTextOf), 'hello', 'nobody had it yet');
+      assert.equal(await other.forgetKept(ann, request), true);
+      assert.equal(await room.awaited.kept(ann, request), null);
       assert.equal((await room.stored()).length, 1, 'somebody was told of it');
     });
 
     it('what came is deleted where it is not what was wanted; after any other failure the next call has it', async () => {
       await using room = await open(await location());
-      const errand = errandOf('docs/a.md');
-      await room.send((await room.awaited.expect(ann, errand, 'url')).token, 'hello');
+      const request = makeRequest('docs/a.md');
+      await room.send((await room.awaited.expect(ann, request, 'url')).token, 'hello');
       const failing = (code: ErrorCode) =>
-        room.awaited.taking(ann, errand, async ({ rung, file }) => {
+        room.awaited.taking(ann, request, async ({ rung, file }) => {
           throw new WorkcrateError(code, `${rung} ${file.name} ${file.size}`);
         });
       await assert.rejects(failing('storage_failed'), { message: 'url a.md 5' });
       assert.equal((await room.stored()).length, 1);
       await assert.rejects(failing('hash_mismatch'), { code: 'hash_mismatch' });
       assert.deepEqual(await room.stored(), []);
-      assert.equal(await room.awaited.taking(ann, errand, textOf), null);
+      assert.equal(await room.awaited.taking(ann, request, textOf), null);
     });
 
     it('of calls at once, at whichever server, none has anything but what came, and at least one has it', async () => {
       await using room = await open(await location());
-      const errand = errandOf('docs/a.md');
-      await room.send((await room.awaited.expect(ann, errand, 'upload')).token, 'hello');
+      const request = makeRequest('docs/a.md');
+      await room.send((await room.awaited.expect(ann, request, 'upload')).token, 'hello');
       const calls = [room, room, room.server(), room.server()];
-      const had = await Promise.all(calls.map(({ awaited }) => awaited.taking(ann, errand, textOf)));
+      const had = await Promise.all(calls.map(({ awaited }) => awaited.taking(ann, request, textOf)));
       assert.deepEqual([...new Set(had.filter((text) => text !== null))], ['hello']);
       assert.deepEqual(await room.stored(), []);
     });
 
     it('what came before that moment is older than what is known', async () => {
       await using room = await open(await location());
-      const errand = errandOf('docs/a.md');
-      await room.send((await room.awaited.expect(ann, errand, 'upload')).token, 'hello');
-      assert.equal(await room.awaited.taking(ann, errand, textOf, room.time.now + 1), null);
-      assert.equal(await room.awaited.taking(ann, errand, textOf, room.time.now), 'hello');
+      const request = makeRequest('docs/a.md');
+      await room.send((await room.awaited.expect(ann, request, 'upload')).token, 'hello');
+      assert.equal(await room.awaited.taking(ann, request, textOf, room.time.now + 1), null);
+      assert.equal(await room.awaited.taking(ann, request, textOf, room.time.now), 'hello');
     });
 
     it('what is kept is found until it expires, however late it came, and no call prolongs it', async () => {
       await using room = await open(await location());
-      const errand = errandOf('docs/a.md');
-      const { token } = await room.awaited.expect(ann, errand, 'upload');
+      const request = makeRequest('docs/a.md');
+      const { token } = await room.awaited.expect(ann, request, 'upload');
       room.time.now += 599_000;
       await room.send(token, 'hello');
       room.time.now += 2000;
       await room.uploads.sweep();
-      assert.equal(await room.awaited.taking(ann, errand, keptTextOf), 'hello');
+      assert.equal(await room.awaited.taking(ann, request, keptTextOf), 'hello');
       room.time.now += 3_597_000;
       await room.uploads.sweep();
-      assert.ok(await room.server().awaited.kept(ann, errand));
+      assert.ok(await room.server().awaited.kept(ann, request));
       room.time.now += 2000;
-      assert.equal(await room.awaited.kept(ann, errand), null);
+      assert.equal(await room.awaited.kept(ann, request), null);
     });
 
     it('a listing that shows another size or a later time drops what is kept', async () => {
@@ -167,51 +167,51 @@ for (const [kind, { location, skip }] of Object.entries(backends))
         ['grown', 6, null, false],
         ['later', 5, now + 1, false],
       ] as const) {
-        const errand = errandOf(`docs/${name}`, { place: '/p' });
-        await room.send((await room.awaited.expect(ann, errand, 'upload')).token, 'hello');
-        await room.awaited.taking(ann, errand, keptTextOf);
+        const request = makeRequest(`docs/${name}`, { projectKey: '/p' });
+        await room.send((await room.awaited.expect(ann, request, 'upload')).token, 'hello');
+        await room.awaited.taking(ann, request, keptTextOf);
         await room.server().awaited.outdate(ann, null, [seen(`docs/${name}`, 7, null)]);
-        assert.ok(await room.awaited.kept(ann, errand), 'of another project');
+        assert.ok(await room.awaited.kept(ann, request), 'of another project');
         await room.server().awaited.outdate(ann, '/p', [seen(`docs/${name}`, size, mtime)]);
-        assert.equal((await room.awaited.kept(ann, errand)) !== null, isLeft, name);
+        assert.equal((await room.awaited.kept(ann, request)) !== null, isLeft, name);
       }
     });
 
     it('a URL is told again by who told it, not where it was used, though its file is gone', async () => {
       await using room = await open(await location());
-      const errand = errandOf('docs/a.md');
-      const tell = async () => (await room.awaited.expect(ann, errand, 'upload')).token;
+      const request = makeRequest('docs/a.md');
+      const tell = async () => (await room.awaited.expect(ann, request, 'upload')).token;
       const first = await tell();
       assert.equal(await tell(), first);
       const id = await room.send(first, 'hello');
       await room.files.remove(ann, id);
-      assert.equal(await room.awaited.taking(ann, errand, textOf), null);
+      assert.equal(await room.awaited.taking(ann, request, textOf), null);
       const second = await tell();
       assert.notEqual(second, first);
       assert.equal(await tell(), second);
       await room.send(second, 'again');
-      assert.equal(await room.awaited.taking(ann, errand, textOf), 'again');
+      assert.equal(await room.awaited.taking(ann, request, textOf), 'again');
     });
 
     it('an earlier URL counts beside a new one, what came last is taken, and no older file after it', async () => {
       await using room = await open(await location());
-      const errand = errandOf('docs/a.md');
+      const request = makeRequest('docs/a.md');
       const other = room.server().awaited;
-      const first = await room.awaited.expect(ann, errand, 'upload');
-      const second = await other.expect(ann, errand, 'url');
+      const first = await room.awaited.expect(ann, request, 'upload');
+      const second = await other.expect(ann, request, 'url');
       assert.notEqual(first.token, second.token);
       await room.send(second.token, 'earlier');
       room.time.now += 1;
       await room.send(first.token, 'later');
       const rungAndText = async (came: ReceivedFile) => `${came.rung} ${await textOf(came)}`;
-      assert.equal(await other.taking(ann, errand, rungAndText), 'upload later');
-      assert.equal(await room.awaited.taking(ann, errand, rungAndText), null);
+      assert.equal(await other.taking(ann, request, rungAndText), 'upload later');
+      assert.equal(await room.awaited.taking(ann, request, rungAndText), null);
       assert.deepEqual(await room.stored(), []);
     });
 
     it('what was said of a file is held against it by that URL alone, and no other URL ends by it', async () => {
       await using room = await open(await location());
-      const [plain, wrong] = [errandOf('docs/a.md'), errandOf('docs/a.md', { size: 1 })];
+      const [plain, wrong] = [makeRequest('docs/a.md'), makeRequest('docs/a.md', { size: 1 })];
       const first = await room.awaited.expect(ann, wrong, 'upload');
       const second = await room.awaited.expect(ann, plain, 'upload');
       assert.notEqual(second.token, first.token);
@@ -223,13 +223,13 @@ for (const [kind, { location, skip }] of Object.entries(backends))
 
     it('what is withdrawn at one server can be sent to at none; what others await stays', async () => {
       await using room = await open(await location());
-      const [errand, another] = [errandOf('docs/a.md'), errandOf('docs/b.md')];
-      const { token } = await room.awaited.expect(ann, errand, 'url');
+      const [request, another] = [makeRequest('docs/a.md'), makeRequest('docs/b.md')];
+      const { token } = await room.awaited.expect(ann, request, 'url');
       const stays = [
         await room.awaited.expect(ann, another, 'url'),
-        await room.awaited.expect({ user: 'bob' }, errand, 'url'),
+        await room.awaited.expect({ user: 'bob' }, request, 'url'),
       ];
-      await room.server().awaited.withdraw(ann, errand);
+      await room.server().awaited.withdraw(ann, request);
       await assert.rejects(room.send(token, 'late'), { code: 'upload_not_found' });
       for (const { token } of stays) await room.send(token, 'hello');
     });
@@ -237,12 +237,12 @@ for (const [kind, { location, skip }] of Object.entries(backends))
     it('any server knows what a page is about, and none once it was used', async () => {
       await using room = await open(await location());
       const other = room.server().awaited;
-      const errand = errandOf(`docs/${'\u{1F600}'.repeat(60)} <a>`, { operation: 'list' });
-      const { token } = await room.awaited.expect(ann, errand, 'url');
+      const request = makeRequest(`docs/${'\u{1F600}'.repeat(60)} <a>`, { operation: 'list' });
+      const { token } = await room.awaited.expect(ann, request, 'url');
       const { name, operation, expiresAt } = (await other.page(token))!;
       assert.deepEqual(
         [name, operation, expiresAt],
-        [errand.path.relative.slice(5), 'list', room.time.now + 600_000],
+        [request.path.relative.slice(5), 'list', room.time.now + 600_000],
       );
       const sending = { filename: 'a', size: null, sha256: null, mediaType: null, keepSeconds: 60 };
       const { token: another } = await room.uploads.request(ann, sending);
@@ -250,7 +250,7 @@ for (const [kind, { location, skip }] of Object.entries(backends))
       assert.equal(await other.page('guess'), null);
       await room.send(token, 'x');
       assert.equal(await room.awaited.page(token), null);
-      await other.taking(ann, errand, keptTextOf);
+      await other.taking(ann, request, keptTextOf);
       assert.equal(await room.awaited.page(token), null);
     });
   });

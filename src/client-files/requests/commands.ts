@@ -30,12 +30,12 @@ export function buildSendFileCommand({ path }: FileRequest, url: string): string
   return `${guardCommand(isFile, describeAbsence('file'))}${buildCurlCommand(file, url)}`;
 }
 
-/** For sh in the project's folder: sends what stands in a folder, by GNU find or, where that is not, by Python. */
-export function buildSendListingCommand(errand: FileRequest, url: string): string {
-  const folder = toRelativeArgument(errand.path.relative);
-  const isFolder = `${buildNoLinkTest(errand.path.relative)}[ -d ${folder} ] && [ ! -L ${folder} ]`;
+/** For sh in the project's folder: sends a listing of a folder, by GNU find or else by Python. */
+export function buildSendListingCommand(request: FileRequest, url: string): string {
+  const folder = toRelativeArgument(request.path.relative);
+  const isFolder = `${buildNoLinkTest(request.path.relative)}[ -d ${folder} ] && [ ! -L ${folder} ]`;
   const canList = `${hasFindTest} || command -v python3 >/dev/null`;
-  const lister = `{ if ${hasFindTest}; then ${buildFindCommand(errand)}; else ${buildPythonCommand(errand)}; fi; }`;
+  const lister = `{ if ${hasFindTest}; then ${buildFindCommand(request)}; else ${buildPythonCommand(request)}; fi; }`;
   return `${guardCommand(isFolder, describeAbsence('folder'))}${guardCommand(canList, noListerMessage)}${lister} | ${buildCurlCommand('-', url)}`;
 }
 
@@ -47,7 +47,7 @@ const noListerMessage =
 /** Others have no -printf. */
 const hasFindTest = "find . -maxdepth 0 -printf '' 2>/dev/null";
 
-/** True in sh where no link stands in the path of a folder: what it leads to was not judged. */
+/** A test for sh that no part of the path is a link: where a link leads was not checked. */
 function buildNoLinkTest(folder: string): string {
   if (folder === '') return '';
   return `[ "$(cd -P ${toRelativeArgument(folder)} && pwd -P)" = "$(pwd -P)"${quoteForShell(`/${folder}`)} ] && `;
@@ -91,7 +91,7 @@ const recordEnds = { find: 0, lines: 10 };
 
 type ListingForm = keyof typeof recordEnds;
 
-/** The last record of a whole listing. Without it, a command that failed half way could not be told from one that did not. */
+/** The last record of a whole listing. Without it, a command that failed half way looks like one that did not. */
 export const endRecord = '{"end":true}';
 
 export interface ListingTextOptions {

@@ -15,7 +15,7 @@ function project() {
     operation: 'list',
     path: policy.judge(path, 'list'),
     root,
-    place: root,
+    projectKey: root,
     binary: false,
     size: null,
     sha256: null,
@@ -23,8 +23,8 @@ function project() {
     pattern: null,
   });
   const list = (path: string, recursive: boolean) => {
-    const errand = errandTo(path, recursive);
-    return policy.judgeListing(errand.path, listDirectly(errand, policy), {
+    const request = errandTo(path, recursive);
+    return policy.judgeListing(request.path, listDirectly(request, policy), {
       recursive,
       pattern: null,
       from: 'folder',

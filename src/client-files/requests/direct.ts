@@ -19,7 +19,7 @@ import type { PathPolicy, PathPurpose, RawEnd } from '../policy/policy.ts';
 import { clientRefusedError, notAFileError, notAFolderError, clientPathNotFoundError } from './failures.ts';
 import type { FileRequest, RawEntry } from './file-request.ts';
 
-/** Where a path leads when its links are followed, judged there once more. */
+/** Where a path leads once its links are followed; that was checked again. */
 interface DirectLocation {
   readonly root: FolderRoot;
   readonly path: Components;
@@ -29,24 +29,24 @@ const maxDirectEntries = 1_000_000;
 const maxDirectDepth = 64;
 
 /** A file of the client's on this machine, held open. */
-export function openDirectly(errand: FileRequest, policy: PathPolicy): OpenFile {
-  return withDirectErrors(errand, () => {
-    const { root, path } = locateDirectly(errand, policy, 'read');
+export function openDirectly(request: FileRequest, policy: PathPolicy): OpenFile {
+  return withDirectErrors(request, () => {
+    const { root, path } = locateDirectly(request, policy, 'read');
     return root.open(path);
   });
 }
 
-/** What stands in a folder of the client's on this machine, links as links. Others get their turn in between. */
+/** The entries of a client's folder on this machine, links as links. It yields to the event loop in between. */
 export async function* listDirectly(
-  errand: FileRequest,
+  request: FileRequest,
   policy: PathPolicy,
 ): AsyncGenerator<RawEntry, RawEnd> {
-  const { root, path } = withDirectErrors(errand, () => locateDirectly(errand, policy, 'list'));
-  const depth = errand.recursive ? maxDirectDepth : 0;
-  const found = withDirectErrors(errand, () =>
+  const { root, path } = withDirectErrors(request, () => locateDirectly(request, policy, 'list'));
+  const depth = request.recursive ? maxDirectDepth : 0;
+  const found = withDirectErrors(request, () =>
     root.tree(path, { mostEntries: maxDirectEntries, mostDepth: depth }),
   );
-  const next = () => withDirectErrors(errand, () => found.next());
+  const next = () => withDirectErrors(request, () => found.next());
   let count = 0;
   let step = next();
   for (; !step.done; step = next()) {
@@ -58,7 +58,7 @@ export async function* listDirectly(
     yield { path: name, type: kind, size: Number(stats.size), mtime: Number(stats.mtimeMs) };
   }
   const { cut, unentered, unreadable } = step.value;
-  const isCut = cut || (errand.recursive && unentered > 0);
+  const isCut = cut || (request.recursive && unentered > 0);
   return { end: isCut ? 'cut' : 'whole', hidden: unreadable };
 }
 
@@ -80,8 +80,8 @@ function locateDirectly(
 }
 
 /** As the client would have said it. */
-function withDirectErrors<T>(errand: FileRequest, act: () => T): T {
-  const { relative: path } = errand.path;
+function withDirectErrors<T>(request: FileRequest, act: () => T): T {
+  const { relative: path } = request.path;
   try {
     return act();
   } catch (error) {
@@ -108,7 +108,7 @@ const maxDirectLinks = 40;
 
 /**
  * Where a path below a folder leads when its links are followed, from that folder on. A link that leads out is refused
- * without a look at what is there. What is exchanged meanwhile is for whoever opens the place to refuse.
+ * without a look at what is there. If something is swapped meanwhile, opening it fails.
  */
 export function followLinks(folder: string, path: string): string {
   const ahead = splitPathNames(path);
@@ -118,22 +118,22 @@ export function followLinks(folder: string, path: string): string {
       if (passed.pop() === undefined) throw linkRefusedError('link', path);
       continue;
     }
-    const place = join(folder, ...passed, name);
-    if (!lstatSync(place).isSymbolicLink()) {
+    const location = join(folder, ...passed, name);
+    if (!lstatSync(location).isSymbolicLink()) {
       passed.push(name);
       continue;
     }
     if (++links > maxDirectLinks) throw linkRefusedError('link_loop', path);
-    const target = readDirectLink(place, path);
+    const target = readDirectLink(location, path);
     if (isAbsolute(target)) passed = [];
     ahead.unshift(...(isAbsolute(target) ? cutFolderNames(folder, target, path) : splitPathNames(target)));
   }
   return passed.join('/');
 }
 
-function readDirectLink(place: string, path: string): string {
+function readDirectLink(location: string, path: string): string {
   try {
-    return readlinkSync(place);
+    return readlinkSync(location);
   } catch (error) {
     // It was a link a moment ago.
     if (getErrno(error) === 'EINVAL') throw linkRefusedError('changed', path);

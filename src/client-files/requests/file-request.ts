@@ -6,25 +6,25 @@ import type { PathBase } from '../policy/policy.ts';
 import type { ReceivedFile } from './pending-uploads.ts';
 import type { QuestionSubject } from './questions.ts';
 
-/** What is to be had of a client, after its path was judged. */
+/** What a client is asked for, after its path was checked. */
 export interface FileRequest {
   readonly operation: 'read' | 'list';
   readonly path: ClientPath;
-  /** The client's project folder; null where nobody told. */
+  /** The client's project folder; null if it is unknown. */
   readonly root: string | null;
   /** Reading: the bytes matter, not a text. */
   readonly binary: boolean;
   /** Reading: what the file is said to be; compared with what comes. */
   readonly size: number | null;
   readonly sha256: string | null;
-  /** Of which project it is, and seen from where: what is remembered goes by it. */
-  readonly place: string | null;
+  /** Which project it is, and on which machine: the key of everything that is remembered. */
+  readonly projectKey: string | null;
   /** Listing. */
   readonly recursive: boolean;
   readonly pattern: string | null;
 }
 
-/** What a client says of a thing in a folder, unjudged. */
+/** What a client says of an entry of a folder. Nothing of it has been checked. */
 export interface RawEntry {
   readonly path: string;
   readonly type: string | null;
@@ -32,7 +32,7 @@ export interface RawEntry {
   readonly mtime: number | null;
 }
 
-/** What the client can do for itself, then call again. Not a failure: most agents have a shell. */
+/** What the agent can do by itself before it calls again. Not a failure: most agents have a shell. */
 export interface ClientInstructions {
   readonly offer: 'upload' | 'proof';
   /** From the project's folder. */
@@ -51,11 +51,11 @@ export interface ClientInstructions {
 
 export const isInstructions = (answer: object): answer is ClientInstructions => 'offer' in answer;
 
-export type FileRequestKey = Pick<FileRequest, 'operation' | 'path' | 'place' | 'recursive' | 'pattern'>;
+export type FileRequestKey = Pick<FileRequest, 'operation' | 'path' | 'projectKey' | 'recursive' | 'pattern'>;
 
-/** Tells errands of a user apart of which one has nothing to say about the other. */
-export function toRequestKey({ operation, path, place, recursive, pattern }: FileRequestKey): string {
-  return JSON.stringify([place, operation, path.relative, recursive, pattern]);
+/** The same for two requests of a user that ask for the same thing. */
+export function toRequestKey({ operation, path, projectKey, recursive, pattern }: FileRequestKey): string {
+  return JSON.stringify([projectKey, operation, path.relative, recursive, pattern]);
 }
 
 /** The last name of a path, for people to read. */
@@ -64,7 +64,7 @@ export const getRequestName = (path: ClientPath): string => path.relative.split(
 /** How something came, and what was said of it. */
 export interface AnswerSource {
   readonly rung: TransferMethod;
-  /** From where on the paths of a listing are told. */
+  /** Which folder the paths of a listing start from. */
   readonly from: PathBase;
   readonly size: number | null;
   readonly sha256: string | null;
@@ -74,18 +74,18 @@ export interface AnswerSource {
   readonly stored: Pick<ReceivedFile, 'file' | 'keep'> | null;
 }
 
-/** What is done with that which came. It gets it once. */
+/** What to do with the bytes that came. It is called once. */
 export type UseAnswer<T> = (chunks: AsyncIterable<Uint8Array>, source: AnswerSource) => Promise<T>;
 
-/** How an answer is had: from what came, or from another call that had it meanwhile. */
+/** Where an answer comes from: the bytes that came, or another call that got them meanwhile. */
 export interface AnswerHandlers<T> {
   readonly use: UseAnswer<T>;
   readonly meanwhile: () => T | null;
 }
 
-/** An errand and the call that it is run for. */
+/** A request, and the tool call that it is made for. */
 export interface RequestCall {
-  readonly errand: FileRequest;
+  readonly request: FileRequest;
   readonly subject: QuestionSubject;
   readonly context: ToolContext;
 }
@@ -99,14 +99,14 @@ export interface ClientSupport {
   readonly sharesProject: boolean;
 }
 
-/** Whether a rung can bear an errand at all. */
+/** Whether a client supports a method for this request. */
 export function supportsMethod(
   rung: TransferMethod,
-  errand: FileRequest,
+  request: FileRequest,
   { capabilities, sharesProject }: ClientSupport,
 ): boolean {
   const { elicitation, sampling } = capabilities;
-  const isSmall = errand.size === null || errand.size <= maxTypedBytes;
+  const isSmall = request.size === null || request.size <= maxTypedBytes;
   switch (rung) {
     case 'direct':
       return sharesProject;
@@ -116,7 +116,7 @@ export function supportsMethod(
       return elicitation?.url !== undefined;
     case 'form':
       // Before there were modes, a bare `elicitation` meant forms.
-      return elicitation !== undefined && hasForms(elicitation) && !errand.binary && isSmall;
+      return elicitation !== undefined && hasForms(elicitation) && !request.binary && isSmall;
     case 'sampling':
       return sampling !== undefined && isSmall;
   }
@@ -129,5 +129,5 @@ const hasForms = ({ form, url }: NonNullable<ClientCapabilities['elicitation']>)
 const askingMethods = ['url', 'form', 'sampling'] as const;
 
 /** The way that is taken where nobody chose one: the client is asked where it can be, else its agent's shell sends. */
-export const chooseMethod = (errand: FileRequest, footing: ClientSupport): TransferMethod =>
-  askingMethods.find((rung) => supportsMethod(rung, errand, footing)) ?? 'upload';
+export const chooseMethod = (request: FileRequest, support: ClientSupport): TransferMethod =>
+  askingMethods.find((rung) => supportsMethod(rung, request, support)) ?? 'upload';

@@ -27,7 +27,7 @@ const challengePrefix = 'workcrate-proof-';
 export type FilesystemChallenges = ReturnType<typeof createFilesystemChallenges>;
 
 /**
- * Whether a client sees the files that this process sees: it has to say what stands in a file that only its own user
+ * Whether a client sees the files that this process sees: it has to say what is in a file that only its own user
  * can read. A pipe alone proves nothing, since its other end may be a container or another machine.
  */
 export function createFilesystemChallenges({ clock, folder = tmpdir() }: { clock: Clock; folder?: string }) {

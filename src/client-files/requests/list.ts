@@ -16,26 +16,26 @@ import type { FileMethods } from './methods.ts';
 import type { PreparedRequest, ClientRequests, ListFolderOptions } from './requests.ts';
 
 export interface ListRequestOptions {
-  readonly ladder: FileMethods;
-  readonly approaches: ClientRequests;
+  readonly methods: FileMethods;
+  readonly requests: ClientRequests;
   readonly audit: Audit;
   readonly cache: Pick<ClientCache, 'outdate'>;
 }
 
 /** Lists a folder of the client's. Every path that comes is judged, and the pattern applied again (E1). */
-export function createFolderLister({ ladder, approaches, audit, cache }: ListRequestOptions) {
+export function createFolderLister({ methods, requests, audit, cache }: ListRequestOptions) {
   async function judged(
-    { trip, policy }: PreparedRequest,
+    { call, policy }: PreparedRequest,
     entries: RawEntries,
     { rung, from }: Pick<AnswerSource, 'rung' | 'from'>,
   ): Promise<ClientListing> {
-    const { errand, context } = trip;
-    const { recursive, pattern, path } = errand;
+    const { request, context } = call;
+    const { recursive, pattern, path } = request;
     const how = { recursive, pattern, from, signal: context.signal };
     const { outside, firstOutside, ...listing } = await policy.judgeListing(path, entries, how);
     if (outside > 0) noteLie(context, firstOutside, outside);
-    cache.outdate(context.caller.user, errand.place, listing.entries);
-    await ladder.outdate(context.caller, errand.place, listing.entries);
+    cache.outdate(context.caller.user, request.projectKey, listing.entries);
+    await methods.outdate(context.caller, request.projectKey, listing.entries);
     return { ...listing, rung };
   }
 
@@ -47,24 +47,24 @@ export function createFolderLister({ ladder, approaches, audit, cache }: ListReq
   }
 
   return async (
-    wish: ListFolderOptions,
+    input: ListFolderOptions,
     context: ToolContext,
   ): Promise<ClientListing | Question | ClientInstructions> => {
-    const { recursive = false, pattern = null } = wish;
+    const { recursive = false, pattern = null } = input;
     const terms = { binary: false, size: null, sha256: null, recursive, pattern };
-    const approach = approaches.begin('list', wish, terms, context);
-    if ('ask' in approach) return approach;
-    const { trip, policy, left } = approach;
+    const prepared = requests.begin('list', input, terms, context);
+    if ('ask' in prepared) return prepared;
+    const { call, policy, state } = prepared;
     const use: UseAnswer<ClientListing> = (chunks, source) =>
-      judged(approach, parseListing(chunks, { isWhole: isTypedAnswer(source) }), source);
-    if (left !== null) {
-      const came = await ladder.answered(trip, left, { use, meanwhile: () => null });
-      if (came === null) throw clientRefusedError(trip.errand.path.relative, 'the answer holds no listing');
+      judged(prepared, parseListing(chunks, { isWhole: isTypedAnswer(source) }), source);
+    if (state !== null) {
+      const came = await methods.answered(call, state, { use, meanwhile: () => null });
+      if (came === null) throw clientRefusedError(call.request.path.relative, 'the answer holds no listing');
       return came;
     }
-    if (approach.isDirect)
-      return judged(approach, listDirectly(trip.errand, policy), { rung: 'direct', from: 'folder' });
-    return (await ladder.arrived(trip, use)) ?? approaches.ask(approach, wish);
+    if (prepared.isDirect)
+      return judged(prepared, listDirectly(call.request, policy), { rung: 'direct', from: 'folder' });
+    return (await methods.arrived(call, use)) ?? requests.ask(prepared, input);
   };
 }
 

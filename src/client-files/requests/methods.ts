@@ -47,32 +47,32 @@ export interface FileMethodsOptions extends PendingUploadsOptions, QuestionsOpti
 
 export type FileMethods = ReturnType<typeof createFileMethods>;
 
-/** The ways of asking. What can be asked of which client is not judged here. */
+/** The methods of asking. Which of them a client supports is decided elsewhere. */
 export function createFileMethods(options: FileMethodsOptions) {
   const { proofs, baseUrl, timeoutMs } = options;
   const questions = createQuestions(options);
   const awaited = createPendingUploads(options);
 
   /** What was sent meanwhile, and since that moment; or null. */
-  const arrived = <T>({ errand, context }: RequestCall, use: UseAnswer<T>, since = 0): Promise<T | null> =>
+  const arrived = <T>({ request, context }: RequestCall, use: UseAnswer<T>, since = 0): Promise<T | null> =>
     awaited.taking(
       context.caller,
-      errand,
+      request,
       ({ file, rung, read, keep }) => use(read(), { ...nothingSaid, rung, stored: { file, keep } }),
       since,
     );
 
   const pages = createUploadPages({ questions, awaited, arrived, baseUrl, timeoutMs });
 
-  async function offer({ errand, context }: RequestCall): Promise<ClientInstructions> {
-    const { token, expiresAt } = await awaited.expect(context.caller, errand, 'upload');
+  async function offer({ request, context }: RequestCall): Promise<ClientInstructions> {
+    const { token, expiresAt } = await awaited.expect(context.caller, request, 'upload');
     const uploadUrl = `${baseUrl()}/uploads/${token}`;
     const command =
-      errand.operation === 'read'
-        ? buildSendFileCommand(errand, uploadUrl)
-        : buildSendListingCommand(errand, uploadUrl);
-    const path = errand.path.relative;
-    const proofCommand = proofFor(errand, context)?.command ?? null;
+      request.operation === 'read'
+        ? buildSendFileCommand(request, uploadUrl)
+        : buildSendListingCommand(request, uploadUrl);
+    const path = request.path.relative;
+    const proofCommand = proofFor(request, context)?.command ?? null;
     const pageUrl = `${baseUrl()}/ask/${token}`;
     return { offer: 'upload', path, rung: 'upload', command, uploadUrl, pageUrl, expiresAt, proofCommand };
   }
@@ -82,9 +82,9 @@ export function createFileMethods(options: FileMethodsOptions) {
     return proofs.challenge(caller.user, root);
   }
 
-  function offerProof({ errand, context }: RequestCall): ClientInstructions {
-    const { command, until } = proofs.challenge(context.caller.user, errand.root!);
-    const path = errand.path.relative;
+  function offerProof({ request, context }: RequestCall): ClientInstructions {
+    const { command, until } = proofs.challenge(context.caller.user, request.root!);
+    const path = request.path.relative;
     return {
       offer: 'proof',
       path,
@@ -104,42 +104,42 @@ export function createFileMethods(options: FileMethodsOptions) {
     page: awaited.page,
 
     /** What came earlier and stayed stored. */
-    kept: ({ errand, context }: RequestCall) => awaited.kept(context.caller, errand),
+    kept: ({ request, context }: RequestCall) => awaited.kept(context.caller, request),
     forgetKept: awaited.forgetKept,
     outdate: awaited.outdate,
 
-    /** Asks by one rung; what comes back is not the answer yet. */
+    /** Asks by one method; what comes back is not the answer yet. */
     async ask(
       rung: Exclude<TransferMethod, 'direct'>,
-      trip: RequestCall,
+      call: RequestCall,
     ): Promise<Question | ClientInstructions> {
-      const { errand, subject, context } = trip;
-      if (rung === 'upload') return offer(trip);
-      if (rung === 'url') return pages.ask(trip, 0);
-      if (rung === 'form') return questions.ask(subject, context, 'form', () => buildFormRequest(errand));
+      const { request, subject, context } = call;
+      if (rung === 'upload') return offer(call);
+      if (rung === 'url') return pages.ask(call, 0);
+      if (rung === 'form') return questions.ask(subject, context, 'form', () => buildFormRequest(request));
       const withTools = context.client.capabilities.sampling?.tools !== undefined;
-      const request = (mark: string) => buildSamplingRequest(errand, mark, withTools);
-      return questions.ask(subject, context, 'sampling', request);
+      const build = (mark: string) => buildSamplingRequest(request, mark, withTools);
+      return questions.ask(subject, context, 'sampling', build);
     },
 
     /** What the client answered to that; null where a model says that it gave it by another way. */
     async answered<T>(
-      trip: RequestCall,
-      left: QuestionState,
+      call: RequestCall,
+      state: QuestionState,
       taking: AnswerHandlers<T>,
     ): Promise<T | Question | null> {
-      const { errand, context } = trip;
+      const { request, context } = call;
       const { use } = taking;
-      if (left.rung === 'url') return pages.answered(trip, left, taking);
+      if (state.rung === 'url') return pages.answered(call, state, taking);
       const answer = context.client.answer(answerKey);
-      const encoding = errand.binary ? null : 'utf-8';
-      const told = { from: 'root', size: null, sha256: null, encoding, stored: null } as const;
-      if (left.rung === 'form')
-        return use(yieldBytesOnce(readFormAnswer(errand, answer)), { ...told, rung: 'form' });
-      const typed = readSamplingAnswer(errand, left.nonce, answer);
+      const encoding = request.binary ? null : 'utf-8';
+      const announced = { from: 'root', size: null, sha256: null, encoding, stored: null } as const;
+      if (state.rung === 'form')
+        return use(yieldBytesOnce(readFormAnswer(request, answer)), { ...announced, rung: 'form' });
+      const typed = readSamplingAnswer(request, state.nonce, answer);
       if (typed === null) return null;
       const { bytes, size, sha256 } = typed;
-      return use(yieldBytesOnce(bytes), { ...told, rung: 'sampling', size, sha256 });
+      return use(yieldBytesOnce(bytes), { ...announced, rung: 'sampling', size, sha256 });
     },
   };
 }
@@ -218,12 +218,12 @@ const samplingTools: SamplingTools = [
 const maxSamplingTokens = 32_000;
 
 /** Asks the client's model to type a file. The marks are new each time, so no file can hold them. */
-function buildSamplingRequest(errand: FileRequest, mark: string, withTools: boolean): InputRequest {
+function buildSamplingRequest(request: FileRequest, mark: string, withTools: boolean): InputRequest {
   return inputRequired.createMessage({
-    messages: [{ role: 'user', content: { type: 'text', text: buildPrompt(errand, mark) } }],
+    messages: [{ role: 'user', content: { type: 'text', text: buildPrompt(request, mark) } }],
     maxTokens: maxSamplingTokens,
     temperature: 0,
-    ...(withTools && errand.operation === 'read'
+    ...(withTools && request.operation === 'read'
       ? { tools: samplingTools, toolChoice: { mode: 'auto' } }
       : {}),
   });
@@ -247,18 +247,18 @@ function buildPrompt({ operation, path, binary, recursive, pattern }: FileReques
 }
 
 /** Null where the answer gives nothing itself: it may have come by guide_cache_file. */
-function readSamplingAnswer(errand: FileRequest, mark: string, answer: InputResponseView): TypedFile | null {
-  const { relative } = errand.path;
+function readSamplingAnswer(request: FileRequest, mark: string, answer: InputResponseView): TypedFile | null {
+  const { relative } = request.path;
   if (answer.kind !== 'sampling')
     throw clientRefusedError(relative, 'the client sent no answer to the question');
   const blocks = ([answer.result.content].flat() as readonly (Record<string, unknown> | null)[]).filter(
     (block) => typeof block === 'object' && block !== null,
   );
   const called = blocks.find(({ type, name }) => type === 'tool_use' && name === 'guide_cache_file');
-  if (called) return readToolCall(errand, called['input']);
+  if (called) return readToolCall(request, called['input']);
   const text = blocks.map((block) => (typeof block['text'] === 'string' ? block['text'] : '')).join('');
   const given = extractBetween(text, `BEGIN-${mark}`, `END-${mark}`);
-  if (given !== null) return parseTypedFile(relative, given, errand.binary);
+  if (given !== null) return parseTypedFile(relative, given, request.binary);
   if (text.includes(`NOT-FOUND-${mark}`)) throw clientPathNotFoundError(relative, 'client');
   if (text.includes(`DENIED-${mark}`)) throw clientRefusedError(relative, 'the client may not read it');
   if (answer.result.stopReason === 'maxTokens')
@@ -267,16 +267,16 @@ function readSamplingAnswer(errand: FileRequest, mark: string, answer: InputResp
 }
 
 /** An answer about another file than the one asked for is none. */
-function readToolCall(errand: FileRequest, input: unknown): TypedFile {
-  const { relative, absolute } = errand.path;
+function readToolCall(request: FileRequest, input: unknown): TypedFile {
+  const { relative, absolute } = request.path;
   const { path, content, binary, size, sha256 } = (input ?? {}) as Record<string, unknown>;
   if ((path !== relative && path !== absolute) || typeof content !== 'string')
     throw clientRefusedError(relative, 'the client gave another file');
-  const told = {
+  const announced = {
     size: typeof size === 'number' ? size : null,
     sha256: typeof sha256 === 'string' ? sha256.toLowerCase() : null,
   };
-  return { ...parseTypedFile(relative, content, binary === true), ...told };
+  return { ...parseTypedFile(relative, content, binary === true), ...announced };
 }
 
 function parseTypedFile(path: string, content: string, isBase64: boolean): TypedFile {
@@ -287,7 +287,7 @@ function parseTypedFile(path: string, content: string, isBase64: boolean): Typed
   return { bytes, size: null, sha256: null };
 }
 
-/** What stands between two lines; the last line break belongs to the mark. */
+/** The text between two marks; the last line break belongs to the mark. */
 function extractBetween(text: string, begin: string, end: string): string | null {
   const mark = new RegExp(`${RegExp.escape(begin)}\\r?\\n`).exec(text);
   const to = text.lastIndexOf(end);
@@ -298,7 +298,7 @@ function extractBetween(text: string, begin: string, end: string): string | null
 export interface UploadPagesOptions {
   readonly questions: Pick<Questions, 'ask'>;
   readonly awaited: Pick<PendingUploads, 'expect' | 'withdraw'>;
-  readonly arrived: <T>(trip: RequestCall, use: UseAnswer<T>) => Promise<T | null>;
+  readonly arrived: <T>(call: RequestCall, use: UseAnswer<T>) => Promise<T | null>;
   readonly baseUrl: () => string;
   readonly timeoutMs: number;
 }
@@ -308,50 +308,50 @@ const maxPageRounds = 2;
 
 /** Asking by a page on which a person chooses the file. */
 function createUploadPages({ questions, awaited, arrived, baseUrl, timeoutMs }: UploadPagesOptions) {
-  async function ask({ errand, subject, context }: RequestCall, round: number): Promise<Question> {
-    const { token } = await awaited.expect(context.caller, errand, 'url');
-    const what = errand.operation === 'read' ? 'file' : 'names of what is in the folder';
-    const request = inputRequired.elicitUrl({
-      message: `The server asks for the ${what} ${JSON.stringify(errand.path.relative || '.')} of your project. Choose it on this page.`,
+  async function ask({ request, subject, context }: RequestCall, round: number): Promise<Question> {
+    const { token } = await awaited.expect(context.caller, request, 'url');
+    const what = request.operation === 'read' ? 'file' : 'names of what is in the folder';
+    const page = inputRequired.elicitUrl({
+      message: `The server asks for the ${what} ${JSON.stringify(request.path.relative || '.')} of your project. Choose it on this page.`,
       url: `${baseUrl()}/ask/${token}`,
     });
-    return questions.ask(subject, context, 'url', () => request, round);
+    return questions.ask(subject, context, 'url', () => page, round);
   }
 
   /** Where nobody agreed to open the page, nothing can be sent by it any more. */
-  async function demandAgreed({ errand, context }: RequestCall): Promise<void> {
-    const { relative } = errand.path;
+  async function demandAgreed({ request, context }: RequestCall): Promise<void> {
+    const { relative } = request.path;
     try {
       const answer = context.client.answer(answerKey);
       if (answer.kind !== 'elicit')
         throw clientRefusedError(relative, 'the client sent no answer to the question');
       if (answer.action !== 'accept') throw clientRefusedError(relative, 'the person declined');
     } catch (error) {
-      if (isWorkcrateError(error, 'client_refused')) await awaited.withdraw(context.caller, errand);
+      if (isWorkcrateError(error, 'client_refused')) await awaited.withdraw(context.caller, request);
       throw error;
     }
   }
 
   /** To agree to open a page is not to have used it: most clients answer before anything was sent. */
   async function answered<T>(
-    trip: RequestCall,
-    left: QuestionState,
+    call: RequestCall,
+    state: QuestionState,
     { use, meanwhile }: AnswerHandlers<T>,
   ): Promise<T | Question> {
-    const { relative } = trip.errand.path;
-    const { context } = trip;
-    await demandAgreed(trip);
+    const { relative } = call.request.path;
+    const { context } = call;
+    await demandAgreed(call);
     const share = timeoutMs / maxPageRounds;
     const since = performance.now();
     for (;;) {
-      const came = (await arrived(trip, use)) ?? meanwhile();
+      const came = (await arrived(call, use)) ?? meanwhile();
       if (came !== null) return came;
       const waited = performance.now() - since;
       if (waited > share) break;
-      context.progress(Math.round(left.round * share + waited), null, 'waiting for the file');
+      context.progress(Math.round(state.round * share + waited), null, 'waiting for the file');
       await wait(context);
     }
-    if (left.round + 1 < maxPageRounds) return ask(trip, left.round + 1);
+    if (state.round + 1 < maxPageRounds) return ask(call, state.round + 1);
     throw clientTimeoutError(relative, timeoutMs);
   }
 

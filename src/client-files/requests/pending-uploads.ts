@@ -55,45 +55,58 @@ export function createPendingUploads(options: PendingUploadsOptions) {
     }
   }
 
-  async function request(caller: Caller, errand: FileRequest, note: UploadNote): Promise<PendingUpload> {
+  async function requestUpload(
+    caller: Caller,
+    request: FileRequest,
+    note: UploadNote,
+  ): Promise<PendingUpload> {
     const { operation, name, size, sha256 } = note;
     const filename = operation === 'read' ? name : `${name}.listing`;
-    const key = toPurposeKey(errand);
+    const key = toPurposeKey(request);
     const purpose = { key, note: JSON.stringify(note) };
     const announced = { filename, size, sha256, mediaType: null, keepSeconds, purpose };
     const { token, upload } = await uploads.request(caller, announced);
-    tokens.set(caller.user, toAnnouncedKey(errand), token);
+    tokens.set(caller.user, toAnnouncedKey(request), token);
     return toPendingUpload(token, upload, note);
   }
 
   /** The URL that this process has handed out, if it is still good. */
   async function toldBefore(
     { user }: Caller,
-    errand: FileRequest,
+    request: FileRequest,
     note: UploadNote,
   ): Promise<PendingUpload | null> {
-    const token = tokens.get(user, toAnnouncedKey(errand));
+    const token = tokens.get(user, toAnnouncedKey(request));
     const upload = token === undefined ? null : await find(token);
     if (upload === null) return null;
     if (parseUploadNote(upload).rung !== note.rung) await uploads.note(upload, JSON.stringify(note));
     return toPendingUpload(token!, upload, note);
   }
 
-  async function ask(caller: Caller, errand: FileRequest, rung: UploadNote['rung']): Promise<PendingUpload> {
-    const { operation, path, place, size, sha256 } = errand;
+  async function ask(caller: Caller, request: FileRequest, rung: UploadNote['rung']): Promise<PendingUpload> {
+    const { operation, path, projectKey, size, sha256 } = request;
     const name = getRequestName(path);
-    const note = { operation, path: path.relative, place, name, rung, size, sha256, isKept: false };
-    return (await toldBefore(caller, errand, note)) ?? request(caller, errand, note);
+    const note = {
+      operation,
+      path: path.relative,
+      place: projectKey,
+      name,
+      rung,
+      size,
+      sha256,
+      isKept: false,
+    };
+    return (await toldBefore(caller, request, note)) ?? requestUpload(caller, request, note);
   }
 
   return {
     ...createReceivedUploads(options),
 
     /** The same for as long as it is good: whoever lost the answer gets it again, from the same server. */
-    async expect(caller: Caller, errand: FileRequest, rung: UploadNote['rung']): Promise<PendingUpload> {
+    async expect(caller: Caller, request: FileRequest, rung: UploadNote['rung']): Promise<PendingUpload> {
       const { user } = caller;
-      const key = JSON.stringify([toAnnouncedKey(errand), rung]);
-      const underWay = requested.get(user, key) ?? ask(caller, errand, rung);
+      const key = JSON.stringify([toAnnouncedKey(request), rung]);
+      const underWay = requested.get(user, key) ?? ask(caller, request, rung);
       requested.set(user, key, underWay);
       try {
         return await underWay;
@@ -103,8 +116,8 @@ export function createPendingUploads(options: PendingUploadsOptions) {
     },
 
     /** Takes back what somebody said no to, at whichever server it was asked for: nothing can be sent there any more. */
-    async withdraw({ user }: Caller, errand: FileRequest): Promise<void> {
-      for (const upload of await uploads.openFor(user, toPurposeKey(errand))) await uploads.giveUp(upload);
+    async withdraw({ user }: Caller, request: FileRequest): Promise<void> {
+      for (const upload of await uploads.openFor(user, toPurposeKey(request))) await uploads.giveUp(upload);
     },
 
     /** What a page is about; null for what is not awaited, or no longer. */
@@ -116,8 +129,8 @@ export function createPendingUploads(options: PendingUploadsOptions) {
 }
 
 /** What was said of a file is held against what is sent: who says something else gets another URL. */
-const toAnnouncedKey = (errand: FileRequest): string =>
-  JSON.stringify([toPurposeKey(errand), errand.size, errand.sha256]);
+const toAnnouncedKey = (request: FileRequest): string =>
+  JSON.stringify([toPurposeKey(request), request.size, request.sha256]);
 
 const toPendingUpload = (token: string, { expiresAt }: Upload, note: UploadNote): PendingUpload => ({
   ...note,

@@ -20,11 +20,11 @@ const questionStateShape = z.object({
   bridge: z.literal(1),
   user: z.string(),
   operation: z.enum(['read', 'list']),
-  /** As it was given: judged anew in each round. */
+  /** As it was given: it is checked again in each round. */
   path: z.string(),
   rung: z.enum([...transferMethods, 'roots']),
   nonce: z.string(),
-  /** Where the project is, as far as this call knows: it need not be told again in later rounds. */
+  /** Where the project is, as far as this call knows: later rounds need not ask again. */
   root: z.string().nullable(),
   until: z.number(),
   /** How often the same was asked before. */
@@ -138,9 +138,9 @@ type RootsContext = Pick<ToolContext, 'client' | 'sharesMachine'>;
 
 export type ProjectRoots = ReturnType<typeof createProjectRoots>;
 
-/** Where the client's project is, as it told, or as was set for clients on this machine. */
+/** Where the client's project is: as the client said, or as was set for clients on this machine. */
 export function createProjectRoots({ root, check, clock }: RootsOptions) {
-  // Two windows of one person have two projects: what one told counts for its connection, or for its call.
+  // Two windows of one person have two projects: an answer counts for its connection, or for its call.
   const byConnection = new WeakMap<object, KnownRoot>();
   const byRound = new WeakMap<McpClient, KnownRoot>();
 
@@ -148,19 +148,19 @@ export function createProjectRoots({ root, check, clock }: RootsOptions) {
     const now = byRound.get(client);
     const left = now === undefined ? readRootFromState(client) : now.root;
     if (left !== undefined || client.connection === null) return left;
-    const told = byConnection.get(client.connection);
-    return told && told.until > clock() ? told.root : undefined;
+    const answer = byConnection.get(client.connection);
+    return answer && answer.until > clock() ? answer.root : undefined;
   }
 
   function remember({ client }: RootsContext, root: string | null): void {
     const heard = client.capabilities.roots?.listChanged === true ? 'heard' : 'unheard';
-    const told = { root, until: clock() + rootValidMs[heard] };
-    byRound.set(client, told);
-    if (client.connection !== null) byConnection.set(client.connection, told);
+    const answer = { root, until: clock() + rootValidMs[heard] };
+    byRound.set(client, answer);
+    if (client.connection !== null) byConnection.set(client.connection, answer);
   }
 
   return {
-    /** Null where nobody told. */
+    /** Null if it is unknown. */
     of: (context: RootsContext): string | null => known(context) ?? (context.sharesMachine ? root : null),
 
     /** Whether the client has not been asked yet, and can be. */

@@ -36,135 +36,138 @@ export interface ReadFile extends ClientFile {
 export type FoundFile = ReadFile | LargeFile;
 
 export interface ReadRequestOptions {
-  readonly ladder: FileMethods;
-  readonly approaches: ClientRequests;
+  readonly methods: FileMethods;
+  readonly requests: ClientRequests;
   readonly cache: ClientCache;
   readonly mostBytes: number;
   readonly timeoutMs: number;
 }
 
 /** Reads a file of the client's: what was sent, what is remembered, what can be read here, else it is asked for. */
-export function createFileReader({ ladder, approaches, cache, mostBytes, timeoutMs }: ReadRequestOptions) {
+export function createFileReader({ methods, requests, cache, mostBytes, timeoutMs }: ReadRequestOptions) {
   /** Only what came whole and is what it was said to be gets here. */
   function keep(
-    { errand, context }: RequestCall,
+    { request, context }: RequestCall,
     bytes: Uint8Array,
     { mtime, mark }: Pick<NewCacheEntry, 'mtime' | 'mark'>,
     source: AnswerSource,
   ): ReadFile {
     const file = {
-      path: errand.path.relative,
+      path: request.path.relative,
       bytes,
       mtime,
       sha256: hash('sha256', bytes, 'hex'),
       rung: source.rung,
       encoding: source.encoding,
     };
-    requireSame({ size: bytes.length, sha256: file.sha256 }, errand);
+    requireSame({ size: bytes.length, sha256: file.sha256 }, request);
     requireSame({ size: bytes.length, sha256: file.sha256 }, source);
-    const isRemembered = cache.put(context.caller.user, errand.place, { ...file, mark });
+    const isRemembered = cache.put(context.caller.user, request.projectKey, { ...file, mark });
     // Else it would have to be sent again.
     if (!isRemembered) source.stored?.keep();
     return { ...file, cached: false };
   }
 
-  /** What is not what the file is said to be is an older one, and of no more use. */
-  function remembered({ errand, context }: RequestCall, mtime: number | null = null): CacheEntry | null {
+  /** If size or sha256 differ from what the caller said, it is an older copy and is dropped. */
+  function remembered({ request, context }: RequestCall, mtime: number | null = null): CacheEntry | null {
     const { user } = context.caller;
-    const { place, path } = errand;
-    const entry = cache.get(user, place, path.relative, { mtime });
-    if (entry === null || findDifference(entry, errand) === null) return entry;
-    cache.forgetPath(user, place, path.relative);
+    const { projectKey, path } = request;
+    const entry = cache.get(user, projectKey, path.relative, { mtime });
+    if (entry === null || findDifference(entry, request) === null) return entry;
+    cache.forgetPath(user, projectKey, path.relative);
     return null;
   }
 
   /** By another call for the same, or by guide_cache_file while the model was being asked. */
-  function cameSince({ errand, context }: RequestCall, since: number): ReadFile | null {
-    const entry = cache.peek(context.caller.user, errand.place, errand.path.relative);
-    if (entry === null || entry.storedAt < since || findDifference(entry, errand) !== null) return null;
+  function cameSince({ request, context }: RequestCall, since: number): ReadFile | null {
+    const entry = cache.peek(context.caller.user, request.projectKey, request.path.relative);
+    if (entry === null || entry.storedAt < since || findDifference(entry, request) !== null) return null;
     return { ...toReadFile(entry), cached: false };
   }
 
-  async function readDirectly({ trip, policy }: PreparedRequest, refresh: boolean): Promise<ReadFile> {
-    const { errand } = trip;
-    using file = openDirectly(errand, policy);
+  async function readDirectly({ call, policy }: PreparedRequest, refresh: boolean): Promise<ReadFile> {
+    const { request } = call;
+    using file = openDirectly(request, policy);
     const { size } = file.stats;
     const mtime = Math.trunc(file.stats.mtimeMs);
-    const entry = refresh ? null : remembered(trip, mtime);
+    const entry = refresh ? null : remembered(call, mtime);
     if (entry?.mark === toFileMark(file)) return toReadFile(entry);
-    if (size > mostBytes) throw tooLargeForMethodError('reading', errand.path.relative, mostBytes);
-    const bytes = await collectBytes(readOpenFile(file), toCollectLimit(mostBytes, errand));
-    return keep(trip, bytes, { mtime, mark: toFileMark(file) }, { ...nothingAnnounced, rung: 'direct' });
+    if (size > mostBytes) throw tooLargeForMethodError('reading', request.path.relative, mostBytes);
+    const bytes = await collectBytes(readOpenFile(file), toCollectLimit(mostBytes, request));
+    return keep(call, bytes, { mtime, mark: toFileMark(file) }, { ...nothingAnnounced, rung: 'direct' });
   }
 
   async function answered(
-    approach: PreparedRequest,
+    prepared: PreparedRequest,
     use: UseAnswer<FoundFile>,
   ): Promise<FoundFile | Question> {
-    const { trip, left } = approach;
-    const meanwhile = () => cameSince(trip, left!.until - timeoutMs);
-    const came = (await ladder.answered(trip, left!, { use, meanwhile })) ?? meanwhile();
-    if (came === null) throw clientRefusedError(trip.errand.path.relative, 'the answer holds no file');
+    const { call, state } = prepared;
+    const meanwhile = () => cameSince(call, state!.until - timeoutMs);
+    const came = (await methods.answered(call, state!, { use, meanwhile })) ?? meanwhile();
+    if (came === null) throw clientRefusedError(call.request.path.relative, 'the answer holds no file');
     // Whether a model types the file or hands it to guide_cache_file.
-    return 'ask' in came || left!.rung !== 'sampling' ? came : { ...came, rung: 'sampling' };
+    return 'ask' in came || state!.rung !== 'sampling' ? came : { ...came, rung: 'sampling' };
   }
 
   /** `otherwise` says what is done where nobody has it. */
   async function read<T>(
-    wish: ReadFileOptions,
+    input: ReadFileOptions,
     context: ToolContext,
-    otherwise: (approach: PreparedRequest) => Promise<T>,
+    otherwise: (prepared: PreparedRequest) => Promise<T>,
   ): Promise<FoundFile | Question | T> {
-    const { binary = false, encoding, size = null, sha256 = null, refresh = false } = wish;
+    const { binary = false, encoding, size = null, sha256 = null, refresh = false } = input;
     const terms = { binary, size, sha256: sha256?.toLowerCase() ?? null, recursive: false, pattern: null };
-    // A name that nobody knows is told before anybody is asked for anything.
+    // An unknown encoding is refused before the client is asked.
     if (encoding !== undefined) normalizeEncoding(encoding);
-    const approach = approaches.begin('read', wish, terms, context);
-    if ('ask' in approach) return approach;
-    const { trip } = approach;
-    if (trip.errand.path.relative === '') throw notAFileError('.');
-    const use = useOf(trip);
-    if (approach.left !== null) return answered(approach, use);
-    if (approach.isDirect) return readDirectly(approach, refresh);
-    const came = await ladder.arrived(trip, use, knownSince(trip));
+    const prepared = requests.begin('read', input, terms, context);
+    if ('ask' in prepared) return prepared;
+    const { call } = prepared;
+    if (call.request.path.relative === '') throw notAFileError('.');
+    const use = useOf(call);
+    if (prepared.state !== null) return answered(prepared, use);
+    if (prepared.isDirect) return readDirectly(prepared, refresh);
+    const came = await methods.arrived(call, use, knownSince(call));
     if (came !== null) return came;
-    return (refresh ? await forgetKept(ladder, trip) : await had(trip)) ?? otherwise(approach);
+    return (refresh ? await forgetKept(methods, call) : await had(call)) ?? otherwise(prepared);
   }
 
   /** What came before that is older than what is known. */
-  const knownSince = ({ errand, context }: RequestCall): number =>
-    cache.peek(context.caller.user, errand.place, errand.path.relative)?.storedAt ?? 0;
+  const knownSince = ({ request, context }: RequestCall): number =>
+    cache.peek(context.caller.user, request.projectKey, request.path.relative)?.storedAt ?? 0;
 
-  async function had(trip: RequestCall): Promise<FoundFile | null> {
-    const entry = remembered(trip);
-    return entry === null ? toKeptFile(trip, await ladder.kept(trip)) : toReadFile(entry);
+  async function had(call: RequestCall): Promise<FoundFile | null> {
+    const entry = remembered(call);
+    return entry === null ? toKeptFile(call, await methods.kept(call)) : toReadFile(entry);
   }
 
   const useOf =
-    (trip: RequestCall): UseAnswer<FoundFile> =>
+    (call: RequestCall): UseAnswer<FoundFile> =>
     async (chunks, source) => {
       if ((source.stored?.file.size ?? 0) > mostBytes) {
-        cache.forgetPath(trip.context.caller.user, trip.errand.place, trip.errand.path.relative);
-        return keepLargeFile(trip, source);
+        cache.forgetPath(call.context.caller.user, call.request.projectKey, call.request.path.relative);
+        return keepLargeFile(call, source);
       }
-      const bytes = await collectBytes(chunks, toCollectLimit(mostBytes, trip.errand));
-      return keep(trip, bytes, { mtime: null }, source);
+      const bytes = await collectBytes(chunks, toCollectLimit(mostBytes, call.request));
+      return keep(call, bytes, { mtime: null }, source);
     };
 
   return {
     /** Asks the client where nobody has it. */
-    read: (wish: ReadFileOptions, context: ToolContext): Promise<FoundFile | Question | ClientInstructions> =>
-      read(wish, context, (approach) => approaches.ask(approach, wish)),
+    read: (
+      input: ReadFileOptions,
+      context: ToolContext,
+    ): Promise<FoundFile | Question | ClientInstructions> =>
+      read(input, context, (prepared) => requests.ask(prepared, input)),
 
     /** Null where the client would have to be asked for it. */
-    find: (wish: ReadFileOptions, context: ToolContext): Promise<FoundFile | Question | null> =>
-      read(wish, context, async () => null),
+    find: (input: ReadFileOptions, context: ToolContext): Promise<FoundFile | Question | null> =>
+      read(input, context, async () => null),
   };
 }
 
 /** The caller does not want what is known, but a new copy. */
-async function forgetKept(ladder: FileMethods, { errand, context }: RequestCall): Promise<null> {
-  await ladder.forgetKept(context.caller, errand);
+async function forgetKept(methods: FileMethods, { request, context }: RequestCall): Promise<null> {
+  await methods.forgetKept(context.caller, request);
   return null;
 }
 
@@ -184,7 +187,7 @@ const toReadFile = ({ path, bytes, mtime, sha256, rung, encoding }: CacheEntry):
   cached: true,
 });
 
-const toCollectLimit = (most: number, { path }: RequestCall['errand']): CollectLimit => ({
+const toCollectLimit = (most: number, { path }: RequestCall['request']): CollectLimit => ({
   limit: most,
   tooLong: () => tooLargeForMethodError('reading', path.relative, most),
 });
@@ -195,19 +198,19 @@ export interface LargeFile extends Omit<ReadFile, 'bytes'> {
 }
 
 /** Large files stay where they were sent to, and later calls find them there, at any server. */
-function keepLargeFile(trip: RequestCall, { rung, stored }: AnswerSource): LargeFile {
+function keepLargeFile(call: RequestCall, { rung, stored }: AnswerSource): LargeFile {
   const { file, keep } = stored!;
-  requireSame(file, trip.errand);
+  requireSame(file, call.request);
   keep();
-  return { ...toLargeFile(trip, { file, rung: rung as KeptFile['rung'] }), cached: false };
+  return { ...toLargeFile(call, { file, rung: rung as KeptFile['rung'] }), cached: false };
 }
 
 /** One of these later calls; null where the file is said to be another by now. */
-const toKeptFile = (trip: RequestCall, kept: KeptFile | null): LargeFile | null =>
-  kept === null || findDifference(kept.file, trip.errand) !== null ? null : toLargeFile(trip, kept);
+const toKeptFile = (call: RequestCall, kept: KeptFile | null): LargeFile | null =>
+  kept === null || findDifference(kept.file, call.request) !== null ? null : toLargeFile(call, kept);
 
-const toLargeFile = ({ errand }: RequestCall, { file, rung }: KeptFile): LargeFile => ({
-  path: errand.path.relative,
+const toLargeFile = ({ request }: RequestCall, { file, rung }: KeptFile): LargeFile => ({
+  path: request.path.relative,
   rung,
   mtime: null,
   sha256: file.sha256,

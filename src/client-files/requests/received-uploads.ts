@@ -11,7 +11,7 @@ import type { Upload, Uploads } from '../../links/links.ts';
 import type { ClientEntry } from '../client-file.ts';
 import { toRequestKey, type FileRequest, type FileRequestKey } from './file-request.ts';
 
-/** What came, for as long as somebody looks at it. */
+/** An upload that came, for as long as it is read. */
 export interface ReceivedFile {
   readonly file: StoredFile;
   /** By which it was asked for. */
@@ -41,12 +41,12 @@ const isUnusableUpload = (error: unknown): boolean =>
  */
 export function createReceivedUploads({ uploads, files }: ReceivedUploadsOptions) {
   /** What came after that moment, the newest first. */
-  async function cameAfter({ user }: Caller, errand: FileRequestKey, since: number): Promise<Upload[]> {
-    const came = await uploads.arrivedFor(user, toPurposeKey(errand));
+  async function cameAfter({ user }: Caller, request: FileRequestKey, since: number): Promise<Upload[]> {
+    const came = await uploads.arrivedFor(user, toPurposeKey(request));
     return came.filter(({ completedAt }) => completedAt! >= since);
   }
 
-  /** Deletes what came; where somebody was told of it, it stays until it expires. */
+  /** Deletes what came. If a caller knows its id, the file stays until it expires. */
   async function release(upload: Upload): Promise<void> {
     const { isKept } = parseUploadNote(upload);
     if ((await uploads.claim(upload)) && !isKept) await files.remove({ user: upload.owner }, upload.fileId!);
@@ -81,11 +81,11 @@ export function createReceivedUploads({ uploads, files }: ReceivedUploadsOptions
     /** Gives what came last to `use`, and deletes it afterwards unless it was kept. Null where nothing new came. */
     async taking<T>(
       caller: Caller,
-      errand: FileRequest,
+      request: FileRequest,
       use: (came: ReceivedFile) => Promise<T>,
       since = 0,
     ): Promise<T | null> {
-      const came = await cameAfter(caller, errand, since);
+      const came = await cameAfter(caller, request, since);
       const fresh = came.filter((upload) => !parseUploadNote(upload).isKept);
       for (const upload of fresh) {
         const done = await takeOne(upload, use);
@@ -100,29 +100,29 @@ export function createReceivedUploads({ uploads, files }: ReceivedUploadsOptions
     },
 
     /** What was kept, for any number of calls. */
-    async kept(caller: Caller, errand: FileRequest): Promise<KeptFile | null> {
-      for (const upload of await cameAfter(caller, errand, 0)) {
+    async kept(caller: Caller, request: FileRequest): Promise<KeptFile | null> {
+      for (const upload of await cameAfter(caller, request, 0)) {
         const file = parseUploadNote(upload).isKept ? await uploads.file(upload) : null;
         if (file !== null) return { file, rung: parseUploadNote(upload).rung };
       }
       return null;
     },
 
-    /** Has what was kept asked for anew. The file itself stays, since somebody was told of it. */
-    async forgetKept(caller: Caller, errand: FileRequestKey): Promise<boolean> {
-      const kept = (await cameAfter(caller, errand, 0)).filter((upload) => parseUploadNote(upload).isKept);
+    /** Has what was kept asked for anew. The file itself stays, since a caller knows its id. */
+    async forgetKept(caller: Caller, request: FileRequestKey): Promise<boolean> {
+      const kept = (await cameAfter(caller, request, 0)).filter((upload) => parseUploadNote(upload).isKept);
       for (const upload of kept) await release(upload);
       return kept.length > 0;
     },
 
     /** The same for those that a listing shows to have changed since they came. */
-    async outdate({ user }: Caller, place: string | null, seen: readonly ClientEntry[]): Promise<void> {
+    async outdate({ user }: Caller, projectKey: string | null, seen: readonly ClientEntry[]): Promise<void> {
       const kept = (await uploads.allArrived(user)).filter((upload) => parseUploadNote(upload).isKept);
       if (kept.length === 0) return;
       const entries = new Map(seen.map((entry) => [entry.path, entry]));
       for (const upload of kept) {
         const note = parseUploadNote(upload);
-        const entry = note.place === place ? entries.get(note.path) : undefined;
+        const entry = note.place === projectKey ? entries.get(note.path) : undefined;
         if (entry !== undefined && hasUploadChanged(upload, entry)) await release(upload);
       }
     },
@@ -132,7 +132,7 @@ export function createReceivedUploads({ uploads, files }: ReceivedUploadsOptions
 const hasUploadChanged = ({ declaredSize, completedAt }: Upload, { size, mtime }: ClientEntry): boolean =>
   (size !== null && size !== declaredSize) || (mtime !== null && mtime > completedAt!);
 
-/** What stands beside an upload in the database, for any server. */
+/** The note that is stored with an upload in the database, for any server. */
 const noteShape = z.object({
   operation: z.enum(['read', 'list']),
   /** Of the client's: where it is, for whoever compares. */
@@ -145,14 +145,14 @@ const noteShape = z.object({
   /** What was said of it when it was asked for. */
   size: z.number().nullable(),
   sha256: z.string().nullable(),
-  /** Whether it came and somebody was told where it is stored. */
+  /** Whether it came and a caller knows its id. */
   isKept: z.boolean(),
 });
 
 export type UploadNote = z.output<typeof noteShape>;
 
 /** Short, however long the path is. */
-export const toPurposeKey = (errand: FileRequestKey): string => hash('sha256', toRequestKey(errand), 'hex');
+export const toPurposeKey = (request: FileRequestKey): string => hash('sha256', toRequestKey(request), 'hex');
 
 export const parseUploadNote = ({ purpose }: Upload): UploadNote =>
   noteShape.parse(JSON.parse(purpose!.note));

@@ -16,7 +16,7 @@ import {
   type PathPolicy,
   type ProjectPaths,
 } from '../policy/policy.ts';
-import { clientUnsupportedError, createMissingWarning, describeClientMachine } from './failures.ts';
+import { clientUnsupportedError, createMissingWarning, toProjectKey } from './failures.ts';
 import {
   supportsMethod,
   chooseMethod,
@@ -32,7 +32,7 @@ import { answerKey, createProjectRoots, type QuestionState, type QuestionSubject
 /** What every request for something of a client's has. */
 export interface RequestOptions {
   readonly path: string;
-  /** The rung that is wanted; where nobody says, the best that this client can do. */
+  /** The method to use; by default the best that this client supports. */
   readonly via?: TransferMethod | undefined;
   /** What the command of an offer printed. */
   readonly proof?: string | undefined;
@@ -48,7 +48,7 @@ export interface ReadFileOptions extends RequestOptions {
   /** What the file is said to be; compared with what comes. */
   readonly size?: number | undefined;
   readonly sha256?: string | undefined;
-  /** Whether to pass over what is remembered. */
+  /** Whether to ignore what is cached. */
   readonly refresh?: boolean | undefined;
 }
 
@@ -58,7 +58,7 @@ export interface ListFolderOptions extends RequestOptions {
 }
 
 export interface ClientRequestsOptions {
-  readonly ladder: FileMethods;
+  readonly methods: FileMethods;
   readonly proofs: FilesystemChallenges;
   /** The project's folder of clients on this machine that do not tell theirs; null where it was not set. */
   readonly root: string | null;
@@ -69,17 +69,17 @@ export interface ClientRequestsOptions {
   readonly log: Log;
 }
 
-/** A request whose path was judged. */
+/** A request whose path was checked. */
 export interface PreparedRequest {
-  readonly trip: RequestCall;
+  readonly call: RequestCall;
   readonly policy: PathPolicy;
-  /** What the round before left, where this one brings an answer. */
-  readonly left: QuestionState | null;
+  /** The state of the question that this call answers; null if it answers none. */
+  readonly state: QuestionState | null;
   /** Whether the file can be read without the client. */
   readonly isDirect: boolean;
 }
 
-type RequestTerms = Omit<FileRequest, 'operation' | 'path' | 'root' | 'place'>;
+type RequestTerms = Omit<FileRequest, 'operation' | 'path' | 'root' | 'projectKey'>;
 
 const maxPolicies = 100;
 /** No path is empty. */
@@ -87,9 +87,9 @@ const givenByHand: QuestionSubject = { operation: 'read', path: '' };
 
 export type ClientRequests = ReturnType<typeof createRequests>;
 
-/** Finds out what is asked for, of which project, and by which way it may come. */
+/** Finds out which project is meant, checks the path, and chooses a method. */
 export function createRequests(options: ClientRequestsOptions) {
-  const { ladder, proofs, root, paths, projects = [], clock, log } = options;
+  const { methods, proofs, root, paths, projects = [], clock, log } = options;
   const policies = new BoundedMap<string | null, PathPolicy>({
     mostEntries: maxPolicies,
     whenFull: 'clear',
@@ -98,9 +98,9 @@ export function createRequests(options: ClientRequestsOptions) {
   const check = (folder: string) => void createPolicy({ root: folder, ...pathsIn(folder) });
   const warnOfMissing = createMissingWarning(pathsIn, log);
   const roots = createProjectRoots({ root, check, clock });
-  /** Rounds whose answer was taken: a call may look twice for the same. */
+  /** Rounds whose answer was taken: one call may ask for the same file twice. */
   const taken = new WeakSet<ToolContext['client']>();
-  /** Whether a path can be judged only by who knows the project's folder. */
+  /** Whether paths can be checked only if the project's folder is known. */
   const dependsOnRoot =
     projects.length > 0 || [...(paths.read ?? []), ...(paths.list ?? [])].some(isAbsoluteClientPath);
 
@@ -112,18 +112,18 @@ export function createRequests(options: ClientRequestsOptions) {
   }
 
   const askRoots = (subject: QuestionSubject, context: ToolContext): Question =>
-    ladder.questions.ask(subject, context, 'roots', () => inputRequired.listRoots());
+    methods.questions.ask(subject, context, 'roots', () => inputRequired.listRoots());
 
   /** The answer to where the project is leads back to the beginning. */
   function takeAnswer(
     subject: QuestionSubject,
     context: ToolContext,
-    wish: RequestOptions,
+    input: RequestOptions,
   ): QuestionState | null {
     if (taken.has(context.client)) return null;
-    const left = ladder.questions.take(subject, context, wish.amongOthers ?? false);
-    if (left !== null) taken.add(context.client);
-    if (left?.rung !== 'roots') return left;
+    const state = methods.questions.take(subject, context, input.amongOthers ?? false);
+    if (state !== null) taken.add(context.client);
+    if (state?.rung !== 'roots') return state;
     roots.tell(context, readClientAnswer(context));
     return null;
   }
@@ -140,12 +140,12 @@ export function createRequests(options: ClientRequestsOptions) {
     warnOfMissing([folder]);
   }
 
-  /** For what is no errand, such as what is given by hand: the same project has to be known. */
+  /** For files that the client gives by itself: they belong to the same project. */
   function policyFor(context: ToolContext): Pick<PathPolicy, 'root' | 'judge'> | Question {
     takeAnswer(givenByHand, context, { path: givenByHand.path, amongOthers: true });
     if (roots.canAsk(context)) return askRoots(givenByHand, context);
     const { root: folder, judge } = policyOf(context);
-    return { root: describeClientMachine(folder, context), judge };
+    return { root: toProjectKey(folder, context), judge };
   }
 
   return {
@@ -160,41 +160,41 @@ export function createRequests(options: ClientRequestsOptions) {
 
     begin(
       operation: FileRequest['operation'],
-      wish: RequestOptions,
+      input: RequestOptions,
       terms: RequestTerms,
       context: ToolContext,
     ): PreparedRequest | Question {
-      const subject = { operation, path: wish.path };
-      const left = takeAnswer(subject, context, wish);
-      // Nothing of the path is told by asking for the folder without which it cannot be judged.
-      const needsRoot = dependsOnRoot || isAbsoluteClientPath(wish.path);
-      if (left === null && needsRoot && roots.canAsk(context)) return askRoots(subject, context);
+      const subject = { operation, path: input.path };
+      const state = takeAnswer(subject, context, input);
+      // Asking for the project's folder first reveals nothing of a path that cannot be checked yet.
+      const needsRoot = dependsOnRoot || isAbsoluteClientPath(input.path);
+      if (state === null && needsRoot && roots.canAsk(context)) return askRoots(subject, context);
       const policy = policyOf(context);
-      const path = policy.judge(wish.path, operation);
+      const path = policy.judge(input.path, operation);
       // Whose docs/a.md it is: another window of the same person may have another project.
-      if (left === null && roots.canAsk(context)) return askRoots(subject, context);
-      if (left === null && wish.proof !== undefined) prove(context, policy, wish.proof);
-      const place = describeClientMachine(policy.root, context);
-      const errand: FileRequest = { operation, path, root: policy.root, place, ...terms };
+      if (state === null && roots.canAsk(context)) return askRoots(subject, context);
+      if (state === null && input.proof !== undefined) prove(context, policy, input.proof);
+      const projectKey = toProjectKey(policy.root, context);
+      const request: FileRequest = { operation, path, root: policy.root, projectKey, ...terms };
       const isProven = policy.root !== null && proofs.isProven(context.caller.user, policy.root);
-      const isWanted = wish.via === undefined || wish.via === 'direct' || wish.proof !== undefined;
-      const isDirect = isProven && isWanted && getClientSupport(context, errand).sharesProject;
+      const isWanted = input.via === undefined || input.via === 'direct' || input.proof !== undefined;
+      const isDirect = isProven && isWanted && getClientSupport(context, request).sharesProject;
       const about = { ...subject, root: policy.root };
-      return { trip: { errand, subject: about, context }, policy, left, isDirect };
+      return { call: { request, subject: about, context }, policy, state, isDirect };
     },
 
-    /** Asks the client by the rung that is wanted, or by the best that it can bear. */
-    async ask({ trip }: PreparedRequest, { via }: RequestOptions): Promise<Question | ClientInstructions> {
-      const { errand, context } = trip;
-      const support = getClientSupport(context, errand);
-      const rung = via ?? chooseMethod(errand, support);
-      if (!supportsMethod(rung, errand, support)) throw await unable(trip, rung);
-      return rung === 'direct' ? ladder.offerProof(trip) : ladder.ask(rung, trip);
+    /** Asks the client by the wanted method, or by the best that it supports. */
+    async ask({ call }: PreparedRequest, { via }: RequestOptions): Promise<Question | ClientInstructions> {
+      const { request, context } = call;
+      const support = getClientSupport(context, request);
+      const rung = via ?? chooseMethod(request, support);
+      if (!supportsMethod(rung, request, support)) throw await unable(call, rung);
+      return rung === 'direct' ? methods.offerProof(call) : methods.ask(rung, call);
     },
   };
 
-  async function unable(trip: RequestCall, rung: TransferMethod) {
-    const offer = (await ladder.ask('upload', trip)) as ClientInstructions;
+  async function unable(call: RequestCall, rung: TransferMethod) {
+    const offer = (await methods.ask('upload', call)) as ClientInstructions;
     return clientUnsupportedError(
       unsupportedReasons[rung],
       `run this with sh in the project's folder and call again without via: ${offer.command}\nWithout a shell: give the user this page to upload it, ${offer.pageUrl}`,

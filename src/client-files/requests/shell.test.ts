@@ -47,7 +47,7 @@ describe('the command that is offered', () => {
     operation: 'list',
     path: { relative, absolute: null },
     root: null,
-    place: null,
+    projectKey: null,
     binary: false,
     size: null,
     sha256: null,

@@ -91,7 +91,7 @@ function detectByteOrder(bytes: Uint8Array): string {
 const hasUndefinedBytes = (bytes: Uint8Array): boolean =>
   [0x81, 0x8d, 0x8f, 0x90, 0x9d].some((byte) => bytes.includes(byte));
 
-/** The bytes of a text in an encoding. Refused where a character of it cannot be told in that: nothing is replaced. */
+/** The bytes of a text in an encoding. Refused if it cannot represent a character: nothing is replaced. */
 export function encodeText(text: string, encoding: string): Uint8Array {
   const name = normalizeEncoding(encoding);
   switch (name) {
@@ -122,7 +122,7 @@ function requireWellFormed(text: string): string {
   );
 }
 
-/** Characters of windows-1252 that stand elsewhere in Unicode, at 0x80 to 0x9f. */
+/** Characters of windows-1252 with another code in Unicode, at 0x80 to 0x9f. */
 const windows1252Characters = new TextDecoder('windows-1252').decode(
   Uint8Array.from({ length: 32 }, (_, at) => 0x80 + at),
 );

@@ -81,12 +81,12 @@ export function createListTool(options: ListToolOptions): Tool {
     output: listOutputSchema,
     annotations: { readOnlyHint: true, openWorldHint: true },
     auditFields: { subject: ['path'] },
-    async handle(wish, context) {
-      const answer = await options.bridge.list(wish, context);
+    async handle(input, context) {
+      const answer = await options.bridge.list(input, context);
       if ('ask' in answer) return answer;
       if (isInstructions(answer)) return describeInstructions(answer);
       const result = await answerWithListing(large, answer, context);
-      return isTooNarrow(wish) ? { ...result, text: `${result.text}\n${tooNarrowNotice}` } : result;
+      return isTooNarrow(input) ? { ...result, text: `${result.text}\n${tooNarrowNotice}` } : result;
     },
   });
 }

@@ -21,7 +21,7 @@ export interface LargeAnswersOptions {
   readonly baseUrl: () => string;
 }
 
-/** What is too large for the conversation: kept as a file, with a link to it. */
+/** Answers that are too large for the conversation: stored as a file, with a link. */
 export function createLargeAnswers({ files, links, fileTtl, baseUrl }: LargeAnswersOptions) {
   /** Who asks for the same again gets the file that there is. */
   const known = createByUser<string>({ each: 1000, users: 10_000 });
@@ -182,12 +182,12 @@ export function createReadTool(options: ReadToolOptions): Tool {
     output: readOutputSchema,
     annotations: { readOnlyHint: true, openWorldHint: true },
     auditFields: { subject: ['path'] },
-    async handle(wish, context) {
-      const answer = await options.bridge.read(wish, context);
+    async handle(input, context) {
+      const answer = await options.bridge.read(input, context);
       if ('ask' in answer) return answer;
       if (isInstructions(answer))
         return describeInstructions(answer, ' – or paste a short text with guide_cache_file');
-      const { binary = false, encoding = null } = wish;
+      const { binary = false, encoding = null } = input;
       return answerWithFile(large, answer, { binary, encoding }, context);
     },
   });
@@ -202,28 +202,32 @@ async function answerWithFile(
   const { path, rung, sha256, mtime, cached } = file;
   const size = 'stored' in file ? file.stored.size : file.bytes.length;
   const facts = { status: 'read', path, rung, size, sha256, mtime, cached } as const;
-  const told = `${path}: ${size} bytes, by ${rung}${cached ? ', cached' : ''}`;
+  const summary = `${path}: ${size} bytes, by ${rung}${cached ? ', cached' : ''}`;
   if ('stored' in file)
-    return answerWithLink(await large.linkTo(context, file.stored.id), facts, `${told}, ${tooLargeReason}`);
+    return answerWithLink(
+      await large.linkTo(context, file.stored.id),
+      facts,
+      `${summary}, ${tooLargeReason}`,
+    );
   const { bytes } = file;
   if (size > maxShownBytes)
     return answerWithLink(
       await large.byOneLink(context, path, sha256, bytes),
       facts,
-      `${told}, ${tooLargeReason}`,
+      `${summary}, ${tooLargeReason}`,
     );
   if (!how.binary && how.encoding === null && file.encoding === null && looksBinary(bytes)) {
     const link = await large.byOneLink(context, path, sha256, bytes);
-    return answerWithLink(link, facts, `${told}, not text (set binary for the bytes as base64)`);
+    return answerWithLink(link, facts, `${summary}, not text (set binary for the bytes as base64)`);
   }
   if (how.binary) {
     const structured: ReadOutput = { ...facts, encoding: null, data: toBase64(bytes) };
-    return { text: `${told}, as base64:\n${structured.data}`, structured };
+    return { text: `${summary}, as base64:\n${structured.data}`, structured };
   }
   const { text, encoding, fellBack } = decodeFile(file, how.encoding);
   const structured: ReadOutput = { ...facts, encoding, fell_back: fellBack, text };
   const since = fellBack ? `, since it is not in ${how.encoding ?? file.encoding}` : '';
-  return { text: `${told}, in ${encoding}${since}:\n${text}`, structured };
+  return { text: `${summary}, in ${encoding}${since}:\n${text}`, structured };
 }
 
 /** What somebody typed is in the encoding that they typed it in, whatever was expected of the file. */
@@ -238,11 +242,11 @@ type Linked = Awaited<ReturnType<LargeAnswers['linkTo']>>;
 function answerWithLink(
   { fileId, text, structured: link, content }: Linked,
   facts: ReadOutput,
-  told: string,
+  summary: string,
 ) {
   const structured: ReadOutput = { ...facts, encoding: null, file_id: fileId, link };
   return {
-    text: `${told}: ${fileId}. ${text}`,
+    text: `${summary}: ${fileId}. ${text}`,
     structured,
     content: content!,
   };
