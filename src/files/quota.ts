@@ -44,7 +44,7 @@ async function chargeRow(
     files,
     owner,
   );
-  if (rows.length === 0) throw await quotaExceededError(tx, owner, mostBytes, mostFiles);
+  if (rows.length === 0) throw await fileQuotaExceededError(tx, owner, mostBytes, mostFiles);
 }
 
 /** A SELECT of everybody with files, and of `*`, for one statement with other tables. */
@@ -70,7 +70,7 @@ export async function demandWritable(database: Queries): Promise<void> {
   await database.query("UPDATE usage SET bytes = bytes WHERE owner = '*'");
 }
 
-async function quotaExceededError(
+async function fileQuotaExceededError(
   tx: Queries,
   owner: string,
   mostBytes: number,

@@ -71,7 +71,7 @@ export interface OpenUploads {
   readonly reservedSql: string;
 }
 
-interface Stores {
+interface SweepStores {
   readonly database: Database;
   readonly storage: Storage;
   readonly openUploads: OpenUploads;
@@ -141,7 +141,7 @@ export async function sweepQuarantine({ storage, clock, log }: FilesOptions): Pr
 const toQuarantineDay = (time: number): string => new Date(time).toISOString().slice(0, 10);
 
 /** Lists the keys of objects without a row. */
-export async function* listOrphans(stores: Stores): AsyncGenerator<string> {
+export async function* listOrphans(stores: SweepStores): AsyncGenerator<string> {
   for (let after: string | null = ''; after !== null;) {
     const page = await stores.storage.list({ prefix: 'files/', after, limit: 500 });
     const keys = page.objects.filter((object) => isOldEnough(stores, object)).map(({ key }) => key);
@@ -156,7 +156,7 @@ export async function* listOrphans(stores: Stores): AsyncGenerator<string> {
  * from the beginning of its upload.
  */
 async function filterUnknownKeys(
-  { database, storage, openUploads }: Stores,
+  { database, storage, openUploads }: SweepStores,
   keys: readonly string[],
 ): Promise<string[]> {
   if (keys.length === 0) return [];
@@ -177,7 +177,7 @@ async function filterUnknownKeys(
 const getTrailingDigits = (name: string): string => name.slice(-24);
 
 /** Lists staged bytes that no upload can resume from at this time. */
-export async function* findAbandonedUploads(stores: Stores, at: number): AsyncGenerator<Staged> {
+export async function* findAbandonedUploads(stores: SweepStores, at: number): AsyncGenerator<Staged> {
   const { database, storage, openUploads } = stores;
   for (const staged of await storage.staging.list())
     if (isOldEnough(stores, staged) && !(await openUploads.isOpen(database, staged.id, at))) yield staged;
@@ -186,5 +186,5 @@ export async function* findAbandonedUploads(stores: Stores, at: number): AsyncGe
 /** In a shared storage, bytes without a row may be about to get theirs. */
 const sharedGraceMs = 24 * 60 * 60 * 1000;
 
-const isOldEnough = ({ storage, clock }: Stores, { modified }: { readonly modified: number }): boolean =>
+const isOldEnough = ({ storage, clock }: SweepStores, { modified }: { readonly modified: number }): boolean =>
   !storage.isShared || modified < clock() - sharedGraceMs;

@@ -14,7 +14,7 @@ const mostHops = 16;
  * the two headers passes on the other as the client sent it.
  */
 export function createClientAddress(trustedProxies: readonly string[]) {
-  const trusted = toBlockList(trustedProxies);
+  const trusted = toProxyBlockList(trustedProxies);
   const isTrusted = (address: string): boolean => trusted.check(address, getAddressFamily(address));
   return ({ socket, headers }: Pick<IncomingMessage, 'headers'> & { socket: Peer }): string => {
     let address = parseAddress(socket.remoteAddress ?? '') ?? '';
@@ -37,7 +37,7 @@ interface Peer {
 export type ClientAddress = ReturnType<typeof createClientAddress>;
 
 /** The networks were validated with the settings. */
-function toBlockList(networks: readonly string[]): BlockList {
+function toProxyBlockList(networks: readonly string[]): BlockList {
   const all = new BlockList();
   for (const network of networks) {
     const [address, bits] = network.split('/') as [string, string | undefined];

@@ -57,10 +57,10 @@ export const signInFailures = ['unauthorized', 'forbidden', 'too_many_requests']
 /** No authentication: the token in the path is the permission, or none is needed. */
 export const openSecurity = { security: [] };
 
-export const parameter = (place: 'path' | 'query' | 'header', name: string, more: Json): Json => ({
+export const parameter = (location: 'path' | 'query' | 'header', name: string, more: Json): Json => ({
   name,
-  in: place,
-  required: place === 'path',
+  in: location,
+  required: location === 'path',
   schema: { type: 'string' },
   ...more,
 });

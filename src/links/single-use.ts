@@ -96,7 +96,7 @@ const toLeasedRow = (table: LeasedTable, tokenHash: string): LeasedRow => ({
   free: { lease_holder: null, lease_until: null },
 });
 
-const toLeaseTime = ({ database, clock }: Omit<RowLeaseOptions, 'log'>) => ({
+const toRowLeaseTime = ({ database, clock }: Omit<RowLeaseOptions, 'log'>) => ({
   clock,
   sharedClock: database.sharedClock,
 });
@@ -117,7 +117,7 @@ export async function takeRowLease(
     database,
     row: toLeasedRow(table, tokenHash),
     holder,
-    time: toLeaseTime(options),
+    time: toRowLeaseTime(options),
     leaseMs: transferLeaseMs,
     renewal: {
       everyMs: transferLeaseMs / 3,
@@ -162,7 +162,7 @@ async function retryRelease(giveBack: () => Promise<unknown>): Promise<void> {
 
 /** The SQL condition that no transfer has the lease of a row. */
 export const toIdleLeaseCondition = (options: Omit<RowLeaseOptions, 'log'>): Fragment =>
-  toIdleCondition('lease_until', toLeaseTime(options));
+  toIdleCondition('lease_until', toRowLeaseTime(options));
 
 /** Ends the leases that a crash left, where only this process uses the database. */
 export async function dropLeases(database: Database): Promise<void> {

@@ -146,14 +146,14 @@ export async function readReservedQuota(tx: Queries, upload: LeasedUpload): Prom
  */
 export function createPurposes({ database, clock }: { database: Database; clock: Clock }) {
   const knownEmpty = rememberEmptyLookups(database);
-  const meant = 'SELECT * FROM uploads WHERE owner = ? AND purpose = ? AND expires_at > ?';
+  const purposeSql = 'SELECT * FROM uploads WHERE owner = ? AND purpose = ? AND expires_at > ?';
 
   return {
     /** Received files for any purpose that are not claimed. */
     async allArrived(owner: string): Promise<Upload[]> {
-      const came =
+      const receivedSql =
         'SELECT * FROM uploads WHERE owner = ? AND purpose IS NOT NULL AND expires_at > ? AND file_id IS NOT NULL';
-      return (await database.query(came, owner, clock())).map(uploadFromRow);
+      return (await database.query(receivedSql, owner, clock())).map(uploadFromRow);
     },
 
     /** Received files that are not claimed, the newest first. The files may be gone. */
@@ -161,15 +161,15 @@ export function createPurposes({ database, clock }: { database: Database; clock:
       const known = knownEmpty();
       const key = JSON.stringify([owner, purpose]);
       if (known?.has(key)) return [];
-      const came = `${meant} AND file_id IS NOT NULL ORDER BY completed_at DESC, id`;
-      const rows = await database.query(came, owner, purpose, clock());
+      const receivedSql = `${purposeSql} AND file_id IS NOT NULL ORDER BY completed_at DESC, id`;
+      const rows = await database.query(receivedSql, owner, purpose, clock());
       if (rows.length === 0) known?.add(key);
       return rows.map(uploadFromRow);
     },
 
     /** Uploads that are not complete yet. */
     async openFor(owner: string, purpose: string): Promise<Upload[]> {
-      return (await database.query(`${meant} AND file_id IS NULL`, owner, purpose, clock())).map(
+      return (await database.query(`${purposeSql} AND file_id IS NULL`, owner, purpose, clock())).map(
         uploadFromRow,
       );
     },

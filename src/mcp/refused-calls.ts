@@ -43,9 +43,9 @@ export interface RefusalOptions {
 const envelopeSince = '2026-07-28';
 
 /** What a request says about its client; undefined where it says nothing, or its version cannot. */
-export function readEnvelope({ server }: McpServer, given: unknown): Record<string, unknown> | undefined {
+export function readEnvelope({ server }: McpServer, meta: unknown): Record<string, unknown> | undefined {
   const isOld = (server.getNegotiatedProtocolVersion() ?? envelopeSince) < envelopeSince;
-  return isOld || given === undefined ? undefined : toRecord(given);
+  return isOld || meta === undefined ? undefined : toRecord(meta);
 }
 
 /** Name and version of the client. Never throws: no invalid client info may hide a call from the audit. */
