@@ -33,7 +33,7 @@ import { describeRunError, listRunLimits, describeRunOutcome, parseRunRuntime } 
 export interface PackCollector {
   readonly files: Pick<Files, 'find' | 'open'>;
   readonly caller: Caller;
-  readonly place: Workspace | null;
+  readonly workspace: Workspace | null;
   readonly signal: AbortSignal;
   /** The time of packing, for files that are made for the crate. */
   readonly now: number;
@@ -44,7 +44,7 @@ export interface PackCollector {
   readonly notes: string[];
 }
 
-export type PackCollectorOptions = Pick<PackCollector, 'files' | 'caller' | 'place' | 'signal' | 'now'>;
+export type PackCollectorOptions = Pick<PackCollector, 'files' | 'caller' | 'workspace' | 'signal' | 'now'>;
 
 export function createPackCollector(options: PackCollectorOptions): PackCollector {
   return { ...options, naming: createMemberNaming(), members: [], notes: [] };
@@ -64,15 +64,15 @@ export interface PackedFileLabels {
 
 /** Adds a stored file, whose digest is known. Null if its bytes are gone. */
 export async function addStoredFile(
-  gathering: PackCollector,
+  collector: PackCollector,
   stored: StoredFile,
   labels: PackedFileLabels,
 ): Promise<PackedFile | null> {
-  const { files } = gathering;
+  const { files } = collector;
   await using object = await files.open(stored);
   if (object === null) return null;
   const { size, sha256, crc32, createdAt: modified, mediaType } = stored;
-  return addMember(gathering, labels, mediaType, {
+  return addMember(collector, labels, mediaType, {
     size,
     sha256,
     crc32,
@@ -96,24 +96,24 @@ async function* readStoredFileToPack(
 
 /** Adds a file of the user's workspace that has been measured. */
 function addWorkspaceFile(
-  gathering: PackCollector,
+  collector: PackCollector,
   file: WorkspaceFile,
   measured: MeasuredFile,
   labels: PackedFileLabels,
 ): PackedFile {
   const read = (signal: AbortSignal) => rereadWorkspaceFile(file, signal);
-  return addMember(gathering, labels, guessMediaType(labels.name), { ...measured, read });
+  return addMember(collector, labels, guessMediaType(labels.name), { ...measured, read });
 }
 
 /** Adds a text file that is made for the crate. */
 async function addTextFile(
-  gathering: PackCollector,
+  collector: PackCollector,
   text: string,
   mediaType: string,
   labels: PackedFileLabels,
 ): Promise<PackedFile> {
-  const member = await createTextMember('', text, gathering.now);
-  return { ...addMember(gathering, labels, mediaType, member), modified: null };
+  const member = await createTextMember('', text, collector.now);
+  return { ...addMember(collector, labels, mediaType, member), modified: null };
 }
 
 export async function createTextMember(path: string, text: string, modified: number): Promise<ArchiveMember> {
@@ -151,17 +151,17 @@ export interface PackRunOptions {
 
 /** Collects what is left of a run: code, inputs, results and output. */
 export async function collectRun(
-  gathering: PackCollector,
+  collector: PackCollector,
   execution: Execution,
   options: PackRunOptions,
 ): Promise<PackedRun> {
   checkRunEnded(execution);
-  const code = await collectRunCode(gathering, execution);
-  const { inputs, missing } = await collectRunInputs(gathering, execution);
-  const results = await collectRunResults(gathering, execution, options);
+  const code = await collectRunCode(collector, execution);
+  const { inputs, missing } = await collectRunInputs(collector, execution);
+  const results = await collectRunResults(collector, execution, options);
   const logs = [
-    ...(await collectRunLog(gathering, execution, 'stdout')),
-    ...(await collectRunLog(gathering, execution, 'stderr')),
+    ...(await collectRunLog(collector, execution, 'stdout')),
+    ...(await collectRunLog(collector, execution, 'stderr')),
   ];
   const { id, language, workingDir, startedAt, succeeded, limits } = execution;
   return {
@@ -194,18 +194,18 @@ function checkRunEnded({ id, reason }: Execution): void {
 
 const getRunEndTime = ({ startedAt, durationMs }: Execution): number => startedAt + (durationMs ?? 0);
 
-function collectRunCode(gathering: PackCollector, { language, code }: Execution): Promise<PackedFile> {
+function collectRunCode(collector: PackCollector, { language, code }: Execution): Promise<PackedFile> {
   const { name, mediaType } = codeFileNames[language];
   const description = 'The code that was run, as it was given';
   if (code.includes(nulReplacement))
-    gathering.notes.push(
+    collector.notes.push(
       `The code contains ${nulReplacement}, which also stands for NUL: if it was NUL, the code is not packed byte for byte.`,
     );
-  return addTextFile(gathering, code, mediaType, { folder: 'code', name, knownAs: null, description });
+  return addTextFile(collector, code, mediaType, { folder: 'code', name, knownAs: null, description });
 }
 
 async function collectRunResults(
-  gathering: PackCollector,
+  collector: PackCollector,
   execution: Execution,
   { includeWorkspace }: PackRunOptions,
 ): Promise<PackedFile[]> {
@@ -215,11 +215,11 @@ async function collectRunResults(
   );
   const results: PackedFile[] = [];
   for (const name of names) {
-    const result = await collectRunResult(gathering, execution, name, created.includes(name));
+    const result = await collectRunResult(collector, execution, name, created.includes(name));
     if (result !== null) results.push(result);
   }
   if (!complete)
-    gathering.notes.push('The run may have changed more files: not all could be compared when it ended.');
+    collector.notes.push('The run may have changed more files: not all could be compared when it ended.');
   return results;
 }
 
@@ -227,13 +227,13 @@ async function collectRunResults(
 const resultClockSkewMs = 5000;
 
 async function collectRunResult(
-  gathering: PackCollector,
+  collector: PackCollector,
   execution: Execution,
   name: string,
   isNew: boolean,
 ): Promise<PackedFile | null> {
-  const { place, signal, notes } = gathering;
-  const file = place && locateWorkspaceFile(place, execution.workingDir, name);
+  const { workspace, signal, notes } = collector;
+  const file = workspace && locateWorkspaceFile(workspace, execution.workingDir, name);
   const measured = file === null ? 'is gone' : await measureWorkspaceFile(file, signal);
   if (typeof measured === 'string') {
     notes.push(`${quoteResultName(name)} ${measured}, so it is left out.`);
@@ -242,7 +242,7 @@ async function collectRunResult(
   if (measured.modified > getRunEndTime(execution) + resultClockSkewMs)
     notes.push(`${quoteResultName(name)} was changed after the run: it is packed as it is now.`);
   const inArtifacts = name.startsWith('/artifacts/');
-  return addWorkspaceFile(gathering, file!, measured, {
+  return addWorkspaceFile(collector, file!, measured, {
     folder: inArtifacts ? 'results' : 'results/working',
     name: inArtifacts ? name.slice(1) : name,
     knownAs: name,
@@ -252,11 +252,11 @@ async function collectRunResult(
 
 /** The output of the run; all of it if that was stored. Without output there is no file. */
 async function collectRunLog(
-  gathering: PackCollector,
+  collector: PackCollector,
   execution: Execution,
   stream: 'stdout' | 'stderr',
 ): Promise<PackedFile[]> {
-  const { files, caller, notes } = gathering;
+  const { files, caller, notes } = collector;
   const text = execution[stream];
   const bytes = execution[`${stream}Bytes`];
   const labels = {
@@ -268,14 +268,14 @@ async function collectRunLog(
   const id = execution[`${stream}File`];
   const stored = id === null ? null : await files.find(caller, id);
   if (stored !== null && stored.size < bytes) notes.push(`Only the start of ${stream} was kept.`);
-  const whole = stored && (await addStoredFile(gathering, stored, labels));
+  const whole = stored && (await addStoredFile(collector, stored, labels));
   if (whole !== null) return [whole];
   if (text === '') return [];
   if (bytes > Buffer.byteLength(text))
     notes.push(`${stream} is packed as it was shown, with a part in the middle left out.`);
   if (bytes < Buffer.byteLength(text))
     notes.push(`${stream} contained bytes that are not text: it is packed as it was shown.`);
-  return [await addTextFile(gathering, text, 'text/plain', labels)];
+  return [await addTextFile(collector, text, 'text/plain', labels)];
 }
 
 const maxQuotedResultName = 200;
@@ -287,31 +287,31 @@ function quoteResultName(name: string): string {
 
 /** The inputs of a run: stored files, or copies in the workspace if they are unchanged; and its stdin. */
 async function collectRunInputs(
-  gathering: PackCollector,
+  collector: PackCollector,
   execution: Execution,
 ): Promise<{ inputs: PackedFile[]; missing: MissingFile[] }> {
   const inputs: PackedFile[] = [];
   const missing: MissingFile[] = [];
-  for (const given of execution.inputs) {
+  for (const input of execution.inputs) {
     const found =
-      (await collectInputFromStore(gathering, given)) ??
-      (await collectInputFromWorkspace(gathering, execution, given));
+      (await collectInputFromStore(collector, input)) ??
+      (await collectInputFromWorkspace(collector, execution, input));
     if (found !== null) inputs.push(found);
-    else missing.push(noteMissingInput(gathering, given));
+    else missing.push(noteMissingInput(collector, input));
   }
-  if (execution.stdin !== '') inputs.push(await collectRunStdin(gathering, execution));
+  if (execution.stdin !== '') inputs.push(await collectRunStdin(collector, execution));
   return { inputs, missing };
 }
 
 /** Collected last, so that no input file has to be renamed. */
-function collectRunStdin(gathering: PackCollector, { stdin, stdinBytes }: Execution): Promise<PackedFile> {
+function collectRunStdin(collector: PackCollector, { stdin, stdinBytes }: Execution): Promise<PackedFile> {
   if (Buffer.byteLength(stdin) !== stdinBytes)
-    gathering.notes.push(
+    collector.notes.push(
       `stdin contained NUL, which is stored as ${nulReplacement}: it is not packed byte for byte.`,
     );
   const description = 'What the run could read from its standard input';
   const labels = { folder: 'inputs', name: 'stdin.txt', knownAs: stdinFileName, description };
-  return addTextFile(gathering, stdin, 'text/plain', labels);
+  return addTextFile(collector, stdin, 'text/plain', labels);
 }
 
 /** The origin as recorded with the input. Only files of other crates have one here. */
@@ -320,43 +320,43 @@ function toInputOrigin({ origin }: InputFileRecord): FileOrigin | null {
   return crateId === undefined || path === undefined ? null : { crateId, path };
 }
 
-const toInputLabels = (given: InputFileRecord) => ({
+const toInputLabels = (input: InputFileRecord) => ({
   folder: 'inputs',
-  name: given.name,
-  knownAs: given.name,
+  name: input.name,
+  knownAs: input.name,
   description: 'A file that the run was given',
-  origin: toInputOrigin(given),
+  origin: toInputOrigin(input),
 });
 
 async function collectInputFromStore(
-  gathering: PackCollector,
-  given: InputFileRecord,
+  collector: PackCollector,
+  input: InputFileRecord,
 ): Promise<PackedFile | null> {
-  if (given.fileId === null) return null;
-  const stored = await gathering.files.find(gathering.caller, given.fileId);
-  return stored && (await addStoredFile(gathering, stored, toInputLabels(given)));
+  if (input.fileId === null) return null;
+  const stored = await collector.files.find(collector.caller, input.fileId);
+  return stored && (await addStoredFile(collector, stored, toInputLabels(input)));
 }
 
 /** A run gets copies in its working folder. A copy with the same hash is as good as the original. */
 async function collectInputFromWorkspace(
-  gathering: PackCollector,
+  collector: PackCollector,
   { workingDir }: Execution,
-  given: InputFileRecord,
+  input: InputFileRecord,
 ): Promise<PackedFile | null> {
-  const { place, signal } = gathering;
-  const file = place && locateWorkspaceFile(place, workingDir, given.name);
+  const { workspace, signal } = collector;
+  const file = workspace && locateWorkspaceFile(workspace, workingDir, input.name);
   if (file === null) return null;
   const measured = await measureWorkspaceFile(file, signal);
-  if (typeof measured === 'string' || measured.sha256 !== given.sha256) return null;
-  return addWorkspaceFile(gathering, file, measured, toInputLabels(given));
+  if (typeof measured === 'string' || measured.sha256 !== input.sha256) return null;
+  return addWorkspaceFile(collector, file, measured, toInputLabels(input));
 }
 
-function noteMissingInput({ naming, notes }: PackCollector, given: InputFileRecord): MissingFile {
+function noteMissingInput({ naming, notes }: PackCollector, input: InputFileRecord): MissingFile {
   // Reserves the path that it would have.
-  naming('inputs', given.name);
+  naming('inputs', input.name);
   notes.push(
-    `The input ${JSON.stringify(given.name)} is gone: the crate describes it, but does not contain it.`,
+    `The input ${JSON.stringify(input.name)} is gone: the crate describes it, but does not contain it.`,
   );
-  const { name, size, sha256 } = given;
-  return { name, size, sha256, origin: toInputOrigin(given) };
+  const { name, size, sha256 } = input;
+  return { name, size, sha256, origin: toInputOrigin(input) };
 }

@@ -94,8 +94,8 @@ export function createCratePacker(options: CratePackerOptions) {
      * caller, `crate_changed` if a file changes meanwhile.
      */
     async pack(caller: Caller, request: PackRequest, watching: PackProgress): Promise<WrittenCrate> {
-      const { crate, gathering } = await collectCrate(options, caller, request, watching.signal);
-      const archive = createArchive(await addMetadataAndPreview(crate, gathering));
+      const { crate, collector } = await collectCrate(options, caller, request, watching.signal);
+      const archive = createArchive(await addMetadataAndPreview(crate, collector));
       checkPackedSize(archive.size, options.maxBytes);
       const owner = request.shared === true ? null : caller.user;
       await using reserved = new AsyncDisposableStack();
@@ -109,8 +109,8 @@ export function createCratePacker(options: CratePackerOptions) {
         owner,
         sha256: archive.sha256(),
         title: crate.about.title,
-        fileCount: gathering.members.length + 2,
-        notes: boundPackNotes(gathering.notes),
+        fileCount: collector.members.length + 2,
+        notes: boundPackNotes(collector.notes),
       };
     },
   };
@@ -123,30 +123,30 @@ async function collectCrate(
   caller: Caller,
   request: PackRequest,
   signal: AbortSignal,
-): Promise<{ crate: PackedCrate; gathering: PackCollector }> {
+): Promise<{ crate: PackedCrate; collector: PackCollector }> {
   const { executionId, fileIds = [], includeWorkspace = true } = request;
   if (!executionId && fileIds.length === 0)
     throw new WorkcrateError('invalid_input', 'Say what to pack: an execution_id, file_ids, or both.');
   const execution = executionId ? await options.executions.get(caller, executionId) : null;
-  const place = await options.places.find(caller.user);
+  const workspace = await options.places.find(caller.user);
   const now = options.clock();
-  const gathering = createPackCollector({ files: options.files, caller, place, signal, now });
-  const run = execution && (await collectRun(gathering, execution, { includeWorkspace }));
-  const files = await collectStoredFiles(gathering, fileIds);
-  return { crate: { about: toAboutCrate(caller, request, run, files, now), run, files }, gathering };
+  const collector = createPackCollector({ files: options.files, caller, workspace, signal, now });
+  const run = execution && (await collectRun(collector, execution, { includeWorkspace }));
+  const files = await collectStoredFiles(collector, fileIds);
+  return { crate: { about: toAboutCrate(caller, request, run, files, now), run, files }, collector };
 }
 
-async function collectStoredFiles(gathering: PackCollector, ids: readonly string[]): Promise<PackedFile[]> {
+async function collectStoredFiles(collector: PackCollector, ids: readonly string[]): Promise<PackedFile[]> {
   const files: PackedFile[] = [];
   for (const id of new Set(ids)) {
-    const stored = await gathering.files.find(gathering.caller, id);
+    const stored = await collector.files.find(collector.caller, id);
     if (stored === null)
       throw new WorkcrateError(
         'not_found',
         `You have no file with the id ${id}. list_files shows your files.`,
       );
     const labels = { folder: 'files', name: stored.name, knownAs: null, description: `A file of the user's` };
-    const file = await addStoredFile(gathering, stored, labels);
+    const file = await addStoredFile(collector, stored, labels);
     if (file === null)
       throw new WorkcrateError('bytes_gone', `The bytes of ${stored.name} are gone. Pack without it.`);
     files.push(file);

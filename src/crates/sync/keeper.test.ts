@@ -15,7 +15,7 @@ it('crates that are packed one by one do not make a segment each for every searc
     return row!.n;
   };
   for (let n = 0; n < 100; n++) {
-    await options.keeper.takeAtOnce(madeUp({ id: String(n), title: `Salt ${n}` }), signal);
+    await options.updater.takeAtOnce(madeUp({ id: String(n), title: `Salt ${n}` }), signal);
     assert.ok((await segments()) <= 24, `after ${n}`);
   }
   const request = { query: 'salt', mode: 'keyword', filters: [], limit: 10, offset: 0 } as const;
@@ -27,7 +27,7 @@ it('while another process merges, crates are put in all the same', async (t) => 
   await using lease = await acquireSyncLease(database, 'merge', options.clock);
   assert.ok(lease !== null);
   for (let n = 0; n < 20; n++)
-    await options.keeper.takeAtOnce(madeUp({ id: String(n), title: `Salt ${n}` }), signal);
+    await options.updater.takeAtOnce(madeUp({ id: String(n), title: `Salt ${n}` }), signal);
   const request = { query: 'salt', mode: 'keyword', filters: [], limit: 10, offset: 0 } as const;
   assert.equal((await reader.search('ann', request)).total, 20);
 });

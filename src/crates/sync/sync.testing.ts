@@ -69,9 +69,9 @@ export function syncIn(
   const reader = createIndexReader(database, null, { clock });
   const writer = between(createIndexWriter(database, { clock }));
   const fitting = createFitting(database, { provider, clock, log });
-  const keeper = createIndexUpdater({ database, writer, reader, fitting, clock, log: createLog('off') });
-  const trying = createCrateRetries(database, { clock, isAfterFailure });
-  const options = { database, keeper, trying, maxMetadata, clock, log };
+  const updater = createIndexUpdater({ database, writer, reader, fitting, clock, log: createLog('off') });
+  const retries = createCrateRetries(database, { clock, isAfterFailure });
+  const options = { database, updater, retries, maxMetadata, clock, log };
   const never = new AbortController().signal;
   return {
     database,

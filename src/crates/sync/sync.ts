@@ -44,32 +44,32 @@ export async function syncAllSources(
   watched: readonly IndexedSource[],
   { signal, report, forget }: SyncRequest,
 ): Promise<SourceReport[]> {
-  const { database, clock, keeper, trying } = options;
+  const { database, clock, updater, retries } = options;
   await using lease = await acquireSyncLease(database, 'sync', clock);
   if (lease === null) throw syncBusyError();
-  if (lease.wasCutOff) keeper.suspect();
+  if (lease.wasCutOff) updater.suspect();
   await recordCrashedCrates(options);
-  const room = { ...options, signal: AbortSignal.any([signal, lease.lost]) };
-  const told = throttleSyncProgress(report, clock);
+  const context = { ...options, signal: AbortSignal.any([signal, lease.lost]) };
+  const throttled = throttleSyncProgress(report, clock);
   const reports: SourceReport[] = [];
-  for (const one of watched) reports.push(await syncSourceAndReport(room, one, told));
+  for (const one of watched) reports.push(await syncSourceAndReport(context, one, throttled));
   if (forget)
-    await keeper.forgetOthers(
+    await updater.forgetOthers(
       watched.map(({ source }) => source.url),
-      room.signal,
+      context.signal,
     );
-  await trying.clear();
-  if (await keeper.tidyUp(room.signal)) await lease.finish();
+  await retries.clear();
+  if (await updater.tidyUp(context.signal)) await lease.finish();
   return reports;
 }
 
 /** Crates that crashed the previous process are not tried again. */
-async function recordCrashedCrates({ trying, keeper, log }: SyncOptions): Promise<void> {
-  const ended = await trying.ended();
-  for (const broken of ended) await keeper.take({ broken });
-  await keeper.flush();
+async function recordCrashedCrates({ retries, updater, log }: SyncOptions): Promise<void> {
+  const ended = await retries.ended();
+  for (const broken of ended) await updater.take({ broken });
+  await updater.flush();
   for (const { place, code } of ended) {
-    await trying.forget(place.crateId);
+    await retries.forget(place.crateId);
     log.warn('crates.broken', { crate: place.crateId, locator: place.locator, code });
   }
 }
@@ -79,30 +79,30 @@ const syncBusyError = (): WorkcrateError =>
 
 /** A source that cannot be read does not block the others, and its crates stay in the index. */
 async function syncSourceAndReport(
-  room: SyncContext,
+  context: SyncContext,
   watched: IndexedSource,
-  told: ThrottledProgress<SourceReport>,
+  throttled: ThrottledProgress<SourceReport>,
 ): Promise<SourceReport> {
   const { url } = watched.source;
-  const { keeper, log } = room;
+  const { updater, log } = context;
   let done = createEmptyReport(url);
-  const report = (progress: SourceReport): void => told.soon((done = progress));
-  await keeper.note(url, 'syncing', null);
+  const report = (progress: SourceReport): void => throttled.soon((done = progress));
+  await updater.note(url, 'syncing', null);
   try {
-    done = await syncSource(room, watched, report);
-    await keeper.note(url, 'ok', null);
+    done = await syncSource(context, watched, report);
+    await updater.note(url, 'ok', null);
     log.info('crates.synced', { ...done });
   } catch (error) {
-    await keeper.flush();
-    if (room.signal.aborted || !isSourceError(error)) {
-      await keeper.note(url, 'failed', describeSyncFailure(error, room.signal));
+    await updater.flush();
+    if (context.signal.aborted || !isSourceError(error)) {
+      await updater.note(url, 'failed', describeSyncFailure(error, context.signal));
       throw error;
     }
     done = { ...done, state: 'unreachable', reason: error.message };
-    await keeper.note(url, 'unreachable', error.message);
+    await updater.note(url, 'unreachable', error.message);
     log.warn('crates.source_unreachable', { source: url, error });
   }
-  told.now(done);
+  throttled.now(done);
   return done;
 }
 
@@ -128,8 +128,8 @@ export interface SourceReport {
 }
 
 export interface SyncContext {
-  readonly keeper: IndexUpdater;
-  readonly trying: CrateRetries;
+  readonly updater: IndexUpdater;
+  readonly retries: CrateRetries;
   readonly maxMetadata: number;
   readonly signal: AbortSignal;
   readonly log: Log;
@@ -144,13 +144,13 @@ const createEmptyReport = (source: string): SourceReport => {
 
 /** Reads what is new or changed, removes what is gone. If it is interrupted, what was done so far stays. */
 async function syncSource(
-  room: SyncContext,
+  context: SyncContext,
   watched: IndexedSource,
   report: (progress: SourceReport) => void,
 ): Promise<SourceReport> {
-  const { keeper, signal, log } = room;
+  const { updater, signal, log } = context;
   const { source } = watched;
-  const known = await keeper.known(watched);
+  const known = await updater.known(watched);
   const loose = createLooseArchives();
   const seen = new Set<string>();
   const counts = { ...createEmptyReport(source.url) } as {
@@ -177,33 +177,33 @@ async function syncSource(
 
   async function take(tried: ReadAttempt): Promise<void> {
     if ('large' in tried) return takeLarge(tried.large);
-    if ('loose' in tried) return keeper.take({ broken: loose.add(tried.loose) });
+    if ('loose' in tried) return updater.take({ broken: loose.add(tried.loose) });
     if ('gone' in tried) return void seen.delete(tried.gone.crateId);
     if ('changing' in tried)
       return log.info('crates.changing', { crate: tried.changing.crateId, locator: tried.changing.locator });
     counts['crate' in tried ? 'read' : 'broken']++;
-    await keeper.take(tried);
+    await updater.take(tried);
   }
 
   /** Flushed before the next one is read, so that a crash can be blamed on the right crate. */
   async function takeLarge(place: CrateLocation): Promise<void> {
-    await using _noted = await room.trying.begin(place);
-    await take(await tryReadAlone(source, place, room));
-    await keeper.flush();
+    await using _noted = await context.retries.begin(place);
+    await take(await tryReadAlone(source, place, context));
+    await updater.flush();
   }
 
   for await (const tried of mapConcurrently(changed(), maxConcurrentReads, (place) =>
-    tryReadConcurrently(source, place, room),
+    tryReadConcurrently(source, place, context),
   )) {
     await take(tried);
     report({ ...counts });
   }
   checkSourceNotEmptied(watched, objects, known);
-  for (const broken of loose.mistaken()) await keeper.take({ broken });
-  await keeper.flush();
+  for (const broken of loose.mistaken()) await updater.take({ broken });
+  await updater.flush();
   signal.throwIfAborted();
   const gone = [...known.keys()].filter((id) => !seen.has(id));
-  await keeper.remove(gone);
+  await updater.remove(gone);
   counts.removed = gone.filter((id) => isCrateStamp(known.get(id)!)).length;
   const { payload, broken, unchanged } = loose.count();
   counts.seen -= payload;

@@ -23,7 +23,7 @@ const triesIn = async (database: Database): Promise<number[]> =>
 /** A process that ends while it reads the crate. */
 async function endIn(database: Database, source: Source): Promise<void> {
   const place = toCrateLocation(source, (await source.stat(name))!, ownedByEverybody)!;
-  await syncIn(database).options.trying.begin(place);
+  await syncIn(database).options.retries.begin(place);
 }
 
 /** How it is remembered which large crate was being read, whatever the index is kept in. */
@@ -77,7 +77,7 @@ export function tryingContract(backend: Backend): void {
       const { sync, titles, database, options } = await newSync(t, backend, { maxMetadata });
       const folder = await watchedFolder(t, { [name]: large('Large') });
       const place = toCrateLocation(folder.source, (await folder.source.stat(name))!, ownedByEverybody)!;
-      for (let time = 0; time < 3; time++) await options.trying.begin(place);
+      for (let time = 0; time < 3; time++) await options.retries.begin(place);
       await sync([folder.source]);
       assert.deepEqual([await titles(), await triesIn(database)], [['Large'], []]);
     });

@@ -93,9 +93,9 @@ function createSearchIndexTool(crates: Crates): Tool {
       const filters = Object.entries(input.field_filters);
       const page = await crates.search(caller, { query, mode, filters, limit, offset }, signal);
       const { total, notes, next } = page;
-      const told = page.results.map(({ crateId: id, title }) => `${id} ${JSON.stringify(title)}`);
+      const lines = page.results.map(({ crateId: id, title }) => `${id} ${JSON.stringify(title)}`);
       return {
-        text: [`${total} found${next === null ? '' : `, more from offset ${next}`}`, ...told, ...notes].join(
+        text: [`${total} found${next === null ? '' : `, more from offset ${next}`}`, ...lines, ...notes].join(
           '\n',
         ),
         structured: toSearchAnswer(query, page),
@@ -168,11 +168,11 @@ function createSearchByEntityTool(crates: Crates): Tool {
         description,
         resource_locator: locator,
       }));
-      const told = results.map((found) => `${found.crate_id} ${JSON.stringify(found.title)}`);
+      const lines = results.map((found) => `${found.crate_id} ${JSON.stringify(found.title)}`);
       return {
         text: [
           `${results.length} shown${page.next === null ? '' : `, more from offset ${page.next}`}`,
-          ...told,
+          ...lines,
         ].join('\n'),
         structured: { total: page.total, count: results.length, results, next_offset: page.next },
       };

@@ -115,14 +115,14 @@ function createReadCrateFileTool(options: CrateShareToolsOptions): Tool {
     async handle(input, { caller, signal }): Promise<ToolAnswer<z.input<typeof readCrateFileSchema>>> {
       const { crate_id, path } = input;
       const read = await crates.inside.read(caller, crate_id, path, signal);
-      const told = { crate_id, path, size: read.size, media_type: read.mediaType };
-      if (read.text !== null) return { text: read.text, structured: { ...told, text: read.text } };
-      const given = { ttlSeconds: input.ttl_seconds, singleUse: input.single_use };
+      const described = { crate_id, path, size: read.size, media_type: read.mediaType };
+      if (read.text !== null) return { text: read.text, structured: { ...described, text: read.text } };
+      const terms = { ttlSeconds: input.ttl_seconds, singleUse: input.single_use };
       const answer = toLinkAnswer(
-        await crates.inside.linkFile(caller, crate_id, path, given, signal),
+        await crates.inside.linkFile(caller, crate_id, path, terms, signal),
         baseUrl(),
       );
-      return { ...answer, structured: { ...answer.structured, ...told } };
+      return { ...answer, structured: { ...answer.structured, ...described } };
     },
   });
 }
@@ -140,8 +140,8 @@ function createLinkCrateFileTool(options: CrateShareToolsOptions): Tool {
     annotations: shareToolAnnotations,
     auditFields: { subject: ['path', 'crate_id'], newToken: 'token' },
     async handle(input, { caller, signal }) {
-      const given = { ttlSeconds: input.ttl_seconds, singleUse: input.single_use };
-      const shared = await crates.inside.linkFile(caller, input.crate_id, input.path, given, signal);
+      const terms = { ttlSeconds: input.ttl_seconds, singleUse: input.single_use };
+      const shared = await crates.inside.linkFile(caller, input.crate_id, input.path, terms, signal);
       return toLinkAnswer(shared, baseUrl());
     },
   });
@@ -180,14 +180,14 @@ function createDownloadCrateTool(options: CrateShareToolsOptions): Tool {
       const { crate_id } = input;
       if (input.delivery === 'base64') {
         const { locator, bytes } = await crates.inside.bytes(caller, crate_id, signal);
-        const told = { crate_id, resource_locator: locator, size: bytes.length };
+        const described = { crate_id, resource_locator: locator, size: bytes.length };
         return {
           text: `${bytes.length} bytes, as base64 in content_base64`,
-          structured: { ...told, content_base64: bytes.toString('base64') },
+          structured: { ...described, content_base64: bytes.toString('base64') },
         };
       }
-      const given = { ttlSeconds: input.ttl_seconds, singleUse: input.single_use };
-      const { locator, shared } = await crates.inside.download(caller, crate_id, given, {
+      const terms = { ttlSeconds: input.ttl_seconds, singleUse: input.single_use };
+      const { locator, shared } = await crates.inside.download(caller, crate_id, terms, {
         signal,
         report: (done, total) => progress(done, total, 'packing the folder'),
       });

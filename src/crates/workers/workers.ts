@@ -44,9 +44,9 @@ export function createIndexingWorker(
     const reader = createIndexReader(database, null);
     const writer = createIndexWriter(database, { clock });
     const fitting = createFitting(database, { provider, endpoint, clock, log });
-    const keeper = createIndexUpdater({ database, writer, reader, fitting, clock, log });
-    const trying = createCrateRetries(database, { clock, isAfterFailure });
-    return { database, keeper, trying, maxMetadata, clock, log };
+    const updater = createIndexUpdater({ database, writer, reader, fitting, clock, log });
+    const retries = createCrateRetries(database, { clock, isAfterFailure });
+    return { database, updater, retries, maxMetadata, clock, log };
   });
   type Room = Parameters<Parameters<typeof index.use>[0]>[0];
 
@@ -94,14 +94,14 @@ export function createIndexingWorker(
       if (!found || place === null)
         throw new WorkcrateError('crate_gone', `${object} is no longer in ${source}.`);
       const crate = await readCrate(found.source, place, { maxMetadata, signal });
-      await use(({ keeper }) => keeper.takeAtOnce(crate, signal));
+      await use(({ updater }) => updater.takeAtOnce(crate, signal));
       return place.crateId;
     },
 
     /** Removes one crate from the index that was removed from its source. */
     async forget({ source, object }: { source: string; object: string }): Promise<void> {
       const found = (await watched()).find((one) => one.source.url === source);
-      if (found) await use(({ keeper }) => keeper.remove([computeCrateId(found.source, object)]));
+      if (found) await use(({ updater }) => updater.remove([computeCrateId(found.source, object)]));
     },
 
     /** Rebuilds an index that another thread has found lost, unless that was done already. */
