@@ -25,7 +25,7 @@ async function main(argv: string[]): Promise<number> {
   return run({ ...loaded, flags, words: words.slice(1) });
 }
 
-/** A misspelt variable does nothing, and whoever set it should not have to find that out. */
+/** A misspelt variable does nothing, so there is a warning. */
 function warnOfUnknown({ config, unknown }: LoadedConfig): void {
   const log = createLog(config.logLevel);
   for (const { variable, nearest } of unknown)

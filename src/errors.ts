@@ -103,7 +103,7 @@ export function getErrno(error: unknown): string | null {
   return typeof code === 'string' && /^E[A-Z0-9]+$/.test(code) ? code : null;
 }
 
-/** What a caller may read: the text of a failed database can name files of the server. */
+/** The message for callers: that of a failed database could name files of the server. */
 export function publicMessage(error: WorkcrateError): string {
   if (error.code.startsWith('database_')) return 'The database failed. The log of the server says why.';
   return error.message.length > maxPublicCharacters
@@ -114,7 +114,7 @@ export function publicMessage(error: WorkcrateError): string {
 /** A message may quote what came, and that may be megabytes. */
 const maxPublicCharacters = 10_000;
 
-/** What the operator has to see to; its cause belongs in the log, since the caller is not told. */
+/** Errors that the operator has to fix. Their cause belongs in the log, since the caller does not get it. */
 export function isOurFault({ code }: WorkcrateError): boolean {
   return /^(?:internal$|out_of_descriptors$|storage_|database_|file_damaged$|sandbox_failed$|artifact_failed$)/.test(
     code,

@@ -8,7 +8,7 @@ const maxPatternParts = 32;
 
 /**
  * Whether a path fits a pattern: `*` and `?` within one part, `**` for any number of parts. A pattern without `/` is
- * about the last part, wherever that stands. The time grows with path times pattern, whatever the two are.
+ * about the last part of a path. The time grows with path times pattern, whatever the two are.
  */
 export function createGlob(pattern: string): (path: string) => boolean {
   const wanted = splitPattern(pattern);

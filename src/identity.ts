@@ -18,7 +18,7 @@ export const localCaller: Caller = { user: 'local' };
 /** Whether it is the caller without authentication, whom nobody can remove. */
 export const isLocal = ({ user }: Caller): boolean => user === localCaller.user;
 
-/** A caller who has shown a key or a token. */
+/** A caller who signed in with a key or a token. */
 export interface SignedIn extends Caller {
   /** What it may be used for: groups of tools, and `operator`. */
   readonly scopes: readonly string[];

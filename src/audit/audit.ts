@@ -21,7 +21,7 @@ export interface AuditEvent {
   readonly subject: string | null;
   /** `ok`, or the code of an error. */
   readonly result: string;
-  /** Further facts, such as the kind of a violation, or which rung was used. */
+  /** Further facts, such as the kind of a violation, or which method was used. */
   readonly details?: Details;
 }
 
@@ -31,19 +31,19 @@ export type Details = Readonly<Record<string, string | number | boolean | null>>
 export interface Audit extends AsyncDisposable {
   /**
    * Writes a line at once: it survives the end of this process, and within a second a loss of power. Never throws:
-   * what cannot be written waits, and that is told in the log.
+   * what cannot be written waits, and the log of the server says so.
    */
   note(event: AuditEvent): void;
   /** The same, at the end of this turn of the event loop: for lines that no answer waits for, such as downloads. */
   noteSoon(event: AuditEvent): void;
   /**
-   * Resolves once all lines so far are on disk. Whoever has changed something waits for it before the answer, together
-   * with all who wait at that time. Where it fails, the log tells that, and it resolves all the same.
+   * Resolves once all lines so far are on disk. Calls that change something wait for it before they answer, and share
+   * one sync. If it fails, the log of the server says so, and it resolves all the same.
    */
   synced(): Promise<void>;
   /**
    * A violation: a warning with its kind, where it was refused, and how often this user has tried the like before.
-   * Gives that count. Of many within a minute the first are lines, and one line tells how many more there were.
+   * Returns that count. Of many within a minute only the first are lines; one more line counts the rest.
    */
   violation(event: Omit<AuditEvent, 'level'>, kind: string, cause: Error): number;
   /** Writes what is still being counted, and resolves once all is on disk; rejects where that fails. */
@@ -53,21 +53,21 @@ export interface Audit extends AsyncDisposable {
 /** What a request is about. */
 export interface AuditedRequest {
   readonly operation: string;
-  /** Null where that could not be told. */
+  /** Null if it is not known. */
   readonly user: string | null;
   readonly subject: string | null;
-  /** Fires when whoever asked has gone. */
+  /** Fires when the caller has gone. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Does what a request asks for, and notes how that ended. The work may tell further facts. */
+/** Does the work of a request, and notes how it ended. The work may add details by `tell`. */
 export type NoteRequest = <T>(
   asked: AuditedRequest,
   work: (tell: (facts: Details) => void) => Promise<T>,
 ) => Promise<T>;
 
-/** Stands for whoever could not be told: no user has this name. */
+/** In place of an unknown user: no user has this name. */
 export const noAuditUser = '-';
 
-/** Where the log stands within the data folder. */
+/** The folder of the log in the data folder. */
 export const getAuditFolder = (data: string): string => join(data, 'audit');

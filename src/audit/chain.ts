@@ -65,7 +65,7 @@ export function openChain(folder: string, key: string | null, from: ChainPositio
   let settled = 0;
   let settledFile: string | null = null;
 
-  /** Goes on from whatever is furthest: what is known here, what the head says, or what stands in the files. */
+  /** Continues from the latest line of three: the last one written here, the one in the head, or the one in the files. */
   function look(): FoundChainEnd {
     const ending = readChainEnding(folder, key);
     const head = readHead(folder, key);
@@ -123,7 +123,7 @@ export function openChain(folder: string, key: string | null, from: ChainPositio
     try {
       leave();
     } catch {
-      // It is closed, and what has made it fail is told already.
+      // It is closed, and its failure is reported already.
     }
   }
 
@@ -144,7 +144,7 @@ export function openChain(folder: string, key: string | null, from: ChainPositio
     /** Whether the file that lines go to was settled before, so that its name and the head are on disk. */
     isKnown: (): boolean => file !== null && file === settledFile,
 
-    /** Resolves once all that was added is on disk; the head tells of it later. */
+    /** Resolves once all that was added is on disk; the head follows later. */
     async sync(): Promise<void> {
       const target = current;
       if (target === null) return;
@@ -192,7 +192,7 @@ function compareHead(head: ChainHead | 'missing' | 'changed', last: ChainPositio
   return head.hash === hash ? 'same' : 'changed';
 }
 
-/** The lines that the log tells of itself: which file this is, and how the end of the log was found. */
+/** Lines of the log about itself: which file this is, and what was found at the end of the log. */
 function toOwnEntries(
   time: number,
   newFile: string | null,

@@ -9,8 +9,8 @@ import { listAuditFilesSync, NotAFile, openRegularSync } from './files.ts';
 import { isSealIntact, parseChainLink, mostLineBytes, type ChainPosition } from './line.ts';
 
 /**
- * What stands behind the last line: the start of one whose writer was ended in the middle, or zeros that a loss of
- * power has left. It stays as evidence, and the next line tells of it.
+ * Bytes after the last line: the start of a line whose writer was killed, or zeros after a loss of power. They stay as
+ * evidence, and the next line records their length and hash.
  */
 export interface Torn {
   readonly torn_bytes: number;
@@ -61,7 +61,7 @@ export function readChainEnding(folder: string, key: string | null): Ending {
   };
 }
 
-/** Null for what is no file: nothing is to be read there, and verifying tells of it. */
+/** Null for what is not a file: nothing is read there, and `verify.ts` reports it. */
 function tryReadTail(path: string, key: string | null): FileTail | null {
   try {
     return readFileTail(path, key);
@@ -92,7 +92,7 @@ function readFileTail(path: string, key: string | null): FileTail {
   }
 }
 
-/** Nobody writes so many; whoever went on from a higher one would run out of numbers. */
+/** No log gets so long. Continuing from a forged higher number would run out of numbers. */
 const mostSeq = 1e14;
 
 /**

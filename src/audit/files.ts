@@ -16,7 +16,7 @@ export const auditDayMs = 86_400_000;
 const auditFileForm = /^audit-((\d{4}-\d{2}-\d{2})(?:\.([1-9]\d{0,5}))?)\.jsonl$/;
 const lastEra = 999_999;
 
-/** The day (UTC) of a time, as it stands in the names of files. */
+/** The day (UTC) of a time, as in the names of files. */
 export const toAuditDay = (time: number): string => new Date(time).toISOString().slice(0, 10);
 
 export const getFileDay = (file: string): string => auditFileForm.exec(file)![2]!;
@@ -27,7 +27,7 @@ const getFileEra = (file: string): number => Number(auditFileForm.exec(file)![3]
 const toAuditFileName = (day: string, era: number): string =>
   `audit-${day}${era === 0 ? '' : `.${era}`}.jsonl`;
 
-/** What tells a file from the others, for those who go on from a place in it. */
+/** The part of the name that differs between files, for positions in a search. */
 export const getFileStem = (file: string): string => auditFileForm.exec(file)![1]!;
 
 export const toFileOfStem = (stem: string): string | null =>
@@ -102,7 +102,7 @@ function ignoreMissing(error: unknown): void {
   if (getErrno(error) !== 'ENOENT') throw error;
 }
 
-/** A link, folder, pipe or device stands where a file of the log should. None of ours ever does. */
+/** There is a link, folder, pipe or device in place of a file of the log. We never create one. */
 export class NotAFile extends WorkcrateError {
   constructor(path: string, cause?: unknown) {
     super(
@@ -113,7 +113,7 @@ export class NotAFile extends WorkcrateError {
   }
 }
 
-/** Opening a pipe waits for whoever is at its other end, unless it is told not to. */
+/** Links are not followed, and opening a pipe does not wait for its other end. */
 const safeOpenFlags = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** To be read. A link is not followed, and nothing waits. */
@@ -181,7 +181,7 @@ export function addStrayPiece(
   };
 }
 
-/** Whether they are what a line tells of that begins there. */
+/** Whether the line that begins at `start` recorded exactly these bytes. */
 export async function matchesTorn(
   stray: Stray,
   { torn_bytes, torn_sha256 }: Torn,

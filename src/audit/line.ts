@@ -21,13 +21,13 @@ import { withoutSecrets } from '../secrets.ts';
 import { auditLevels, type AuditEvent } from './audit.ts';
 import { NotAFile, openRegularSync } from './files.ts';
 
-/** An event with the moment at which it was told, ready to be written. */
+/** An event with its time, ready to be written. */
 export interface AuditEntry extends AuditEvent {
   /** In milliseconds. */
   readonly time: number;
 }
 
-/** A line as it stands in a file. */
+/** A line of a file. */
 export interface AuditLine extends AuditEvent {
   readonly seq: number;
   readonly time: string;
@@ -44,7 +44,7 @@ export interface ChainPosition {
 
 export const chainStart: ChainPosition = { seq: 0, hash: '0'.repeat(64) };
 
-/** Longer ones are never written, so whoever reads need not hold them. */
+/** Longer lines are never written, so readers need no more memory. */
 export const mostLineBytes = 256 * 1024;
 
 /** Anybody can make a chain without a key; with one, only those who know it. */
@@ -63,8 +63,8 @@ export function toNextLine(
 ): { text: string; place: ChainPosition } {
   const { time, level, operation, user, client, subject, result, details } = entry;
   const seq = place.seq + 1;
-  const told = { seq, time: new Date(time).toISOString(), level, operation, user, client, subject, result };
-  const body = toPlainJson({ ...told, ...(details && { details }), prev: place.hash }).slice(0, -1);
+  const fields = { seq, time: new Date(time).toISOString(), level, operation, user, client, subject, result };
+  const body = toPlainJson({ ...fields, ...(details && { details }), prev: place.hash }).slice(0, -1);
   const sealed = seal(body, key);
   return { text: `${body},"hash":"${sealed}"}\n`, place: { seq, hash: sealed } };
 }
@@ -94,7 +94,7 @@ export function isSealIntact(line: Buffer, { hash }: ChainLink, key: string | nu
 const textSchema = z.string();
 const sealSchema = textSchema.regex(/^[0-9a-f]{64}$/);
 
-/** Whoever can write to the folder can write anything there; what is not of this form is no line of ours. */
+/** Anyone with access to the folder can write anything there: what does not match is not a line of ours. */
 const lineSchema = z.strictObject({
   seq: z.int().min(0),
   time: textSchema.regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/),
@@ -131,7 +131,7 @@ const unprintableCharacters =
 const escapeCharacter = (character: string): string =>
   `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/** JSON of plain characters, whatever stands in the value; one line, unless it is to be indented. */
+/** JSON of plain characters, whatever the value contains; one line, unless it is indented. */
 export const toPlainJson = (value: unknown, indent?: number): string =>
   JSON.stringify(value, null, indent).replace(unprintableCharacters, escapeCharacter);
 
@@ -150,7 +150,7 @@ function toHeadText({ seq, hash, file }: ChainHead, key: string | null): string 
   return `${body.slice(0, -1)},"seal":"${seal(body, key)}"}\n`;
 }
 
-/** `missing`, or `changed` for what nobody wrote who has the key. */
+/** The head; `missing` without a file, `changed` if it was not written with this key. */
 export function readHead(folder: string, key: string | null): ChainHead | 'missing' | 'changed' {
   try {
     const text = readShort(join(folder, headFile));
@@ -175,7 +175,7 @@ function readShort(path: string): string {
   }
 }
 
-/** Nothing that stands there already is opened: a pipe would wait for a reader. */
+/** Nothing that exists already is opened: a pipe would wait for a reader. */
 const createNewFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
 
 /** Before the first line of all: a log that has lines and no head has lost it. */
@@ -205,13 +205,13 @@ export async function writeChainHead(folder: string, head: ChainHead, key: strin
   await entries.sync();
 }
 
-/** All as they stand in a line: a character may take six bytes there. */
+/** In bytes of JSON, where a character may take six. */
 const mostSubjectBytes = 4096;
 const maxAuditNameBytes = 200;
 const mostDetails = 20;
 const mostDetailBytes = 1000;
 
-/** An event as long as a line may be, and without secrets, whoever tells it. A subject that was cut says how long it was. */
+/** The event without secrets, and cut to what fits into a line. For a subject that was cut, its length is kept. */
 export function toBoundedEntry(event: AuditEvent, time: number): AuditEntry {
   const { level, subject, client } = event;
   const clean = subject === null ? null : withoutSecrets(subject);
@@ -223,7 +223,7 @@ export function toBoundedEntry(event: AuditEvent, time: number): AuditEntry {
   return {
     time,
     level,
-    // Only the log itself tells of itself: verifying looks at such lines.
+    // Names that begin with audit. are for lines of the log about itself, which `verify.ts` trusts.
     operation: cutSecretFree(event.operation.replace(/^audit\./, 'audit:'), maxAuditNameBytes),
     user: cutSecretFree(event.user, maxAuditNameBytes),
     client: client === null ? null : cutSecretFree(client, maxAuditNameBytes),

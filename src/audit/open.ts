@@ -65,7 +65,7 @@ export function openAudit(options: AuditOptions): Audit {
     queue.add(missingEntry(missing, clock()));
   }
   return {
-    // Whoever tries again and again while the disk is full must not fill what is left of it with lines.
+    // Callers that try again and again on a full disk must not fill the rest of it with lines.
     note: (event) => (event.result === 'storage_full' ? folding.take(event, event.result) : write(event)),
     noteSoon(event) {
       if (isWritten(event)) queue.addSoon(toBoundedEntry(event, clock()));
@@ -88,7 +88,7 @@ export function openAudit(options: AuditOptions): Audit {
   };
 }
 
-/** The log tells it of itself, so that whoever verifies it later is told as well. */
+/** A line about the missing lines, so that a later verification reports them too. */
 function missingEntry({ remembered, endsAt, isOther }: MissingLines, time: number): AuditEntry {
   return {
     time,
@@ -119,7 +119,7 @@ function createSilentAudit(): Audit {
   };
 }
 
-/** An error that two rooms tell of, such as the one that refuses and the one that was called, is one violation. */
+/** An error that two rooms report, such as the one that refused and its caller, is one violation. */
 function createViolationNoter(take: (event: AuditEvent, kind: string) => void): Audit['violation'] {
   const repeatsOf = countRepeats();
   const told = new WeakMap<Error, number>();

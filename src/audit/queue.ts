@@ -9,9 +9,9 @@ import { auditDayMs, toAuditDay } from './files.ts';
 import type { AuditEntry, ChainHead } from './line.ts';
 
 const maxWaitingLines = 10_000;
-/** Beyond those: whoever makes many lines while nothing can be written must not push out what was refused. */
+/** For warnings, in addition: a flood of other lines must not push out violations. */
 const keptForWarnings = 1000;
-/** Lines that are written in one go, so that others have their turn. */
+/** Lines that are written at once, so that the event loop is not blocked. */
 const maxLinesAtOnce = 200;
 const auditSettleMs = 1000;
 const retryWriteMs = 1000;
@@ -82,7 +82,7 @@ export function createQueue({ chain, log, newDay, settled: tell }: QueueOptions)
     day = today;
   }
 
-  /** Told once when it begins, and once when it is over. */
+  /** Logged once when it begins, and once when it is over. */
   function failed(error: unknown): void {
     if (error !== null && failure === null) log.error('audit.write_failed', { error });
     if (error === null && failure !== null) log.info('audit.write_resumed', { lost: lostMeanwhile });
@@ -145,7 +145,7 @@ export function createQueue({ chain, log, newDay, settled: tell }: QueueOptions)
   };
 }
 
-/** Stands where the lines would have stood. */
+/** A line in place of those that were lost. */
 function toLossEntry(lines: number, time: number): AuditEntry {
   const operation = 'audit.lost';
   return {
@@ -174,7 +174,7 @@ function createSettling({ chain, log, settled }: SettlingOptions) {
   let syncing: Promise<void> = Promise.resolve();
   let nextSync: Promise<void> | null = null;
 
-  /** One at a time; a failure is told, and is the next one's to make good. */
+  /** One at a time. A failure is logged, and the next call tries again. */
   function settle(): Promise<unknown> {
     return settling.run(async () => {
       try {
@@ -195,7 +195,7 @@ function createSettling({ chain, log, settled }: SettlingOptions) {
     isSettled = false;
   }
 
-  /** One sync serves all who ask before it begins. Whoever asks later waits for the next: its line may be too new. */
+  /** One sync serves all calls before its start. Later calls wait for the next one: their lines may be too new. */
   function sync(): Promise<void> {
     if (nextSync === null) {
       nextSync = syncing.then(() => {
@@ -208,7 +208,7 @@ function createSettling({ chain, log, settled }: SettlingOptions) {
   }
 
   async function syncNow(): Promise<void> {
-    // The name of a new file has to come to disk as well, and the head that tells of it.
+    // The name of a new file has to be on disk as well, and the head that names it.
     if (!chain.isKnown()) return void (await settle());
     try {
       await chain.sync();
@@ -220,7 +220,7 @@ function createSettling({ chain, log, settled }: SettlingOptions) {
   return {
     /** Resolves with null once all is on disk, or with what is in the way of that. */
     settle,
-    /** Resolves once all lines so far are on disk. Where that fails, the server's log tells it, and calls go on. */
+    /** Resolves once all lines so far are on disk. A failure is logged, and calls go on. */
     sync,
   };
 }

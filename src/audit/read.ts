@@ -13,7 +13,7 @@ import { parseChainLink, mostLineBytes, type ChainHead } from './line.ts';
 
 const backwardChunkBytes = 256 * 1024;
 
-/** Lines that stand together in a file, the last first, and what it took to read them. */
+/** Consecutive lines of a file, the last first, and how many bytes were read for them. */
 export interface LinesFromEnd {
   readonly lines: readonly Buffer[];
   /** Where each of them begins in the file. */
@@ -30,7 +30,7 @@ export async function* readBackwards(path: string, before: number): AsyncGenerat
     const bytes = await readHandleRange(handle, Math.max(0, at - backwardChunkBytes), at);
     at = Math.max(0, at - backwardChunkBytes);
     const all = Buffer.concat([bytes, rest]);
-    // What stands before the first end belongs to a line that begins further on.
+    // What comes before the first line end belongs to a line that begins earlier in the file.
     const begin = at === 0 ? 0 : all.indexOf(0x0a) + 1;
     rest = begin === 0 && at > 0 ? all : all.subarray(0, begin);
     if (rest.length > mostLineBytes) rest = rest.subarray(0, mostLineBytes);
@@ -78,7 +78,7 @@ export async function* readForwards(path: string): AsyncGenerator<LineChunk> {
     );
     if (bytesRead === 0) break;
     const bytes = Buffer.concat([rest, buffer.subarray(0, bytesRead)]);
-    // What was cut of the first line stands between it and what was read now.
+    // Bytes of the first line that were cut are between it and what was read now.
     const offset = at - rest.length;
     const whole = bytes.lastIndexOf(0x0a) + 1;
     at += bytesRead;
@@ -109,7 +109,7 @@ function splitLogLines(bytes: Buffer): { lines: Buffer[]; starts: number[] } {
   return { lines, starts };
 }
 
-/** The last line on disk that the database was told of. It may lag behind the log, and is never ahead of it. */
+/** The last line on disk that the database knows. It may be behind the log, and is never ahead of it. */
 export interface RememberedHead extends ChainHead {
   readonly settledAt: number;
 }
@@ -189,7 +189,7 @@ async function* readLinksBackwards(path: string) {
         if (link !== null) yield link;
       }
   } catch (error) {
-    // Verifying tells of the first; the second has expired meanwhile.
+    // The first is reported by `verify.ts`; the second has expired meanwhile.
     if (!(error instanceof NotAFile) && getErrno(error) !== 'ENOENT') throw error;
   }
 }
@@ -210,7 +210,7 @@ const rememberHeadMs = 5000;
 export interface AuditMemory extends AsyncDisposable {
   /** What the log lacked when it was opened; null where it has all. */
   readonly missing: MissingLines | null;
-  /** Takes the last line that is on disk, and tells the database soon. */
+  /** Takes the last line that is on disk, and writes it to the database soon. */
   settled(head: ChainHead): void;
 }
 

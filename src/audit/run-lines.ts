@@ -10,7 +10,7 @@ const runTools: ReadonlySet<string> = new Set(['execute_code', 'execute_bash']);
 
 export const isRunTool = (name: string): boolean => runTools.has(name);
 
-/** What a row tells of a run that is over. */
+/** What the row of a finished run contains. */
 export interface RecordedRun {
   readonly id: string;
   readonly owner: string;
@@ -26,7 +26,7 @@ export interface RunLinesOptions {
   readonly key: string | null;
 }
 
-/** Lines are told after the end is in the row. */
+/** Lines are written after the end is in the row. */
 const clockMarginMs = 60_000;
 /** Of the end of the log: some hundred thousand lines, of which the last second is looked for. */
 const maxLogBytesRead = 64 * 1024 ** 2;
@@ -53,7 +53,7 @@ export async function restoreRunLines(
   return missing.length;
 }
 
-/** What a row does not tell, such as the client, is left out. */
+/** What is not in the row, such as the client, is left out. */
 function toRunEvent({ id, owner, tool, reason, exitCode, endedAt }: RecordedRun): AuditEvent {
   const isPlain = reason !== 'cancelled' && reason !== 'lost';
   return {

@@ -96,7 +96,7 @@ function toFoundLine({
 }
 
 export interface AuditQuery {
-  /** Anything that a line tells, names of details among it, in any case. */
+  /** Text in any field of a line, also in names of details; upper or lower case. */
   readonly text?: string | undefined;
   readonly user?: string | undefined;
   readonly operation?: string | undefined;
@@ -122,7 +122,7 @@ export interface FoundLines {
   readonly lines: readonly FoundLine[];
   /** Given as `before`, it goes on from there; null at the end of the log. */
   readonly next: string | null;
-  /** Names of the log under which a link, folder or pipe stands. Nothing is read there. */
+  /** Names of files of the log that are a link, a folder or a pipe. They are not read. */
   readonly passedOver: readonly string[];
 }
 
@@ -232,7 +232,7 @@ function matchesQuery(
   );
 }
 
-/** All but its number, its time and its hashes, in which nearly any number stands. */
+/** All but number, time and hashes, which contain nearly any number. */
 function containsText(line: AuditLine, text: string): boolean {
   const { level, operation, user, client, subject, result, details = {} } = line;
   const values = [level, operation, user, client, subject, result, ...Object.entries(details).flat()];
@@ -271,5 +271,5 @@ function formatFoundLine({ time, level, user, operation, result, subject, ...mor
   return parts.join('  ');
 }
 
-/** Names stand without quotes as long as they are names. */
+/** Quotes only what is not a plain name. */
 const quoteUnlessPlain = (name: string): string => (/^[\w.@:+-]+$/.test(name) ? name : toPlainJson(name));

@@ -12,7 +12,7 @@ import { noAuditUser, type Audit } from './audit.ts';
 
 type StoredUpload = NonNullable<Awaited<ReturnType<Uploads['file']>>>;
 
-/** The same rights to send, with a line for every file that has come, and for all that did not. */
+/** The same uploads, with a line for every file that arrived and for every failure. */
 export function auditUploads(uploads: Uploads, audit: Audit): Uploads {
   /** Resolves once the line is on disk: only then is the file acknowledged. */
   const note = async (token: string, file: StoredUpload | null): Promise<void> => {
@@ -23,7 +23,7 @@ export function auditUploads(uploads: Uploads, audit: Audit): Uploads {
     await audit.synced();
   };
 
-  /** What a token opens is not known before: who has none gets no line here. */
+  /** Notes a failed upload. An unknown token gets no line here: `auditTokens` notes it. */
   async function telling<T>(token: string, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
@@ -84,12 +84,12 @@ export function auditUploads(uploads: Uploads, audit: Audit): Uploads {
 
 const plainUpload = { operation: 'upload', client: null } as const;
 
-/** By the name under which the call is told that made it, and those who try it later. */
+/** The public id of the link, as in the line of the call that made it and in those of later attempts. */
 const toLinkDetails = (token: string) => ({ link: toPublicId(hashToken(token)) });
 
 type AuditedTokenRoute = (req: IncomingMessage, res: ServerResponse, token: string) => Promise<void>;
 
-/** The same route, with a violation for every token that opens nothing: it was guessed, used up, or taken back. */
+/** The same route, with a violation for every token that opens nothing: it was guessed, used or revoked. */
 export function auditTokens(route: AuditedTokenRoute, operation: string, audit: Audit): AuditedTokenRoute {
   return async (req, res, token) => {
     try {
@@ -110,12 +110,12 @@ function noteGuess(audit: Audit, operation: string, token: string, error: Workcr
   const event = { operation, user: noAuditUser, client: null, subject, result };
   const kind = dead === null ? 'unknown_token' : `${dead.state}_link`;
   const details = dead && { owner: dead.owner };
-  // Whoever was given a link and comes too late has made no attempt at anything.
+  // An expired link is no violation: somebody came too late.
   if (dead?.state === 'expired') audit.note({ ...event, level: 'info', details: { ...details, kind } });
   else audit.violation({ ...event, ...(details && { details }) }, kind, error);
 }
 
-/** What was asked for piece by piece, until it is told. */
+/** A download in several ranges, until its line is written. */
 interface GatheredDownload {
   readonly link: Link;
   readonly download: Download;
@@ -128,13 +128,13 @@ interface GatheredDownload {
 
 /** A film or a PDF is fetched by many small ranges; they are one line for each link in such a span. */
 const gatherMs = 10_000;
-/** More are told at once, the oldest first: memory stays bounded. */
+/** Beyond this the oldest are written at once, to bound the memory. */
 const mostGathered = 1000;
 const mostStretches = 100;
 
 /**
- * A line for whatever was given out by a link. All of a file in one answer is told at once, pieces when they make up
- * the whole or their span is over. Whoever fetches is known by the link alone.
+ * Notes downloads. A whole file in one answer is noted at once, ranges when together they are the whole file or after
+ * ten seconds. Nothing is known of the person who downloads but the link.
  */
 export function auditDownloads(audit: Audit) {
   const gathering = new BoundedMap<string, GatheredDownload>({ mostEntries: mostGathered, onEvict: tell });
@@ -170,7 +170,7 @@ export function auditDownloads(audit: Audit) {
       const isDone = isWhole(gathered.stretches, download.size);
       if (isDone || gathered.stretches.length > mostStretches) end(which);
     },
-    /** Tells what is still being gathered. */
+    /** Notes what is still being gathered. */
     [Symbol.dispose](): void {
       gathering.evictAll();
     },

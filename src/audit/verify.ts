@@ -43,7 +43,7 @@ interface VerifyState {
   /** What there is instead of that line; null where it was found. */
   rememberedAs: 'unseen' | 'other' | null;
   place: ChainPosition | null;
-  /** What was no line, until the next line tells whether it was left by a crash. */
+  /** Bytes that are not a line, until the next line says whether a crash left them. */
   stray: Stray | null;
   lines: number;
   /** Lines whose hash is not that of their content. */
@@ -71,11 +71,11 @@ export async function verifyAudit(
 ): Promise<VerifyResult> {
   for (let looks = 1; ; looks++) {
     const before = await listAuditFiles(folder);
-    const told = await verifyOnce(folder, key, remembered);
-    if (told.ok || looks === maxVerifyLooks) return told;
+    const result = await verifyOnce(folder, key, remembered);
+    if (result.ok || looks === maxVerifyLooks) return result;
     const after = new Set(await listAuditFiles(folder));
     // What expires while it is read looks like a hole. One that is there stays there.
-    if (before.every((file) => after.has(file))) return told;
+    if (before.every((file) => after.has(file))) return result;
   }
 }
 
@@ -130,7 +130,7 @@ async function verifyFile(reading: VerifyState, folder: string, file: string): P
     if (getErrno(error) === 'ENOENT') return;
     throw error;
   }
-  // Later on the chain tells; the oldest file expires as a whole.
+  // In later files the chain shows it; the oldest file expires as a whole.
   reading.emptied ??= { file, line: null, what: 'its lines were removed' };
 }
 
@@ -223,7 +223,7 @@ const badStates: Readonly<Record<string, string>> = {
   ahead: `the log ended before the line that ${headFile} names`,
 };
 
-/** Lines that the log tells of itself. */
+/** Checks a line of the log about itself. */
 async function verifyOwnLine(
   reading: VerifyState,
   line: Buffer,
@@ -257,12 +257,12 @@ function readTorn({ torn_bytes, torn_sha256 }: NonNullable<AuditLine['details']>
   return { torn_bytes, torn_sha256 };
 }
 
-/** What was no line, and no line tells of, is none that a crash has left. */
+/** Bytes that are not a line, and that no line recorded, were not left by a crash. */
 async function checkStray(reading: VerifyState, torn: Torn | null, where: LineLocation): Promise<void> {
   const { stray, place, problems, notes } = reading;
   reading.stray = null;
   if (stray === null) {
-    // What it tells of may have expired with the file that it stood in.
+    // The bytes that it recorded may have expired with their file.
     if (torn !== null && place !== null)
       addRemark(problems, where.remark('an incomplete line from a crash was removed before this line'));
   } else if (torn !== null && (await matchesTorn(stray, torn, where.path, where.start)))
@@ -280,7 +280,7 @@ function checkHead(reading: VerifyState, { seq, hash }: ChainLink, where: LineLo
 
 function verifyEnd(reading: VerifyState, head: ChainHead | string, files: number): void {
   const { stray, problems, notes, place } = reading;
-  // At the very end nothing can tell of it yet.
+  // At the very end no line can have recorded it yet.
   if (stray?.open) addRemark(notes, { ...stray.remark, what: 'the last line is incomplete' });
   else if (stray !== null) addRemark(problems, stray.remark);
   const about = (what: string): Remark => ({ file: headFile, line: null, what });

@@ -33,8 +33,8 @@ interface Minute {
 }
 
 /**
- * Whoever is refused a thousand times a second must not fill the disk: of many violations within a minute the first
- * are lines, and one line tells how many more there were, with the last of them.
+ * A rate limit for lines: a caller who is refused a thousand times a second must not fill the disk. Of many violations
+ * within a minute the first get a line each, and one more line counts the rest and shows the last of them.
  */
 export function createFolding(note: (event: AuditEvent) => void, clock: Clock) {
   const minutes = new BoundedMap<string, Minute>({ mostEntries: maxViolationUsers, onEvict: tellOf });
@@ -63,7 +63,7 @@ export function createFolding(note: (event: AuditEvent) => void, clock: Clock) {
     }
   }
 
-  /** Minutes that are over are given back: whoever was refused once may never come again. */
+  /** Forgets minutes that are over: a caller who was refused once may never come again. */
   function tell(): void {
     clearTimeout(timer ?? undefined);
     const now = clock();

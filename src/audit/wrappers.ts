@@ -59,7 +59,7 @@ function readCallOutcome(declared: AuditFields, answer: ToolAnswer<unknown> | Qu
   return { level: 'trace', result: 'ok', ...about } as const;
 }
 
-/** How a run ended, and which link was made: its downloads are told by the same name. */
+/** How a run ended, and the public id of a link that was made, as in the lines of its downloads. */
 function readFacts({ runEnd, newToken }: AuditFields, structured: CallFields): Details {
   const token = newToken === undefined ? null : structured[newToken];
   const link = typeof token === 'string' ? toPublicLink(token) : null;
@@ -87,13 +87,13 @@ function findFirstText(names: readonly string[], fields: CallFields): string | n
   return found === undefined ? null : (found as string);
 }
 
-/** A token opens something, so it is told by the link's public name; what is none could be one that was misspelt. */
+/** The public id of a token, which is secret; null for anything else, which could be a misspelt token. */
 function toPublicLink(reference: string): string | null {
   const given = reference.slice(reference.lastIndexOf('/') + 1).trim();
   return isToken(given) ? toPublicId(hashToken(given)) : null;
 }
 
-/** As many as a line has room for; how many there were is told. */
+/** A line has room for so many; it also says how many there were. */
 const maxNamedFiles = 20;
 const maxFileNameLength = 100;
 

@@ -22,7 +22,7 @@ import type { CommandInput } from './command.ts';
 import { usageError } from './usage-error.ts';
 
 interface AuditInput extends CommandInput {
-  /** What stands behind `runAudit`. */
+  /** The words after the name of the command. */
   readonly words: readonly string[];
 }
 
@@ -48,14 +48,14 @@ async function verifyLog(input: AuditInput): Promise<number> {
   const { config } = input;
   const asked = await readAuditMemory(config);
   const read = await verifyAudit(getAuditFolder(config.data), config.auditKey, asked.remembered);
-  const told = { ...read, notes: [...read.notes, ...asked.notes] };
-  const text = isForPrograms(input) ? toPlainJson(told, 2) : formatVerified(told, input);
+  const result = { ...read, notes: [...read.notes, ...asked.notes] };
+  const text = isForPrograms(input) ? toPlainJson(result, 2) : formatVerified(result, input);
   const printed = await printOrStop(text);
-  return told.ok ? printed : 1;
+  return result.ok ? printed : 1;
 }
 
 /**
- * Forgets what the database remembers of the log, for whoever has moved it away on purpose. The server has to be
+ * Forgets what the database remembers of the log, for operators who moved it away on purpose. The server has to be
  * stopped: it would remember its own again.
  */
 async function forgetHead({ config }: AuditInput): Promise<number> {
@@ -119,7 +119,7 @@ async function printLastLines(input: AuditInput): Promise<number> {
   return printFound(input, page, text);
 }
 
-/** Where there is no log, that is told, and not that nothing was found in it. */
+/** If there is no log, it says so, and not that nothing was found. */
 async function printFound(input: AuditInput, { lines }: FoundLines, text: string): Promise<number> {
   const isThere = lines.length > 0 || (await listAuditFiles(getAuditFolder(input.config.data))).length > 0;
   if (isThere) return printOrStop(text);
@@ -133,7 +133,7 @@ async function printFound(input: AuditInput, { lines }: FoundLines, text: string
 const findAuditLines = async ({ config }: AuditInput, query: AuditQuery): Promise<FoundLines> =>
   await searchAudit(getAuditFolder(config.data), query, { key: config.auditKey, mostBytes: Infinity });
 
-/** As a shell tells of a program that was ended since nobody read what it wrote. */
+/** The exit code that shells report after SIGPIPE. */
 const brokenPipe = 141;
 /** Not that of a log that was changed. */
 const unprinted = 74;
@@ -141,7 +141,7 @@ const unprinted = 74;
 /** Resolves once all was taken, with an exit code: a reader that goes away early has what it wanted. */
 async function printOrStop(text: string): Promise<number> {
   const error = await new Promise<Error | null>((resolve) => {
-    // It is told here as well, and would end the process where nobody listens.
+    // Without a listener the error would end the process.
     process.stdout.on('error', resolve);
     process.stdout.write(`${text}\n`, (failure) => resolve(failure ?? null));
   });

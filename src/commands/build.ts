@@ -81,7 +81,7 @@ function parseFormats(list: string): DocumentFormat[] {
   return named as DocumentFormat[];
 }
 
-/** Pictures stand beside the document, or in folders there, and nowhere else. */
+/** Pictures may be beside the document or in folders there, and nowhere else. */
 function openPicturesBelow(folder: string): UserFiles {
   const root = openBelow(folder, { links: 'within', hidden: 'refuse' });
   return {

@@ -11,7 +11,7 @@ export interface FlagHelp {
   readonly usual?: string;
 }
 
-/** What `--help` tells of one command or subcommand. The number of words that it takes is checked by `takes`. */
+/** What `--help` shows of one command or subcommand. The number of words that it takes is checked by `takes`. */
 export interface CommandHelp {
   /** The words behind its name: `NAME` is required, `[NAME]` may be left out, and `…` allows several. */
   readonly takes?: string;

@@ -75,7 +75,7 @@ function findCommand([command, ...words]: readonly string[]): FoundCommand {
   );
 }
 
-/** How many words `NAME [NAME] [NAME…]` stands for, and which is missing after so many. */
+/** How many words `NAME [NAME] [NAME…]` means, and which one is missing after so many. */
 function countWords(takes: string, given: number): { least: number; most: number; missing: string } {
   const words = takes.split(' ').filter((word) => word !== '');
   const required = words.filter((word) => !word.startsWith('['));

@@ -29,7 +29,7 @@ export interface CrateDesk extends AsyncDisposable {
   readonly signal: AbortSignal;
 }
 
-/** The crate of an id; where there is none, it is told in the words of the command line. */
+/** The crate with an id; if there is none, the error names the command that lists them. */
 export async function demandCrate({ crates, caller, signal, data }: CrateDesk, id: string) {
   try {
     return await crates.get(caller, id, signal);

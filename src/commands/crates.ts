@@ -30,9 +30,9 @@ function formatFoundCrates({ total, results, next, notes }: FoundCrates): string
     shortenText(authors.join(', '), 40),
   ]);
   const more = next === null ? '' : `more with --offset ${next}\n`;
-  const told = notes.map((note) => `note: ${stripControlCharacters(note)}\n`).join('');
-  if (rows.length === 0) return `${told}nothing found\n`;
-  return `${formatTable([['CRATE', 'YEAR', 'TITLE', 'AUTHORS'], ...rows])}${total} found\n${more}${told}`;
+  const noteLines = notes.map((note) => `note: ${stripControlCharacters(note)}\n`).join('');
+  if (rows.length === 0) return `${noteLines}nothing found\n`;
+  return `${formatTable([['CRATE', 'YEAR', 'TITLE', 'AUTHORS'], ...rows])}${total} found\n${more}${noteLines}`;
 }
 
 function formatCrateSummary(summary: Summary): string {
@@ -166,7 +166,7 @@ const splitFlagLines = (flags: CratesFlags, name: string): string[] => flags[nam
 const cratesUsageError = (problem: string): WorkcrateError => usageError(problem, 'crates');
 
 export interface CratesInput extends CommandInput {
-  /** What stands behind `runCrates`. */
+  /** The words after the name of the command. */
   readonly words: readonly string[];
 }
 
@@ -252,7 +252,7 @@ async function readCommand(desk: CrateDesk, _input: CratesInput, words: readonly
   try {
     await pipeline(copyEachChunk(bytes), process.stdout, { end: false });
   } catch (error) {
-    // Whoever reads has enough, as `head` does.
+    // The reader has enough, as `head` does.
     if (getErrno(error) !== 'EPIPE') throw error;
   }
   return 0;

@@ -11,7 +11,7 @@ import { collectText } from '../streams.ts';
 import { giveFolderTo } from '../workspaces/workspaces.ts';
 import type { Finding } from './doctor.ts';
 
-/** Runs a program in the sandbox that is set, and tells which walls and limits hold on this machine. */
+/** Runs a program in the sandbox that is set, and reports which walls and limits are enforced on this machine. */
 export async function checkSandbox(config: Config): Promise<Finding[]> {
   if (config.sandbox === 'off')
     return [{ state: 'note', what: 'code does not run: the sandbox is off (--sandbox off)' }];

@@ -12,12 +12,12 @@ import type { CommandInput } from './command.ts';
 export async function runStatus({ config, origins, flags }: CommandInput): Promise<number> {
   const { url, instance } =
     flags['url'] === undefined ? findServerAddress(config, origins) : { url: flags['url'], instance: null };
-  const told = await askForStatus(url, readOperatorKey(flags));
-  if (instance !== null && told.instance !== instance) throw otherServerError(url, config.data);
+  const status = await askForStatus(url, readOperatorKey(flags));
+  if (instance !== null && status.instance !== instance) throw otherServerError(url, config.data);
   process.stdout.write(
-    flags['json'] === undefined ? formatServerStatus(url, told) : `${JSON.stringify(told)}\n`,
+    flags['json'] === undefined ? formatServerStatus(url, status) : `${JSON.stringify(status)}\n`,
   );
-  return told.ready ? 0 : 1;
+  return status.ready ? 0 : 1;
 }
 
 /** A port that was named wins over what the data folder says; the usual port is tried only where nothing was named. */
@@ -68,8 +68,8 @@ async function askForStatus(url: string, key: string | null): Promise<ServerStat
 
 async function readStatus(url: string, key: string | null, answer: FetchAnswer): Promise<ServerStatus> {
   if (answer.status === 401 || answer.status === 403) throw statusRefusedError(answer.status, key);
-  const told = statusShape.safeParse(await readJson(answer));
-  if (answer.status === 200 && told.success) return told.data;
+  const status = statusShape.safeParse(await readJson(answer));
+  if (answer.status === 200 && status.success) return status.data;
   throw new WorkcrateError(
     'not_found',
     `The server at ${url} is not a Workcrate, or does not show its status (HTTP ${answer.status}). Set the server with --url. ` +
@@ -111,18 +111,18 @@ function statusRefusedError(status: 401 | 403, key: string | null): WorkcrateErr
 }
 
 /** The status for people: one line for each thing worth a look. */
-function formatServerStatus(url: string, told: ServerStatus): string {
-  const { backends, files, links, executions, runs, transfers, disk } = told;
+function formatServerStatus(url: string, status: ServerStatus): string {
+  const { backends, files, links, executions, runs, transfers, disk } = status;
   const lines: [string, string][] = [
-    ['server', `workcrate ${told.version} at ${url}, on Node ${told.node}`],
-    ['up for', formatUptime(told.uptime_seconds)],
-    ['ready', told.ready ? 'yes' : `no: ${told.not_ready_because}`],
+    ['server', `workcrate ${status.version} at ${url}, on Node ${status.node}`],
+    ['up for', formatUptime(status.uptime_seconds)],
+    ['ready', status.ready ? 'yes' : `no: ${status.not_ready_because}`],
     ['database', backends.database],
     ['storage', backends.storage],
     ['code runs in', backends.sandbox],
     [
       'users',
-      `${told.users}, ${backends.auth.length === 0 ? 'no auth' : `auth by ${backends.auth.join(' and ')}`}`,
+      `${status.users}, ${backends.auth.length === 0 ? 'no auth' : `auth by ${backends.auth.join(' and ')}`}`,
     ],
     [
       'files',
@@ -137,13 +137,13 @@ function formatServerStatus(url: string, told: ServerStatus): string {
       'runs',
       `${runs.running} of ${runs.most} running, ${runs.queued} waiting, ${runs.warm} interpreters ready`,
     ],
-    ['transfers', `${transfers.in} in, ${transfers.out} out, ${told.sessions} MCP sessions`],
-    ['errors', formatCounts(told.errors)],
+    ['transfers', `${transfers.in} in, ${transfers.out} out, ${status.sessions} MCP sessions`],
+    ['errors', formatCounts(status.errors)],
     [
       'disk',
       disk === null ? 'unknown' : `${formatBytes(disk.free_bytes)} of ${formatBytes(disk.total_bytes)} free`,
     ],
-    ['last sweep', told.last_sweep ?? 'none yet'],
+    ['last sweep', status.last_sweep ?? 'none yet'],
   ];
   return lines.map(([what, value]) => `${`${what}:`.padEnd(14)}${value}\n`).join('');
 }

@@ -35,10 +35,10 @@ async function serveClient({ config, origins, extend }: ServerInput): Promise<vo
     data: origins.get('data') !== 'default' || config.database !== null,
     port: origins.get('port') !== 'default',
   };
-  const lane = { sharesMachine: true, extend };
+  const mode = { sharesMachine: true, extend };
   await using workcrate = await startBesideOthers(
     { ...config, shareRoots: shareRootsFor(config) },
-    { fixed, lane },
+    { fixed, mode },
   );
   workcrate.log.info('stdio.links_at', { url: workcrate.baseUrl });
   const { promise: clientGone, resolve } = Promise.withResolvers<void>();
@@ -51,7 +51,7 @@ async function serveClient({ config, origins, extend }: ServerInput): Promise<vo
     onerror: ({ message }) => log.warn('stdio.error', { error: message.slice(0, 300) }),
   });
   const signal = await Promise.race([clientGone, waitForStopSignal()]);
-  // A client that has gone reads no answers; one that is there is told how its calls end.
+  // A client that has gone reads no answers; one that is still there gets the results of its calls.
   if (signal) await stop(workcrate, signal);
   await closeInTime(connection);
 }
@@ -74,18 +74,18 @@ const maxStdioFolders = 8;
 interface StartOptions {
   /** What was asked for by name. */
   readonly fixed: { readonly data: boolean; readonly port: boolean };
-  readonly lane: ServerMode;
+  readonly mode: ServerMode;
 }
 
 /**
  * Clients start one of these for each window, with the same command line. So a data folder or a port that
  * another one has is no failure, unless it was asked for by name: the next folder, a free port will do.
  */
-async function startBesideOthers(config: Config, { fixed, lane }: StartOptions): Promise<Workcrate> {
+async function startBesideOthers(config: Config, { fixed, mode }: StartOptions): Promise<Workcrate> {
   for (let count = 1; ; count++) {
     const data = count === 1 ? config.data : `${config.data}-${count}`;
     try {
-      return await startOnAnyPort({ ...config, data }, fixed.port, lane);
+      return await startOnAnyPort({ ...config, data }, fixed.port, mode);
     } catch (error) {
       if (fixed.data || count === maxStdioFolders || !isWorkcrateError(error, 'data_in_use')) throw error;
     }
@@ -93,13 +93,13 @@ async function startBesideOthers(config: Config, { fixed, lane }: StartOptions):
 }
 
 /** The port is tried first, so that nothing is opened in vain; another process may still be quicker. */
-async function startOnAnyPort(config: Config, fixed: boolean, lane: ServerMode): Promise<Workcrate> {
+async function startOnAnyPort(config: Config, fixed: boolean, mode: ServerMode): Promise<Workcrate> {
   const isTaken = !fixed && (await tryToListen(config.host, config.port)) !== null;
   try {
-    return await startWorkcrate(isTaken ? { ...config, port: 0 } : config, lane);
+    return await startWorkcrate(isTaken ? { ...config, port: 0 } : config, mode);
   } catch (error) {
     if (fixed || !isWorkcrateError(error, 'port_in_use')) throw error;
-    return startWorkcrate({ ...config, port: 0 }, lane);
+    return startWorkcrate({ ...config, port: 0 }, mode);
   }
 }
 

@@ -16,7 +16,7 @@ interface MeasuredUser extends UserUsage {
   readonly artifactBytes: number | null;
 }
 
-/** `workcrate usage`: who has and does what. Works beside a running server, and only reads. */
+/** `workcrate usage`: what each user stores and runs. Works beside a running server, and only reads. */
 export async function runUsage({ config, flags }: CommandInput): Promise<number> {
   await using opened = new AsyncDisposableStack();
   const database = opened.adopt(await openUnlocked(config, false), (it) => it.close());

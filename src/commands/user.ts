@@ -14,7 +14,7 @@ import { openUnlocked } from './open-unlocked.ts';
 import { formatConnectLines, formatMinute, formatTable } from './text.ts';
 
 interface UserInput extends CommandInput {
-  /** What stands behind `runUser`. */
+  /** The words after the name of the command. */
   readonly words: readonly string[];
 }
 

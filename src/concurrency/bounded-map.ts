@@ -82,7 +82,7 @@ export class BoundedMap<K, V> {
     return true;
   }
 
-  /** Forgets all, and tells nobody. */
+  /** Removes all entries without calling `onEvict`. */
   clear(): void {
     this.#entries.clear();
     this.#weight = 0;

@@ -16,7 +16,7 @@ export function toFairLimits(most: number, hasUsers: boolean): FairLimits {
   return { most, mostOfUser: hasUsers ? Math.max(1, most - 1) : most };
 }
 
-/** What those are told who do not get a place. */
+/** The errors of those who do not get a place. */
 export interface Refusals {
   /** Too many wait already. The figures are those of the one who asked. */
   busy(running: number, queued: number): Error;
@@ -91,7 +91,7 @@ export function createFairQueue(options: FairQueueOptions): FairQueue {
     if (order === 'rotation') moveBack(user, line);
   };
 
-  /** Whoever ends hands the place over in the same breath, so that nobody slips in between. */
+  /** A place is passed on at once when its holder ends, so that nobody slips in between. */
   const leave = (user: string): void => {
     const line = lines.get(user)!;
     running--;

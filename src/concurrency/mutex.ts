@@ -22,7 +22,7 @@ export function createMutex(limit?: MutexLimit): Mutex {
   const waiting: (() => void)[] = [];
   let isHeld = false;
 
-  // Whoever ends hands it over without freeing it, so that nobody slips in between.
+  // The holder passes it on without freeing it, so that nobody slips in between.
   const release = (): void => {
     const next = waiting.shift();
     if (next === undefined) isHeld = false;

@@ -94,7 +94,7 @@ function parseSetting(
   }
 }
 
-/** What stands before the host of a URL. */
+/** Hides what comes before the host of a URL. */
 const hidePassword = (text: string): string => text.replace(/\/\/[^/]*@/, '//…@');
 
 function listFileKeys(name: SettingName): string[] {
@@ -138,7 +138,7 @@ function normalizeConfig(config: Config): Config {
   };
 }
 
-/** The config as a config file, each line with its origin. A secret is a comment that tells it is set. */
+/** The config as a config file, each line with its origin. For a secret there is only a comment that it is set. */
 export function printConfig({ config, origins }: LoadedConfig): string {
   return settingNames.map((name) => `${formatSetting(name, config)}  # ${origins.get(name)}\n`).join('');
 }

@@ -20,8 +20,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { getErrno, WorkcrateError, type ErrorCode } from '../errors.ts';
 
 /**
- * Holds a folder for this process alone, until it ends or lets go. Node has no file locks of its own; a
- * transaction on a SQLite file is one that the kernel takes back from a process that was killed.
+ * Locks a folder for this process alone, until it ends or disposes of the lock. Node has no file locks of its own, so a
+ * transaction on a SQLite file is used: the kernel releases it if the process is killed.
  */
 export function lockFolder(folder: string): Disposable {
   makeDataFolder(folder);

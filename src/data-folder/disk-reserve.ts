@@ -77,7 +77,7 @@ export async function demandSpace(folder: string, bytesToCome = 0): Promise<void
   if (!leavesReserve(space, bytesToCome)) throw outOfSpaceError(space);
 }
 
-/** What a caller is told whose bytes would not leave the reserve. */
+/** The error for bytes that would not leave the reserve. */
 function outOfSpaceError({ inodes }: FreeSpace): WorkcrateError {
   const reason =
     inodes !== null && inodes.free < inodes.reserve

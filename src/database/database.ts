@@ -77,7 +77,7 @@ export interface Database extends Queries {
   version(): number | null;
   /** Has the database look for damage to itself. It takes as long as reading all of it, and changes nothing. */
   verify(): Promise<DatabaseCheck>;
-  /** Rejects once a query has told of damage, or where the file was removed or replaced under this process. */
+  /** Rejects once a query has reported damage, or if the file was removed or replaced while this process runs. */
   demandWhole(): Promise<void>;
   /** Ends after what is running; later calls reject with `database_failed`. Closing twice is allowed. */
   close(): Promise<void>;

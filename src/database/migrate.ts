@@ -23,10 +23,10 @@ type Applied = { version: number; sha256: string };
 /** The same folder from src/database and from a build in dist/database. */
 const HERE = join(import.meta.dirname, '../../src/database');
 
-/** What a database can hold, each with migrations of its own. On PostgreSQL both may stand in one database. */
+/** What a database can hold, each with migrations of its own. On PostgreSQL both may be in one database. */
 const SCHEMAS = {
   main: { folder: join(HERE, 'migrations'), table: 'schema_migrations' },
-  /** The index of crates: it can be made again from their sources, and so stands apart from what cannot. */
+  /** The index of crates: it can be rebuilt from their sources, so it is kept apart from what cannot. */
   crates: { folder: join(HERE, 'crate-migrations'), table: 'crate_schema_migrations' },
 } as const;
 

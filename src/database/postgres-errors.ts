@@ -15,7 +15,7 @@ export function isConflict(error: unknown): boolean {
   return CONFLICTS.has(findErrorDetail(error, 'sqlState'));
 }
 
-/** Whether the server told of pages that are damaged. */
+/** Whether the server reported damaged pages. */
 export function isDamage(error: unknown): boolean {
   return DAMAGE.has(findErrorDetail(error, 'sqlState'));
 }
@@ -25,7 +25,7 @@ export function isConnectionLost(error: unknown): boolean {
   return findErrorDetail(error, 'connection') === 'lost';
 }
 
-/** `place` names the server without the password, which stands in no message of the driver's either. */
+/** `place` names the server without the password, which is in no message of the driver either. */
 export function connectError(error: unknown, place: string): WorkcrateError {
   const [code, advice] = explainSqlState(getSqlState(error));
   return new WorkcrateError(code, toOperatorMessage(error, place, advice), { cause: error });
@@ -39,11 +39,11 @@ export function queryError(error: unknown, place: string): WorkcrateError {
     ...(state !== null && { sqlState: state }),
     ...(isConnectionEnd(state) && { connection: 'lost' }),
   };
-  const told = toOperatorMessage(error, place, advice);
+  const operatorMessage = toOperatorMessage(error, place, advice);
   const message = postgresCallerMessages[code];
-  if (message === undefined) return new WorkcrateError(code, told, { cause: error, details });
-  // Any caller may read it: which server it is stands in the log alone.
-  return new WorkcrateError(code, message, { cause: new Error(told, { cause: error }), details });
+  if (message === undefined) return new WorkcrateError(code, operatorMessage, { cause: error, details });
+  // Any caller may read it: only the log names the server.
+  return new WorkcrateError(code, message, { cause: new Error(operatorMessage, { cause: error }), details });
 }
 
 const postgresCallerMessages: Partial<Record<ErrorCode, string>> = {

@@ -29,14 +29,14 @@ export function mayBeFull(error: unknown): boolean {
   return isFull(error) || (isWorkcrateError(error) && resultCode(error.cause) === IO_ERROR);
 }
 
-/** For whoever opens a database: it says which file. */
+/** For operators, when a database is opened: it names the file. */
 export function sqliteError(error: unknown, file: string): WorkcrateError {
   if (isWorkcrateError(error)) return error;
   const [code, advice] = explainSqliteCode(error);
   return new WorkcrateError(code, `${describeSqliteError(error, file)} ${advice}`.trim(), { cause: error });
 }
 
-/** For whoever asks a database, who may be any caller: which file it is stands in the log alone. */
+/** For any caller of a query: only the log names the file. */
 export function sqliteQueryError(error: unknown, file: string): WorkcrateError {
   const failure = sqliteError(error, file);
   const message = sqliteCallerMessages[failure.code];

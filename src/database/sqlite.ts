@@ -74,12 +74,12 @@ export function sqliteDatabase(file: string, { makeRoom = () => false }: SqliteO
     return byOthers.version;
   };
 
-  /** What stands in the write-ahead log is brought into the database, which gives the space of the log back. */
+  /** Moves the write-ahead log into the database, which frees the space of the log. */
   const shrinkLog = (): void => {
     try {
       connection.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     } catch {
-      // That the disk is full is known, and is told where nothing helps.
+      // The full disk is known already, and reported if nothing helps.
     }
   };
 
@@ -141,7 +141,7 @@ export function sqliteDatabase(file: string, { makeRoom = () => false }: SqliteO
   };
 }
 
-/** Which file stands at a path; null where there is none, or the database is in memory. */
+/** The inode of the file; null if there is none, or if the database is in memory. */
 const readInode = (file: string): bigint | null =>
   statSync(file, { bigint: true, throwIfNoEntry: false })?.ino ?? null;
 

@@ -60,7 +60,7 @@ const noUsage: Omit<UserUsage, 'user'> = {
   place: null,
 };
 
-/** Everybody who has a key, files, links, runs or a place, by name. Each question is answered by an index. */
+/** Everybody with a key, files, links, runs or a workspace, by name. Each query uses an index. */
 export async function listUserUsage(database: Queries, now: number): Promise<UserUsage[]> {
   const users = new Map<string, UserUsage>();
   const add = (user: string, part: Partial<UserUsage>): void =>

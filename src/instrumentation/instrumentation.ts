@@ -22,7 +22,7 @@ import type { SandboxRun, Sandbox } from '../sandbox/sandbox.ts';
 import type { Staging, Storage } from '../storage/storage.ts';
 import { IssuerDown, type Users } from '../users/users.ts';
 
-/** The same room, which counts what comes of looks at the sources. */
+/** The same crates, with metrics of each sync. */
 export function meterCrates(crates: Crates, { cratesSynced }: Pick<Metrics, 'cratesSynced'>): Crates {
   return {
     ...crates,
@@ -44,7 +44,7 @@ interface DatabaseInstruments {
 /** As OpenTelemetry calls them. */
 const systemNames: Readonly<Record<Database['kind'], string>> = { sqlite: 'sqlite', postgres: 'postgresql' };
 
-/** The same database, whose queries are counted, timed and, where that is on, told as spans. */
+/** The same database, with metrics of its queries and, if tracing is on, spans. */
 export function instrumentDatabase(database: Database, eyes: DatabaseInstruments): Database {
   const system = systemNames[database.kind];
   const seen = ({ query }: Queries): QueryFunction =>
@@ -65,7 +65,7 @@ export function instrumentDatabase(database: Database, eyes: DatabaseInstruments
   };
 }
 
-/** How long it took includes the wait for its turn. */
+/** The time includes waiting for other queries. */
 function timeQuery(query: QueryFunction, { metrics }: DatabaseInstruments): QueryFunction {
   return async <T extends Row>(sql: string, ...values: SqlValue[]) => {
     const started = performance.now();
@@ -80,7 +80,7 @@ function timeQuery(query: QueryFunction, { metrics }: DatabaseInstruments): Quer
   };
 }
 
-/** The SQL holds no value: those go beside it, and are not told. */
+/** The SQL contains no values: those are passed beside it, and are not recorded. */
 function traceQuery(query: QueryFunction, tracing: Tracing, system: string): QueryFunction {
   if (!tracing.isOn) return query;
   return <T extends Row>(sql: string, ...values: SqlValue[]) => {
@@ -93,7 +93,7 @@ function traceQuery(query: QueryFunction, tracing: Tracing, system: string): Que
 
 type DocumentMetrics = Pick<Metrics, 'documentBuilt' | 'documentsTook' | 'watchDocuments'>;
 
-/** The same room, which counts what is built and logs it. Neither says what stands in a document. */
+/** The same builder, with metrics and log lines. Neither contains anything of a document. */
 export function meterDocuments(
   documents: DocumentBuilder,
   metrics: DocumentMetrics,
@@ -139,7 +139,7 @@ const summarizeBuild = ({ built, failures, warnings }: DocumentBuildResult) => (
   warnings: warnings.length,
 });
 
-/** The same room, which counts the links that it makes. */
+/** The same links, counting those that are made. */
 export function meterLinks(links: Links, { linkMade }: Pick<Metrics, 'linkMade'>): Links {
   return {
     ...links,
@@ -161,7 +161,7 @@ export function meterLinks(links: Links, { linkMade }: Pick<Metrics, 'linkMade'>
   };
 }
 
-/** The same for rights to send. */
+/** The same uploads, counting those that are requested. */
 export function meterUploads(uploads: Uploads, { linkMade }: Pick<Metrics, 'linkMade'>): Uploads {
   return {
     ...uploads,
@@ -173,7 +173,7 @@ export function meterUploads(uploads: Uploads, { linkMade }: Pick<Metrics, 'link
   };
 }
 
-/** The same tool, whose calls are told as spans. What it is called with is not told. */
+/** The same tool, with a span for each call. Arguments are not recorded. */
 export function traceTool(tool: Tool, tracing: Tracing): Tool {
   if (!tracing.isOn) return tool;
   return {
@@ -187,7 +187,7 @@ export function traceTool(tool: Tool, tracing: Tracing): Tool {
   };
 }
 
-/** The same room, whose runs are told as spans from the request to the record. */
+/** The same executions, with a span for each run, from the request to the record. */
 export function traceExecutions(executions: Executions, tracing: Tracing): Executions {
   if (!tracing.isOn) return executions;
   return {
@@ -201,7 +201,7 @@ export function traceExecutions(executions: Executions, tracing: Tracing): Execu
   };
 }
 
-/** The same sandbox, which tells how long a run waited for its interpreter, and how long it then ran. */
+/** The same sandbox, with spans for how long a run waited for its interpreter and how long it ran. */
 export function traceSandbox(sandbox: Sandbox, tracing: Tracing): Sandbox {
   if (!tracing.isOn) return sandbox;
   return {
@@ -209,7 +209,7 @@ export function traceSandbox(sandbox: Sandbox, tracing: Tracing): Sandbox {
     async start(request) {
       const attributes = { 'workcrate.sandbox': sandbox.kind, 'workcrate.language': request.language };
       const run = await tracing.span('sandbox start', attributes, () => sandbox.start(request));
-      // Whoever asked for the run waits for its end; this only watches.
+      // The caller waits for the end of the run; this only watches.
       void tracing.span('sandbox run', attributes, async (tell) => tell(toRunAttributes(await run.ended)));
       return run;
     },
@@ -220,7 +220,7 @@ function toRunAttributes({ reason, exitCode }: Awaited<SandboxRun['ended']>) {
   return { 'workcrate.reason': reason, ...(exitCode === null ? {} : { 'workcrate.exit_code': exitCode }) };
 }
 
-/** The same storage, whose calls are told as spans. Bytes that are read later have none: the open object gives them. */
+/** The same storage, with a span for each call. Reading the bytes of an open object has none. */
 export function traceStorage(storage: Storage, tracing: Tracing): Storage {
   if (!tracing.isOn) return storage;
   const seen = <T>(operation: string, work: () => Promise<T>): Promise<T> =>
@@ -250,7 +250,7 @@ function traceStaging(staging: Staging, seen: TraceOperation): Staging {
   };
 }
 
-/** The same users, whose attempts to sign in are counted. */
+/** The same users, counting attempts to sign in. */
 export function meterSignIns(users: Users, { auth }: Pick<Metrics, 'auth'>): Users {
   return {
     ...users,

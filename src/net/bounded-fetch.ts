@@ -87,7 +87,7 @@ async function sendRequest(
   const { request } = url.protocol === 'https:' ? https : http;
   request(url, privateAddresses === 'allowed' ? options : { ...options, ...demandPublic(url) })
     .once('response', (incoming) => {
-      // Whoever reads it is told; where nobody reads, nobody has to know.
+      // The reader gets the error; if nobody reads, nobody needs it.
       incoming.on('error', () => {});
       resolve(incoming);
     })

@@ -118,7 +118,7 @@ export function parseAttributes({ rest, at }: XmlTag): (readonly [name: string, 
 
 const predefined: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
-/** What stands for `&name;`; null where it is none of XML's own. */
+/** The character of `&name;`; null if it is not predefined in XML. */
 export function decodeReference(name: string): string | null {
   const [, hexadecimal, decimal] = /^#(?:x([0-9a-f]{1,6})|(\d{1,7}))$/i.exec(name) ?? [];
   const code = Number.parseInt(hexadecimal ?? decimal ?? '', hexadecimal === undefined ? 10 : 16);

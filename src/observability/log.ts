@@ -11,7 +11,7 @@ export interface Log {
   info(event: string, fields?: LogFields): void;
   warn(event: string, fields?: LogFields): void;
   error(event: string, fields?: LogFields): void;
-  /** Whether debug lines are written, for whoever would do work for one. */
+  /** Whether debug lines are written, for callers that would have to do work for one. */
   readonly tellsDebug?: boolean;
 }
 

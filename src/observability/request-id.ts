@@ -8,7 +8,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 const current = new AsyncLocalStorage<string>();
 
-/** What a proxy or a client may name a request, so that its id can stand in logs and headers as it is. */
+/** An id from a proxy or client that is safe in logs and headers as it is. */
 const requestIdForm = /^[A-Za-z0-9._-]{1,64}$/;
 
 function readGivenId({ headers }: IncomingMessage): string | null {
@@ -16,7 +16,7 @@ function readGivenId({ headers }: IncomingMessage): string | null {
   return typeof given === 'string' && requestIdForm.test(given) ? given : null;
 }
 
-/** Answers a request under an id: the one that came with it, or a new one. The answer and every log line tell it. */
+/** Answers a request under an id: its own, or a new one. It is in the answer and in every log line. */
 export function runWithRequestId<T>(req: IncomingMessage, res: ServerResponse, answer: () => T): T {
   const id = readGivenId(req) ?? randomUUID();
   if (!res.headersSent) res.setHeader('X-Request-Id', id);

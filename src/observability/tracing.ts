@@ -9,15 +9,15 @@ import type { Log } from './log.ts';
 
 type Api = typeof import('@opentelemetry/api');
 
-/** What may be told of a piece of work. Never a token, a key, or a path that holds one. */
+/** What a span may say. Never a token, a key, or a path that contains one. */
 export type Attributes = Readonly<Record<string, string | number | boolean>>;
 
-/** Adds what is known only later. */
+/** Adds attributes that are known only later. */
 export type AddAttributes = (attributes: Attributes) => void;
 
 type TracedWork<T> = (tell: AddAttributes) => Promise<T>;
 
-/** Spans for whoever wants to see where time goes. Off, it costs a function call. */
+/** Spans, to see where time goes. If it is off, it costs a function call. */
 export interface Tracing {
   readonly isOn: boolean;
   /** Runs `work` as a piece of what is under way. */

@@ -29,14 +29,14 @@ import type { AppContext } from './context.ts';
 import type { Stores } from './stores.ts';
 
 export interface ClientBridgeOptions extends AppContext {
-  readonly keeping: Pick<Stores, 'files' | 'uploads'>;
+  readonly stores: Pick<Stores, 'files' | 'uploads'>;
   /** The address that links name, once it is known. */
   readonly baseUrl: () => string;
   /** Whether the client runs on this machine (stdio), so that its folders can be looked at. */
   readonly sharesMachine: boolean;
 }
 
-/** The part of the composition root that is about the client's files: cache, proofs → bridge. */
+/** Opens the cache and the bridge to the client: the part of the composition root for client files. */
 export function openClientBridge(options: ClientBridgeOptions): {
   readonly bridge: ClientFiles;
   readonly cache: ClientCache;
@@ -44,7 +44,7 @@ export function openClientBridge(options: ClientBridgeOptions): {
   readonly readable: readonly string[];
   readonly listable: readonly string[];
 } {
-  const { config, metrics, audit, clock, log, keeping, baseUrl } = options;
+  const { config, metrics, audit, clock, log, stores, baseUrl } = options;
   const cache = createCache({
     mostBytes: config.clientCache,
     mostEntries: config.clientCacheFiles,
@@ -56,7 +56,7 @@ export function openClientBridge(options: ClientBridgeOptions): {
   const projects = config.projects.map(({ root, filesystem }) => ({ root, read: filesystem.allowed_paths }));
   warnOfOutsidePaths([{ root: config.clientRoot, ...paths }, ...projects], log);
   const bridge = createClientFiles({
-    ...keeping,
+    ...stores,
     cache,
     audit,
     proofs: createFilesystemChallenges({ clock }),
@@ -64,7 +64,7 @@ export function openClientBridge(options: ClientBridgeOptions): {
     paths,
     projects,
     timeoutMs: config.clientTimeout * 1000,
-    // It is held in memory.
+    // It is kept in memory.
     mostBytes: Math.min(config.maxFileSize, config.clientCache),
     baseUrl,
     clock,
@@ -108,7 +108,7 @@ function logAllowedPaths(
   if (clientRoot === null && !isUsual && roots.length > 0) bridge.warnOfMissing(roots);
 }
 
-/** For runs: what has come, or what has to be done for it. */
+/** Client files as runs need them: the file, or the question or upload that brings it. */
 export function createClientFilePort(
   { demand, find, read }: Pick<ClientFiles, 'demand' | 'find' | 'read'>,
   files: Pick<Files, 'open'>,

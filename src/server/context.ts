@@ -8,7 +8,7 @@ import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Tracing } from '../observability/tracing.ts';
 
-/** What every part of the composition root stands on. */
+/** What every part of the composition root uses. */
 export interface AppContext {
   readonly config: Config;
   readonly metrics: Metrics;

@@ -76,8 +76,8 @@ function withLastingName(options: SourceOptions, others: readonly string[]): Sou
 }
 
 /**
- * Removes what packings that were cut off have left: all of it in our own folder, whose lock is held; in another, which
- * other servers may write to, what is a day old. Gives how many there were.
+ * Removes what interrupted packings left behind, and returns how many there were: all of it in our own folder, which is
+ * locked; in a folder that other servers may write to, only what is a day old.
  */
 export function removeCutOffPackings(config: Config): number {
   const { directory, isOurs } = getPackFolder(config);
@@ -98,8 +98,8 @@ function getPackFolder(config: Config): { directory: string | null; isOurs: bool
 }
 
 /**
- * A crate would be two, and one of a single user's everybody's, if one source stood within another. Folders are told
- * apart by what they are and not by their names: a link or a second mount is the same folder.
+ * If one source were inside another, a crate would be found twice, and a crate of one user could be seen by all.
+ * Folders are compared by device and inode and not by name: a link or a second mount is the same folder.
  */
 function refuseOverlaps(sources: readonly Source[]): void {
   const held = sources.map((source) => ({ url: source.url, ...identifySource(source) }));
@@ -115,7 +115,7 @@ function refuseOverlaps(sources: readonly Source[]): void {
   }
 }
 
-/** Device and inode of a folder, and of every folder that it stands in, itself included. */
+/** Device and inode of a folder, and of every folder above it. */
 function identifySource({ kind, url }: Source): { own: string | null; above: string[] } {
   const folder = kind === 'folder' ? resolveFolder(fileURLToPath(url)) : null;
   if (folder === null) return { own: null, above: [] };
@@ -127,7 +127,7 @@ function identifySource({ kind, url }: Source): { own: string | null; above: str
   }
 }
 
-/** Null where it is not there: then nothing of it can be seen either. */
+/** Null if the folder is not there: it then overlaps with nothing. */
 function resolveFolder(path: string): string | null {
   try {
     return realpathSync(path);
@@ -146,7 +146,7 @@ export interface OpenCratesOptions extends Pick<AppContext, 'config' | 'clock' |
   readonly places: Pick<Workspaces, 'find'>;
 }
 
-/** The part of the composition root that is about crates: sources → index → search, packing. */
+/** Opens index, search and packing: the part of the composition root for crates. */
 export function openCrates(options: OpenCratesOptions): Crates {
   const { config, database, sources, files, links, executions, places, clock, log } = options;
   const maxBytes = config.maxFileSize;
@@ -191,13 +191,13 @@ function toIndexingSettings(config: Config, { named, all }: CrateSources): Index
   };
 }
 
-/** A server that was killed keeps the index to itself for a minute. */
+/** The lease on the index of a server that was killed ends after a minute. */
 const staleIndexLeaseMs = 65_000;
 
-/** How long a look gets to end by itself at a stop. Whoever indexes is ended after that, whatever it is doing. */
+/** How long a sync gets to end by itself at shutdown. The worker is ended after that. */
 const maxSyncEndMs = 2000;
 
-/** Looks at the sources at once and every so often. Without any but the folder of packed crates there is nothing to see. */
+/** Syncs the sources at once and then regularly, unless there is nothing but an empty folder of packed crates. */
 export function watchCrates(
   crates: Pick<Crates, 'sync'>,
   { config, log }: { config: Config; log: Log },
@@ -236,13 +236,13 @@ async function waitForSyncEnd(running: Promise<unknown> | null): Promise<void> {
   ended.abort();
 }
 
-/** A process takes memory: it is not started for a folder with nothing in it but what is ours. */
+/** A worker takes memory: none is started for an empty folder. */
 const hasCratesToWatch = ({ data, crateSources, packTo }: Config): boolean =>
   crateSources.length > 0 ||
   packTo !== null ||
   readdirSync(join(data, 'crates')).some((name) => !name.startsWith('.'));
 
-/** Another server is at it, or this one is stopping: neither is worth a line. */
+/** No line if another server syncs, or if this one is stopping. */
 function logSyncFailure(error: unknown, { aborted }: AbortSignal, log: Log): 'busy' | null {
   if (aborted || isWorkcrateError(error, 'stopping')) return null;
   if (isWorkcrateError(error, 'index_busy')) return 'busy';

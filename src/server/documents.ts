@@ -19,14 +19,14 @@ export interface OpenDocumentsOptions {
   readonly log: Log;
 }
 
-/** The part of the composition root that is about documents: engines, library → documents. */
+/** Opens workers and library: the part of the composition root for documents. */
 export function openDocuments(options: OpenDocumentsOptions): {
   readonly documents: DocumentBuilder;
   readonly library: ReferenceLibrary | null;
 } {
   const { config, log } = options;
   demandMemory(config.documentMemory);
-  // What is wrong with a folder is to be known at the start, not when the first document is built.
+  // A bad folder should be noticed at the start and not at the first document.
   if (config.documentFonts.length > 0) findFonts(config.documentFonts, log);
   const library = openLibrary(options);
   const workers = openDocumentWorkers({
@@ -49,7 +49,7 @@ export function openDocuments(options: OpenDocumentsOptions): {
   return { documents, library };
 }
 
-/** Pandoc alone takes most of it. */
+/** Pandoc alone needs most of it. */
 const leastMemory = 400 * 1024 ** 2;
 
 function demandMemory(bytes: number): void {

@@ -33,7 +33,7 @@ export interface CodeRunnerOptions extends AppContext {
 
 export type CodeRunner = Awaited<ReturnType<typeof startCodeRunner>>;
 
-/** The part of the composition root that is about code: places → sandbox → executions, artifacts. */
+/** Opens workspaces, sandbox, executions and artifacts: the part of the composition root for code. */
 export async function startCodeRunner(options: CodeRunnerOptions) {
   const { config, database, server, files, metrics, tracing, clock, log } = options;
   const outputBounds = getOutputBounds(config);
@@ -85,7 +85,7 @@ export async function startCodeRunner(options: CodeRunnerOptions) {
   };
 }
 
-/** Runs whose lines in the audit log were lost in a crash get them again. */
+/** Writes audit lines that were lost in a crash again. */
 async function restoreRunAudit(
   { config, audit, log }: AppContext,
   runs: readonly RecordedRun[],
@@ -99,7 +99,7 @@ async function restoreRunAudit(
 /** The folder of every user's /workspace and /artifacts. */
 export const getWorkspacesFolder = ({ placesDir, data }: Config): string => placesDir ?? join(data, 'places');
 
-/** How much of each output is shown; refuses a start and an end that are more than the whole. */
+/** How much of each output is shown. Refuses a head and a tail that together are longer than the whole. */
 export function getOutputBounds({
   outputChars: most,
   outputHead: head,
@@ -112,14 +112,14 @@ export function getOutputBounds({
   );
 }
 
-/** The uids that runs may have, where this process may give them. */
+/** The uids for runs; null unless this process is root and may set them. */
 export const getSandboxUids = ({ sandboxUids }: Config) => (process.getuid?.() === 0 ? sandboxUids : null);
 
 const noRuns = { running: 0, queued: 0, warm: 0 };
 
 /**
- * What was asked for by name has to work, or the server does not start. Otherwise code runs where it can, and
- * elsewhere the reason is given to whoever tries: files and links need no sandbox.
+ * A sandbox that the settings name has to work, or the server does not start. With `auto` the server starts without one
+ * if need be, and runs are refused with the reason: files and links need no sandbox.
  */
 async function openConfiguredSandbox(
   config: Config,
@@ -130,7 +130,7 @@ async function openConfiguredSandbox(
   const kind = config.sandbox === 'auto' ? 'bubblewrap' : config.sandbox;
   try {
     const sandbox = await openSandbox({ ...toSandboxOptions(config, log), kind });
-    // Also with --auth, where there is no such user: it shows whether anything can be run here.
+    // Also with --auth, where this user does not exist: it shows whether code can run here at all.
     await sandbox.warm(localCaller.user, await places.of(localCaller.user));
     return sandbox;
   } catch (error) {
@@ -165,7 +165,7 @@ export function toSandboxOptions(config: Config, log: Log) {
   };
 }
 
-/** What is set, but at least one place and no more than there are. */
+/** As set, but never more than all runs. */
 function getMaxRunsOfUser({ maxRuns, maxRunsUser, auth }: Config): number {
   return Math.min(maxRuns, maxRunsUser ?? toFairLimits(maxRuns, auth.length > 0).mostOfUser);
 }

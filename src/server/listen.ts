@@ -33,15 +33,15 @@ import { createOperatorRoutes } from './status-report.ts';
 import type { Stores } from './stores.ts';
 
 export interface ListenOptions extends AppContext {
-  readonly keeping: Stores;
+  readonly stores: Stores;
   readonly code: CodeRunner;
   readonly bridge: ClientFiles;
   /** The tools, for clients that may be anywhere. */
   readonly factory: ReturnType<typeof createServerFactory>;
   readonly underWay: { readonly calls: number };
-  /** Called on the way to a stop, once no more connections are taken. */
+  /** Called during shutdown, once new connections are refused. */
   readonly closed: () => void;
-  /** Called where the time for calls under way is up: ends them. */
+  /** Called when the time for running calls is over: cancels them. */
   readonly cut: () => void;
   /** Whether HTTP is for links alone, since the client speaks over stdio. */
   readonly linksOnly: boolean;
@@ -49,15 +49,15 @@ export interface ListenOptions extends AppContext {
   readonly baseUrl: () => string;
 }
 
-/** The part of the composition root that is about being reached: gate, MCP, routes, listener. */
+/** Opens authentication, MCP, routes and the listener: the part of the composition root for HTTP. */
 export async function startListening(options: ListenOptions) {
   const { config, metrics, underWay, audit, log } = options;
   await using started = new AsyncDisposableStack();
   const instance = randomBytes(8).toString('hex');
-  const door = started.use(openAuthentication(options));
-  const metadataUrl = door.resource.metadataUrl;
+  const access = started.use(openAuthentication(options));
+  const metadataUrl = access.resource.metadataUrl;
   const mcp = createMcpEndpoint({ factory: options.factory, metadataUrl, log });
-  const draining = createShutdown({
+  const shutdown = createShutdown({
     busy: () => metrics.transfers.in + metrics.transfers.out + underWay.calls,
     delayMs: config.stopDelay * 1000,
     drainMs: config.drainTimeout * 1000,
@@ -65,25 +65,25 @@ export async function startListening(options: ListenOptions) {
     calls: () => underWay.calls,
     cut: options.cut,
   });
-  const kept = shareReadinessCheck(
-    () => options.keeping.demandReady(),
+  const storesReady = shareReadinessCheck(
+    () => options.stores.demandReady(),
     config.auth.length === 0 ? 0 : readinessFreshMs,
   );
   const ready = async (): Promise<void> => {
-    await draining.demandGoingOn();
-    await kept();
+    await shutdown.demandGoingOn();
+    await storesReady();
   };
   const { served } = started.use(auditDownloads(audit));
   const server = createHttpServer({
     app: createApp({
       mcp,
       metrics,
-      auth: door.auth,
-      resourceMetadata: door.resource.metadata,
+      auth: access.auth,
+      resourceMetadata: access.resource.metadata,
       ready,
       showsReason: config.auth.length === 0,
       log,
-      rooms: createRoutes(options, door, mcp, ready, instance),
+      rooms: createRoutes(options, access, mcp, ready, instance),
     }),
     byToken: {
       ...(await createTransferRoutes(options, served)),
@@ -91,23 +91,23 @@ export async function startListening(options: ListenOptions) {
     },
     linksOnly: options.linksOnly,
     checkHostAndOrigin: createHostOriginCheck(config.publicUrl, config.host, config.linkHost),
-    ...door,
+    ...access,
     metrics,
     tracing: options.tracing,
     log,
   });
   const url = await listenOn(server, config.host, config.port, log);
-  started.defer(() => closeServer(server, draining.begun ? drainedMs : undrainedMs));
+  started.defer(() => closeServer(server, shutdown.begun ? drainedMs : undrainedMs));
   started.defer(() => mcp.close());
   started.use(writeServerAddress(config.data, { url, instance, base: getLinkBase(config, url) }));
   const all = started.move();
-  return { url, drain: () => draining.drain(server), [Symbol.asyncDispose]: () => all.disposeAsync() };
+  return { url, drain: () => shutdown.drain(server), [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
 
-/** Who may come in, and what those who may not are told. */
+/** Authentication: who may use the server, and how the others are answered. */
 function openAuthentication({
   config,
-  keeping: { database },
+  stores: { database },
   baseUrl,
   metrics,
   audit,
@@ -118,7 +118,7 @@ function openAuthentication({
   const users = known && meterSignIns(known, metrics);
   const resource = createResourceMetadata(users, baseUrl);
   const limit = () => createGuessRateLimit(config.guessLimit, clock);
-  // A mistake and no violation: whoever has a key may not know what it is good for.
+  // A mistake and not a violation: the owner of a key may not know its scopes.
   const denied: AuthOptions['denied'] = ({ user }, operation, { code: result, details }) =>
     audit.note({
       level: 'info',
@@ -142,18 +142,26 @@ function openAuthentication({
 
 /** The routes of rooms, in the order in which they are tried. */
 function createRoutes(
-  { config, metrics, audit, clock, log, keeping, code, baseUrl }: ListenOptions,
+  { config, metrics, audit, clock, log, stores, code, baseUrl }: ListenOptions,
   { auth }: ReturnType<typeof openAuthentication>,
   mcp: ReturnType<typeof createMcpEndpoint>,
   ready: () => Promise<void>,
   instance: string,
 ) {
   const { executions, artifacts, occupancy, where: codeRunsIn } = code;
-  const storageKind = keeping.storage.kind;
-  const seen = { config, database: keeping.database, storageKind, codeRunsIn, occupancy, metrics, mcp };
+  const storageKind = stores.storage.kind;
+  const statusOptions = {
+    config,
+    database: stores.database,
+    storageKind,
+    codeRunsIn,
+    occupancy,
+    metrics,
+    mcp,
+  };
   const noted = auditRequests(audit);
   return [
-    ...createOperatorRoutes({ ...seen, instance, baseUrl, ready, clock, log }),
+    ...createOperatorRoutes({ ...statusOptions, instance, baseUrl, ready, clock, log }),
     createExecutionRoutes({ executions, callerOf: (env) => auth.getCaller(env) ?? localCaller, noted, log }),
     // Last: the names of users are first in its paths.
     createArtifactRoutes({ artifacts, signedIn: auth.getCaller, noted, log }),
@@ -162,10 +170,10 @@ function createRoutes(
 
 /** /files and /uploads. */
 async function createTransferRoutes(
-  { config, metrics, audit, clock, log, keeping, baseUrl }: ListenOptions,
+  { config, metrics, audit, clock, log, stores, baseUrl }: ListenOptions,
   served: DownloadRouteOptions['served'],
 ) {
-  const { storage, links, uploads, webhook } = keeping;
+  const { storage, links, uploads, webhook } = stores;
   const idleMs = config.idleTimeout * 1000;
   const offload = await createOffload({
     downloads: config.downloads,
@@ -188,7 +196,7 @@ async function createTransferRoutes(
     served,
     offload,
   });
-  const taking = createUploadRoute({
+  const uploadRoute = createUploadRoute({
     uploads: auditUploads(uploads, audit),
     metrics,
     log,
@@ -198,15 +206,15 @@ async function createTransferRoutes(
   });
   return {
     files: auditTokens(downloads, 'download', audit),
-    uploads: auditTokens(taking, 'upload', audit),
+    uploads: auditTokens(uploadRoute, 'upload', audit),
   };
 }
 
 const readinessFreshMs = 1000;
 
 /**
- * One look at a time serves all who ask meanwhile, and for a moment after where strangers may come: /readyz is open to
- * everybody, and a look costs the store three requests.
+ * Runs one readiness check at a time and shares its result, with strangers for a second longer: /readyz is open to
+ * everybody, and a check costs three requests to the storage.
  */
 function shareReadinessCheck(look: () => Promise<void>, freshMs: number): () => Promise<void> {
   let last: { readonly looked: Promise<void>; endedAt: number } | null = null;
@@ -224,7 +232,7 @@ function shareReadinessCheck(look: () => Promise<void>, freshMs: number): () => 
 const drainedMs = 100;
 const undrainedMs = 5000;
 
-/** New connections are refused at once; what is left of transfers gets a moment to end. */
+/** Refuses new connections at once; transfers that are left get a moment to end. */
 async function closeServer(server: Server, lateMs: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   server.close(() => resolve());

@@ -6,7 +6,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { getErrno } from '../errors.ts';
 
-/** Where a server listens, and the random id that its /status tells: another server may take the port of a dead one. */
+/** Where a server listens, and the random id in its /status: another server may take the port after a crash. */
 export interface ServerAddress {
   readonly url: string;
   readonly instance: string;
@@ -16,18 +16,18 @@ export interface ServerAddress {
 
 const getAddressFile = (folder: string): string => join(folder, 'url');
 
-/** Notes in the data folder where its server listens, for the commands that ask it. One that was killed leaves it. */
+/** Writes the address of the server into its data folder, for commands. A server that is killed leaves it there. */
 export function writeServerAddress(folder: string, { url, instance, base }: ServerAddress): Disposable {
   try {
     writeFileSync(getAddressFile(folder), `${url}\n${instance}\n${base}\n`, { mode: 0o600 });
   } catch (error) {
-    // It is a comfort: a full disk says so soon enough, and `status` still takes --url.
+    // The file is a convenience, since `status` also takes --url: a full disk must not keep the server from starting.
     if (!['ENOSPC', 'EDQUOT', 'EROFS'].includes(getErrno(error) ?? '')) throw error;
   }
   return { [Symbol.dispose]: () => rmSync(getAddressFile(folder), { force: true }) };
 }
 
-/** Where the server of a data folder listens, or was listening; null where none has noted it. */
+/** Where the server of a data folder listens, or did before it was killed; null if there is no such file. */
 export function readServerAddress(folder: string): ServerAddress | null {
   try {
     const [url = '', instance = '', base = ''] = readFileSync(getAddressFile(folder), 'utf8').split('\n');

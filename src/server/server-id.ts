@@ -11,16 +11,16 @@ import { getErrno } from '../errors.ts';
 
 const serverIdForm = /^[0-9a-f]{32}\n$/;
 
-/** Where a server keeps what is its own, for people, and to find its id again where that was lost. */
+/** Host and data folder of a server: for people, and to find its id again if the file was lost. */
 export const describeServerPlace = (data: string): string => `${hostname()}:${resolve(data)}`;
 
 /** The id of the server that last used a place; null where the database knows none. */
 type FindKnownServer = (database: Database, place: string) => Promise<string | null>;
 
 /**
- * What tells servers on one database apart: a random id in the data folder. A database that is not
- * shared has one server. Where the folder has
- * none, and the database knows a server in the same place, it is that one: its folder was emptied or restored.
+ * The id of this server among those on one database: a random one in the data folder, or `local` if the database is not
+ * shared. If the folder has none and the database knows a server in the same place, this is that server: its folder was
+ * emptied or restored.
  */
 export async function openServerId(
   database: Database,
@@ -34,7 +34,7 @@ export async function openServerId(
   return id;
 }
 
-/** The id of the server whose data folder that is; null where neither the folder nor the database tells it. */
+/** The id of the server with this data folder; null if neither the folder nor the database knows it. */
 export async function findServerId(
   database: Database,
   data: string,

@@ -8,28 +8,25 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { WorkcrateError } from '../errors.ts';
 
 export interface ShutdownOptions {
-  /** How much of what must not be cut off is under way: transfers and calls of tools. */
+  /** How many transfers and tool calls are running, which should not be interrupted. */
   readonly busy: () => number;
-  /** How long it goes on as before, but for telling that it is not ready. */
+  /** How long the server goes on as before, but reports that it is not ready. */
   readonly delayMs: number;
-  /** How long what is under way gets to end. */
+  /** How long running transfers and calls get to finish. */
   readonly drainMs: number;
-  /** Called once no more connections are taken. */
+  /** Called once new connections are refused. */
   readonly closed: () => void;
-  /** How many calls of tools are under way. */
+  /** How many tool calls are running. */
   readonly calls: () => number;
-  /** Called when the time is up and calls are under way still: ends them. */
+  /** Called when the time is over and calls are still running: cancels them. */
   readonly cut: () => void;
 }
 
-/** How long calls that are cut get to end, so that their callers are answered. */
+/** How long cancelled calls get to end, so that their callers get an answer. */
 const cancelledCallsMs = 1000;
 const pollMs = 25;
 
-/**
- * The way to a stop: first the server tells that it is not ready, so that a balancer sends nothing new; then it takes no
- * more connections and lets what is under way come to its end.
- */
+/** A graceful shutdown that has not begun yet. */
 export function createShutdown({ busy, delayMs, drainMs, closed, calls, cut }: ShutdownOptions) {
   let drained: Promise<void> | null = null;
 
@@ -42,13 +39,13 @@ export function createShutdown({ busy, delayMs, drainMs, closed, calls, cut }: S
       cut();
       await until(server, () => calls() === 0, cancelledCallsMs);
     }
-    // What ended last has its answer still to be sent.
+    // The answer of the last call still has to be sent.
     await pause(pollMs);
   }
 
   async function until(server: Server, isSo: () => boolean, mostMs: number): Promise<void> {
     const end = performance.now() + mostMs;
-    // A connection that falls idle would otherwise be kept alive, and bring more.
+    // A connection that becomes idle would otherwise be kept alive and bring more requests.
     while (!isSo() && performance.now() < end) {
       server.closeIdleConnections();
       await pause(pollMs);
@@ -56,16 +53,16 @@ export function createShutdown({ busy, delayMs, drainMs, closed, calls, cut }: S
   }
 
   return {
-    /** Rejects once the server is on its way to a stop. */
+    /** Rejects with `stopping` once the shutdown has begun. */
     async demandGoingOn(): Promise<void> {
       if (drained === null) return;
       throw new WorkcrateError('stopping', 'The server is stopping. Use another, or try again in a moment.');
     },
-    /** Whether it is on its way to a stop. */
+    /** Whether the shutdown has begun. */
     get begun(): boolean {
       return drained !== null;
     },
-    /** Resolves when nothing is under way any more, or the time for it is up. */
+    /** Begins the shutdown. Resolves when nothing is running any more, or the time is over. */
     drain: (server: Server): Promise<void> => (drained ??= drain(server)),
   };
 }

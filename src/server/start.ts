@@ -48,25 +48,25 @@ export interface ServerMode {
 export type Workcrate = Awaited<ReturnType<typeof startWorkcrate>>;
 
 /** The composition root: config → database, storage → rooms → app. Nothing else constructs a backend. */
-export async function startWorkcrate(config: Config, lane: ServerMode) {
+export async function startWorkcrate(config: Config, mode: ServerMode) {
   refuseOpenBind(config);
   await demandFreePort(config.host, config.port);
   await using started = new AsyncDisposableStack();
-  const log = lane.log ?? createLog(config.logLevel);
+  const log = mode.log ?? createLog(config.logLevel);
   warnOfLinkHost(config, log);
   const tracing = await openTracing(config.tracing, log);
-  const seen = { config, metrics: createMetrics(), tracing, clock: Date.now, log };
-  // Once the data folder is held: the log stands in it.
-  const keeping = started.use(await openStores({ ...seen, endsWithClient: lane.sharesMachine }));
-  const audit = started.use(await startAudit(seen, keeping));
-  const ground: AppContext = { ...seen, audit };
-  const code = started.use(await startCodeRunner({ ...ground, ...keeping }));
-  const crates = meterCrates(started.use(openCrates({ ...ground, ...keeping, ...code })), ground.metrics);
-  const writing = startDocuments(ground, started);
+  const base = { config, metrics: createMetrics(), tracing, clock: Date.now, log };
+  // After the data folder is locked: the audit log is in it.
+  const stores = started.use(await openStores({ ...base, endsWithClient: mode.sharesMachine }));
+  const audit = started.use(await startAudit(base, stores));
+  const context: AppContext = { ...base, audit };
+  const code = started.use(await startCodeRunner({ ...context, ...stores }));
+  const crates = meterCrates(started.use(openCrates({ ...context, ...stores, ...code })), context.metrics);
+  const writer = startDocuments(context, started);
   const sweeper = started.use(
     startSweeper({
-      ...ground,
-      ...keeping,
+      ...context,
+      ...stores,
       executions: code.executions,
       intervalSeconds: config.sweepInterval,
     }),
@@ -78,40 +78,40 @@ export async function startWorkcrate(config: Config, lane: ServerMode) {
   const underWay = { calls: 0 };
   const stopping = new AbortController();
   const cutting = new AbortController();
-  const asking = openClientBridge({ ...ground, keeping, baseUrl, sharesMachine: lane.sharesMachine });
-  started.use(asking.bridge);
-  const tools = createTools(ground, keeping, code, { crates, ...writing, ...asking }, baseUrl);
+  const client = openClientBridge({ ...context, stores, baseUrl, sharesMachine: mode.sharesMachine });
+  started.use(client.bridge);
+  const tools = createTools(context, stores, code, { crates, ...writer, ...client }, baseUrl);
   const askMs = config.clientTimeout * 1000;
   const refused = auditRefusedCalls(audit, tools);
-  const lanes = {
-    ...ground,
+  const factoryOptions = {
+    ...context,
     tools,
     caller: localCaller,
     underWay,
-    extend: lane.extend,
+    extend: mode.extend,
     askMs,
-    stateKey: await sharedStateKey(keeping.database),
+    stateKey: await sharedStateKey(stores.database),
     refused,
     stopping: stopping.signal,
     cutting: cutting.signal,
   };
-  const factoryFor = (sharesMachine: boolean) => createServerFactory({ ...lanes, sharesMachine });
-  const factory = factoryFor(lane.sharesMachine);
-  const served = {
-    ...ground,
-    keeping,
+  const factoryFor = (sharesMachine: boolean) => createServerFactory({ ...factoryOptions, sharesMachine });
+  const factory = factoryFor(mode.sharesMachine);
+  const listenOptions = {
+    ...context,
+    stores,
     code,
-    bridge: asking.bridge,
+    bridge: client.bridge,
     factory: factoryFor(false),
     underWay,
     closed: () => stopping.abort(),
     cut: () => cutting.abort(),
-    linksOnly: lane.sharesMachine && !config.stdioHttp,
+    linksOnly: mode.sharesMachine && !config.stdioHttp,
     baseUrl,
   };
-  const serving = started.use(await startListening(served));
-  ({ url } = serving);
-  started.use(watchCrates(crates, ground));
+  const listener = started.use(await startListening(listenOptions));
+  ({ url } = listener);
+  started.use(watchCrates(crates, context));
   const all = started.move();
   return {
     url,
@@ -119,7 +119,7 @@ export async function startWorkcrate(config: Config, lane: ServerMode) {
     factory,
     log,
     codeRunsIn: code.where,
-    drain: serving.drain,
+    drain: listener.drain,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
 }
@@ -134,10 +134,10 @@ async function startAudit({ config, clock, log }: Omit<AppContext, 'audit'>, { d
   return openAudit({ folder, clock, level, retentionDays, trustedTime: trusted, key, memory, log });
 }
 
-/** Its processes are started once somebody wants a document. */
-function startDocuments(ground: AppContext, started: AsyncDisposableStack) {
-  const { documents, library } = openDocuments(ground);
-  return { documents: meterDocuments(started.use(documents), ground.metrics, ground.log), library };
+/** No process starts before the first document. */
+function startDocuments(context: AppContext, started: AsyncDisposableStack) {
+  const { documents, library } = openDocuments(context);
+  return { documents: meterDocuments(started.use(documents), context.metrics, context.log), library };
 }
 
 function createTools(
@@ -175,7 +175,7 @@ function createTools(
   );
 }
 
-/** MCP_HOST was the address to listen on once, and is named so by other servers. */
+/** MCP_HOST used to be the address to listen on, and still is for other servers. */
 function warnOfLinkHost({ linkHost, publicUrl }: Config, log: Log): void {
   if (publicUrl !== null || linkHost === null || !isWildcard(linkHost)) return;
   log.warn('config.link_host_wildcard', { link_host: linkHost, links: 'localhost', listen_by: '--host' });

@@ -16,7 +16,7 @@ export interface OperatorRoutesOptions extends Omit<StatusOptions, 'sessions'> {
   readonly log: Log;
 }
 
-/** The part of the composition root that is about seeing: what is watched, /status and /openapi.json. */
+/** Starts the gauges, and makes the routes /status and /openapi.json. */
 export function createOperatorRoutes({ mcp, baseUrl, log, ...options }: OperatorRoutesOptions): Hono[] {
   options.metrics.watchUsage(() => readTotalUsage(options.database));
   options.metrics.watchSessions(mcp.sessions);

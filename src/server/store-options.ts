@@ -25,7 +25,7 @@ export const getCrateIndexLocation = ({ database, data }: Config): string =>
 /** The folder of the bytes, where they are kept on disk. */
 export const getFilesFolder = ({ filesDir, data }: Config): string => filesDir ?? join(data, 'files');
 
-/** Which storage the settings name; refuses what they leave open. */
+/** The options of the storage that the settings name. Refuses incomplete settings. */
 export function toStorageOptions(config: Config): StorageOptions {
   switch (config.storage) {
     case 'disk':
@@ -47,7 +47,7 @@ export function toStorageOptions(config: Config): StorageOptions {
   }
 }
 
-/** What a source of crates is, which may stand in the same stores as the bytes; refuses what the settings leave open. */
+/** The options of a crate source, which may be in the same store as the files. Refuses incomplete settings. */
 export function toSourceOptions(config: Config, url: string): SourceOptions {
   const address = parseSourceAddress(url);
   switch (address.kind) {
@@ -60,7 +60,7 @@ export function toSourceOptions(config: Config, url: string): SourceOptions {
   }
 }
 
-/** How to get at the store, which is the same for every bucket; `wanter` is named where something is missing. */
+/** What is the same for every bucket. `wanter` is who needs a setting, for the message if it is missing. */
 function toS3Options(config: Config, wanter: string) {
   const { s3Endpoint: endpoint, s3PathStyle: pathStyle } = config;
   return {

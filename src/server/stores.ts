@@ -35,9 +35,9 @@ interface StoresOptions extends Omit<AppContext, 'audit'> {
   readonly endsWithClient: boolean;
 }
 
-/** The part of the composition root that is about what is kept: database, storage → files, links, uploads. */
-export async function openStores({ endsWithClient, ...ground }: StoresOptions) {
-  const { config, metrics, tracing, clock, log } = ground;
+/** Opens database, storage, files, links and uploads: the part of the composition root for what lasts. */
+export async function openStores({ endsWithClient, ...context }: StoresOptions) {
+  const { config, metrics, tracing, clock, log } = context;
   await using started = new AsyncDisposableStack();
   started.use(lockFolder(config.data));
   const store = toStorageOptions(config);
@@ -99,7 +99,7 @@ export async function openStores({ endsWithClient, ...ground }: StoresOptions) {
     links,
     uploads,
     webhook,
-    /** Rejects while nothing can be kept. */
+    /** Readiness: rejects while nothing can be stored. */
     async demandReady(): Promise<void> {
       watched.demandUnchanged();
       await database.demandWhole();

@@ -19,7 +19,7 @@ export type ToolsOptions = LinkToolsOptions &
   CrateToolsOptions &
   DocumentToolsOptions &
   ClientToolsOptions & {
-    /** Where the audit log stands, and its key. */
+    /** Where the audit log is, and its key. */
     readonly auditLog: { readonly folder: string; readonly key: string | null };
   };
 
@@ -37,7 +37,7 @@ function listAllTools(options: ToolsOptions): Tool[] {
   ];
 }
 
-/** The tools of the groups that are switched on; a group that does not exist is an error, not a silence. */
+/** The tools of the groups that are switched on. A group that does not exist is an error. */
 export function selectTools(options: ToolsOptions, groups: readonly string[]): Tool[] {
   const tools = listAllTools(options);
   const known: readonly string[] = toolGroups;

@@ -12,7 +12,7 @@ export interface WatchedPaths {
   readonly present: readonly string[];
 }
 
-/** Notices that what the server works with was removed or replaced under it: what it then writes is lost. */
+/** Notices that a file or folder of the server was removed or replaced: what the server then writes would be lost. */
 export function watchPaths({ same, present }: WatchedPaths) {
   const seen = new Map<string, bigint>();
   return {

@@ -23,7 +23,7 @@ export function demandIssuer(url: string | null): string {
   );
 }
 
-/** The issuer cannot be asked, so that no token of it can be judged. Whoever sent one is not at fault. */
+/** The issuer cannot be reached, so its tokens cannot be checked. The caller is not at fault. */
 export class IssuerDown extends Error {
   override readonly name = 'IssuerDown';
 }

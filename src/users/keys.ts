@@ -31,7 +31,10 @@ export const isApiKey = (text: string): boolean => apiKeyForm.test(text);
 
 export const hashKey = (key: string): string => hash('sha256', key, 'hex');
 
-/** The caller that a key stands for and when it was last used, or null. Asked anew for every call, so that a key that is taken back is dead at once. */
+/**
+ * The user of a key and when it was last used; null if it is unknown or expired. Every call asks again, so that a removed
+ * key is invalid at once.
+ */
 export async function findKey(
   database: Queries,
   keyHash: string,

@@ -45,7 +45,7 @@ const rememberTokenMs = 60_000;
 
 export type TokenCheck = ReturnType<typeof createTokenCheck>;
 
-/** Tells who a token of the issuer stands for; rejects with `unauthorized`, or `IssuerDown` where it cannot tell. */
+/** Finds the user of a token. Rejects with `unauthorized`, or with `IssuerDown` if the token cannot be checked. */
 export function createTokenCheck(options: OAuthOptions) {
   const { clock } = options;
   const known = new BoundedMap<string, { who: SignedIn; until: number }>({
@@ -86,7 +86,7 @@ const acceptedTokenTypes = new Set(['jwt', 'at+jwt', 'application/at+jwt']);
 
 /**
  * A token that is bound to a key (`cnf`: DPoP, mutual TLS) is good only together with a proof of that key, which is not
- * looked at here. Taken without it, whoever steals the token could use it.
+ * checked here. Without that proof, a stolen token could be used.
  */
 function refuseOtherKinds(payload: JWTPayload, { typ }: { readonly typ?: unknown }): void {
   if (payload['cnf'] !== undefined)
@@ -117,7 +117,7 @@ function readScopes({ scope, scp }: JWTPayload): string[] {
   return [scope, scp].flat().flatMap((part) => (typeof part === 'string' ? part.split(' ') : []));
 }
 
-/** What is wrong with a token is for the log; whoever sent it is told no more than that it is no good. */
+/** What is wrong with a token is for the log; the caller learns only that it is not valid. */
 function throwUnauthorized(cause: unknown): never {
   if (!(cause instanceof errors.JOSEError)) throw cause;
   throw new WorkcrateError('unauthorized', 'The token is not valid here, or it has expired. Get a new one.', {
@@ -125,7 +125,7 @@ function throwUnauthorized(cause: unknown): never {
   });
 }
 
-/** An issuer that has told about itself. */
+/** An issuer whose metadata was fetched. */
 export interface KnownIssuer {
   /** As it calls itself in its tokens, to the letter. */
   readonly id: string;
@@ -141,8 +141,8 @@ const issuerMetadataSchema = z.object({ issuer: z.string(), jwks_uri: z.string()
 const keySetSchema = z.object({ keys: z.array(z.record(z.string(), z.unknown())).max(1000) });
 
 /**
- * Asks the issuer who it is when that is first needed, so that the server starts while the issuer is down. What it
- * has told is kept; its keys are asked for again as they age or change, and `renewed` is then called.
+ * Fetches the metadata of the issuer when first needed, so that the server starts while the issuer is down. Metadata is
+ * kept; keys are fetched again as they age or change, and `renewed` is then called.
  */
 export function createIssuer(url: string, renewed: () => void): () => Promise<KnownIssuer> {
   let known: Promise<KnownIssuer> | null = null;
@@ -160,11 +160,11 @@ export function createIssuer(url: string, renewed: () => void): () => Promise<Kn
 
 async function discover(url: string, renewed: () => void): Promise<KnownIssuer> {
   for (const address of listMetadataUrls(url)) {
-    const told = issuerMetadataSchema.safeParse(await fetchJson(address)).data;
-    if (told === undefined || removeTrailingSlash(told.issuer) !== removeTrailingSlash(url)) continue;
-    if (!isSafeIssuerUrl(told.jwks_uri))
+    const found = issuerMetadataSchema.safeParse(await fetchJson(address)).data;
+    if (found === undefined || removeTrailingSlash(found.issuer) !== removeTrailingSlash(url)) continue;
+    if (!isSafeIssuerUrl(found.jwks_uri))
       throw new IssuerDown(`${address} has keys that are not at an https URL.`);
-    return { id: told.issuer, keys: createKeySet(told.jwks_uri, renewed) };
+    return { id: found.issuer, keys: createKeySet(found.jwks_uri, renewed) };
   }
   throw new IssuerDown(`${url} does not describe itself as an issuer of that name.`);
 }

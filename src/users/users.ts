@@ -87,10 +87,10 @@ interface UsersContext {
 }
 
 /** Who the settings let in, or null where nobody has to sign in. Refuses what they leave open. */
-export function openUsers(config: Config, { resource, ...ground }: UsersContext): Users | null {
+export function openUsers(config: Config, { resource, ...context }: UsersContext): Users | null {
   if (config.auth.length === 0) return null;
   const { oauthIssuer, oauthAudience, oauthUserClaim: userClaim, oauthScopes: scopes } = config;
-  if (!config.auth.includes('oauth')) return createUsers({ ...ground, keys: true, oauth: null });
+  if (!config.auth.includes('oauth')) return createUsers({ ...context, keys: true, oauth: null });
   const issuer = demandIssuer(oauthIssuer);
   if (oauthAudience === null && config.publicUrl === null && !isReachableHost(config.host))
     throw new WorkcrateError(
@@ -99,7 +99,7 @@ export function openUsers(config: Config, { resource, ...ground }: UsersContext)
     );
   const audience = (): string => oauthAudience ?? resource();
   const oauth = { issuer, audience, userClaim, scopes };
-  return createUsers({ ...ground, keys: config.auth.includes('keys'), oauth });
+  return createUsers({ ...context, keys: config.auth.includes('keys'), oauth });
 }
 
 /** Whether an address to listen on is one that clients can call it by. */
