@@ -109,6 +109,8 @@ describe(`the shape of links, on ${backends}`, () => {
     },
   });
   const printing = `for i in $(seq 3000); do printf '%s' 'bytes-of-the-file '; done`;
+  /** What they link is in a source of crates: if that is a bucket, its sha256 is not known without reading all of it. */
+  const inSource = new Set(['link_crate_file', 'read_crate_file', 'download_crate']);
   const needSandbox = new Set(['execute_code', 'execute_bash', 'get_artifact']);
 
   for (const [tool, input] of Object.entries(calls()))
@@ -121,8 +123,10 @@ describe(`the shape of links, on ${backends}`, () => {
         const links = findLinks(data);
         assert.ok(links.length > 0, JSON.stringify(data).slice(0, 2000));
         for (const link of links) {
-          for (const [field, kind] of Object.entries(fields))
+          for (const [field, kind] of Object.entries(fields)) {
+            if (field === 'sha256' && inSource.has(tool) && link.sha256 === null) continue;
             assert.equal(typeof link[field as keyof Link], kind, `${field}: ${JSON.stringify(link)}`);
+          }
           const { downloadUrl, filename, mediaType, size, token, expiresAt } = link;
           assert.equal(downloadUrl, `${server.url}/files/${String(token)}`);
           assert.ok(Date.parse(String(expiresAt)) > Date.now());
