@@ -15,6 +15,167 @@ import { getErrno, WorkcrateError } from '../errors.ts';
 import { PathRefusal } from './faults.ts';
 import { maxPathFolders, type Components } from './names.ts';
 
+/** Where walks begin, and what they may do on the way. */
+export interface WalkContext {
+  readonly directory: string;
+  readonly method: WalkMethod;
+  readonly links: 'refuse' | 'within';
+  readonly hidden: 'allow' | 'refuse';
+}
+
+/** A name in a folder with an open handle, whether or not the name exists. */
+export interface EntryInFolder extends Disposable {
+  readonly folder: PathHandle;
+  readonly name: string;
+}
+
+const maxFollowedLinks = 40;
+
+type ReachEntry = (folder: PathHandle, name: string) => PathHandle;
+
+/** Walks from the root to what `path` names, component by component. The last one is followed too. */
+export function walkTo(
+  context: WalkContext,
+  path: readonly string[],
+  reach: ReachEntry = context.method.reach,
+): WalkedPath {
+  const trail = new WalkedPath(context.method.root(context.directory));
+  try {
+    walkComponents(context, trail, path.toReversed(), reach);
+    return trail;
+  } catch (error) {
+    trail[Symbol.dispose]();
+    throw error;
+  }
+}
+
+/** Walks to the folder that contains what `path` names. The last name is not followed, whatever it is. */
+export function walkToFolder(context: WalkContext, path: Components): EntryInFolder {
+  const name = path.at(-1);
+  if (name === undefined) throw new PathRefusal('empty');
+  const trail = walkTo(context, path.slice(0, -1));
+  return { folder: trail.end, name, [Symbol.dispose]: () => trail[Symbol.dispose]() };
+}
+
+/**
+ * Walks to a folder, and makes each that is missing on the way. Every folder on the way that belongs to the server is
+ * given to `owner`: below a user's folder, only this function can have made it.
+ */
+export function walkCreatingFolders(
+  context: WalkContext,
+  path: Components,
+  owner: number | null,
+): WalkedPath {
+  return walkTo(context, path, (folder, name) => {
+    const next = reachOrCreateFolder(context, folder, name);
+    if (owner !== null) changeFolderOwner(next, owner);
+    return next;
+  });
+}
+
+function reachOrCreateFolder(context: WalkContext, folder: PathHandle, name: string): PathHandle {
+  try {
+    return context.method.reach(folder, name);
+  } catch (error) {
+    if (getErrno(error) !== 'ENOENT') throw error;
+  }
+  createFolderUnlessThere(folder.at(name));
+  return context.method.reach(folder, name);
+}
+
+/** By a descriptor, since a path could lead to another folder by now. */
+function changeFolderOwner(folder: PathHandle, owner: number): void {
+  if (!folder.stats.isDirectory() || folder.stats.uid !== process.getuid?.()) return;
+  try {
+    const fd = folder.open();
+    try {
+      fchownSync(fd, owner, owner);
+    } finally {
+      closeSync(fd);
+    }
+  } catch (error) {
+    folder[Symbol.dispose]();
+    throw error;
+  }
+}
+
+function createFolderUnlessThere(path: string): void {
+  try {
+    mkdirSync(path);
+  } catch (error) {
+    if (getErrno(error) !== 'EEXIST') throw error;
+  }
+}
+
+function walkComponents(context: WalkContext, trail: WalkedPath, ahead: string[], reach: ReachEntry): void {
+  let links = 0;
+  for (let name = ahead.pop(); name !== undefined; name = ahead.pop()) {
+    // Only the target of a link can contain this. We go back over our own steps: the kernel's `..` can be moved.
+    if (name === '..') {
+      trail.back();
+      continue;
+    }
+    if (context.hidden === 'refuse' && name.startsWith('.')) throw new PathRefusal('hidden');
+    const next = reach(trail.end, name);
+    if (!next.stats.isSymbolicLink()) {
+      trail.step(next);
+      continue;
+    }
+    next[Symbol.dispose]();
+    if (context.links === 'refuse') throw new PathRefusal('link');
+    if (++links > maxFollowedLinks) throw new PathRefusal('link_loop');
+    ahead.push(...readLinkTarget(trail.end, name).toReversed());
+  }
+}
+
+function readLinkTarget(folder: PathHandle, name: string): string[] {
+  const target = readLinkBytes(folder.at(name));
+  const text = target.toString('utf8');
+  if (!isUtf8(target) || text.startsWith('/')) throw new PathRefusal('link');
+  return text.split('/').filter((part) => part !== '' && part !== '.');
+}
+
+function readLinkBytes(path: string): Buffer {
+  try {
+    return readlinkSync(path, { encoding: 'buffer' });
+  } catch (error) {
+    // It was a link a moment ago.
+    if (getErrno(error) === 'EINVAL') throw new PathRefusal('changed');
+    throw error;
+  }
+}
+
+/** The handles of all folders that a walk has passed, from the root on. Closes them when it is disposed of. */
+class WalkedPath implements Disposable {
+  readonly #root: PathHandle;
+  readonly #steps: PathHandle[] = [];
+
+  constructor(root: PathHandle) {
+    this.#root = root;
+  }
+
+  get end(): PathHandle {
+    return this.#steps.at(-1) ?? this.#root;
+  }
+
+  step(next: PathHandle): void {
+    this.#steps.push(next);
+    if (this.#steps.length > maxPathFolders) throw new PathRefusal('too_deep');
+  }
+
+  /** One step back. There is none from the root, whatever is above it. */
+  back(): void {
+    const last = this.#steps.pop();
+    if (last === undefined) throw new PathRefusal('link');
+    last[Symbol.dispose]();
+  }
+
+  [Symbol.dispose](): void {
+    for (const held of this.#steps.splice(0)) held[Symbol.dispose]();
+    this.#root[Symbol.dispose]();
+  }
+}
+
 /** O_NONBLOCK: a FIFO without a writer, or a file with a lease on it, must not block the server. */
 const readFlags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 
@@ -153,166 +314,5 @@ function hasDescriptorPaths(): boolean {
     return statSync(`/proc/self/fd/${fd}/.`, { throwIfNoEntry: false })?.ino === statSync('/').ino;
   } finally {
     closeSync(fd);
-  }
-}
-
-/** The handles of all folders that a walk has passed, from the root on. Closes them when it is disposed of. */
-class WalkedPath implements Disposable {
-  readonly #root: PathHandle;
-  readonly #steps: PathHandle[] = [];
-
-  constructor(root: PathHandle) {
-    this.#root = root;
-  }
-
-  get end(): PathHandle {
-    return this.#steps.at(-1) ?? this.#root;
-  }
-
-  step(next: PathHandle): void {
-    this.#steps.push(next);
-    if (this.#steps.length > maxPathFolders) throw new PathRefusal('too_deep');
-  }
-
-  /** One step back. There is none from the root, whatever is above it. */
-  back(): void {
-    const last = this.#steps.pop();
-    if (last === undefined) throw new PathRefusal('link');
-    last[Symbol.dispose]();
-  }
-
-  [Symbol.dispose](): void {
-    for (const held of this.#steps.splice(0)) held[Symbol.dispose]();
-    this.#root[Symbol.dispose]();
-  }
-}
-
-/** Where walks begin, and what they may do on the way. */
-export interface WalkContext {
-  readonly directory: string;
-  readonly method: WalkMethod;
-  readonly links: 'refuse' | 'within';
-  readonly hidden: 'allow' | 'refuse';
-}
-
-/** A name in a folder with an open handle, whether or not the name exists. */
-export interface EntryInFolder extends Disposable {
-  readonly folder: PathHandle;
-  readonly name: string;
-}
-
-const maxFollowedLinks = 40;
-
-type ReachEntry = (folder: PathHandle, name: string) => PathHandle;
-
-/** Walks from the root to what `path` names, component by component. The last one is followed too. */
-export function walkTo(
-  context: WalkContext,
-  path: readonly string[],
-  reach: ReachEntry = context.method.reach,
-): WalkedPath {
-  const trail = new WalkedPath(context.method.root(context.directory));
-  try {
-    walkComponents(context, trail, path.toReversed(), reach);
-    return trail;
-  } catch (error) {
-    trail[Symbol.dispose]();
-    throw error;
-  }
-}
-
-/** Walks to the folder that contains what `path` names. The last name is not followed, whatever it is. */
-export function walkToFolder(context: WalkContext, path: Components): EntryInFolder {
-  const name = path.at(-1);
-  if (name === undefined) throw new PathRefusal('empty');
-  const trail = walkTo(context, path.slice(0, -1));
-  return { folder: trail.end, name, [Symbol.dispose]: () => trail[Symbol.dispose]() };
-}
-
-/**
- * Walks to a folder, and makes each that is missing on the way. Every folder on the way that belongs to the server is
- * given to `owner`: below a user's folder, only this function can have made it.
- */
-export function walkCreatingFolders(
-  context: WalkContext,
-  path: Components,
-  owner: number | null,
-): WalkedPath {
-  return walkTo(context, path, (folder, name) => {
-    const next = reachOrCreateFolder(context, folder, name);
-    if (owner !== null) changeFolderOwner(next, owner);
-    return next;
-  });
-}
-
-function reachOrCreateFolder(context: WalkContext, folder: PathHandle, name: string): PathHandle {
-  try {
-    return context.method.reach(folder, name);
-  } catch (error) {
-    if (getErrno(error) !== 'ENOENT') throw error;
-  }
-  createFolderUnlessThere(folder.at(name));
-  return context.method.reach(folder, name);
-}
-
-/** By a descriptor, since a path could lead to another folder by now. */
-function changeFolderOwner(folder: PathHandle, owner: number): void {
-  if (!folder.stats.isDirectory() || folder.stats.uid !== process.getuid?.()) return;
-  try {
-    const fd = folder.open();
-    try {
-      fchownSync(fd, owner, owner);
-    } finally {
-      closeSync(fd);
-    }
-  } catch (error) {
-    folder[Symbol.dispose]();
-    throw error;
-  }
-}
-
-function createFolderUnlessThere(path: string): void {
-  try {
-    mkdirSync(path);
-  } catch (error) {
-    if (getErrno(error) !== 'EEXIST') throw error;
-  }
-}
-
-function walkComponents(context: WalkContext, trail: WalkedPath, ahead: string[], reach: ReachEntry): void {
-  let links = 0;
-  for (let name = ahead.pop(); name !== undefined; name = ahead.pop()) {
-    // Only the target of a link can contain this. We go back over our own steps: the kernel's `..` can be moved.
-    if (name === '..') {
-      trail.back();
-      continue;
-    }
-    if (context.hidden === 'refuse' && name.startsWith('.')) throw new PathRefusal('hidden');
-    const next = reach(trail.end, name);
-    if (!next.stats.isSymbolicLink()) {
-      trail.step(next);
-      continue;
-    }
-    next[Symbol.dispose]();
-    if (context.links === 'refuse') throw new PathRefusal('link');
-    if (++links > maxFollowedLinks) throw new PathRefusal('link_loop');
-    ahead.push(...readLinkTarget(trail.end, name).toReversed());
-  }
-}
-
-function readLinkTarget(folder: PathHandle, name: string): string[] {
-  const target = readLinkBytes(folder.at(name));
-  const text = target.toString('utf8');
-  if (!isUtf8(target) || text.startsWith('/')) throw new PathRefusal('link');
-  return text.split('/').filter((part) => part !== '' && part !== '.');
-}
-
-function readLinkBytes(path: string): Buffer {
-  try {
-    return readlinkSync(path, { encoding: 'buffer' });
-  } catch (error) {
-    // It was a link a moment ago.
-    if (getErrno(error) === 'EINVAL') throw new PathRefusal('changed');
-    throw error;
   }
 }

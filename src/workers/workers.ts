@@ -18,38 +18,6 @@ import {
 
 export type { CommandWrapper } from './other-side.ts';
 
-/** Counted in checks and not in time, since a machine that slept has not been silent. */
-const maxSilenceChecks = 10;
-
-interface SilenceOptions {
-  /** Null for no limit. */
-  readonly silentMs: number | null;
-  isBusy(): boolean;
-  ping(): void;
-  tooLong(cause: Error): void;
-}
-
-/** Pings a busy worker every so often, and calls `tooLong` if no answer comes for long. */
-function watchSilence({ silentMs, isBusy, ping, tooLong }: SilenceOptions) {
-  // How long a worker takes to start depends on the machine alone, so silence counts from its first message.
-  let [looks, hasSpoken] = [0, false];
-
-  function look(): void {
-    if (!isBusy()) return void (looks = 0);
-    if (hasSpoken && ++looks > maxSilenceChecks)
-      tooLong(new Error(`There was no sign of life for ${silentMs! / 1000} seconds.`));
-    else ping();
-  }
-
-  const timer = silentMs === null ? undefined : setInterval(look, silentMs / maxSilenceChecks).unref();
-  return {
-    broken(): void {
-      [looks, hasSpoken] = [0, true];
-    },
-    stop: (): void => clearInterval(timer),
-  };
-}
-
 /** What another thread or process does: named functions that take and return plain data. */
 export type Methods = Readonly<Record<string, Method>>;
 
@@ -245,3 +213,35 @@ const threadFailedError = (cause: unknown): WorkcrateError =>
 
 const fromWorkerFailure = ({ code, message, details, cause }: WorkerFailure): WorkcrateError =>
   new WorkcrateError(code, message, { details: { ...details }, cause: cause ?? undefined });
+
+/** Counted in checks and not in time, since a machine that slept has not been silent. */
+const maxSilenceChecks = 10;
+
+interface SilenceOptions {
+  /** Null for no limit. */
+  readonly silentMs: number | null;
+  isBusy(): boolean;
+  ping(): void;
+  tooLong(cause: Error): void;
+}
+
+/** Pings a busy worker every so often, and calls `tooLong` if no answer comes for long. */
+function watchSilence({ silentMs, isBusy, ping, tooLong }: SilenceOptions) {
+  // How long a worker takes to start depends on the machine alone, so silence counts from its first message.
+  let [looks, hasSpoken] = [0, false];
+
+  function look(): void {
+    if (!isBusy()) return void (looks = 0);
+    if (hasSpoken && ++looks > maxSilenceChecks)
+      tooLong(new Error(`There was no sign of life for ${silentMs! / 1000} seconds.`));
+    else ping();
+  }
+
+  const timer = silentMs === null ? undefined : setInterval(look, silentMs / maxSilenceChecks).unref();
+  return {
+    broken(): void {
+      [looks, hasSpoken] = [0, true];
+    },
+    stop: (): void => clearInterval(timer),
+  };
+}
