@@ -31,11 +31,11 @@ export function requireArtifactName(name: string): void {
 /** The /artifacts of a user. */
 export interface ArtifactFolder {
   readonly root: FolderRoot;
-  /** Whether the user's own runs can read a file of which that is told. */
+  /** Whether the user's own runs can read a file with these stats. */
   readonly canRead: (stats: Stats | BigIntStats) => boolean;
 }
 
-/** Opening reads no byte. The file is judged as it was before that, and again as it is now. */
+/** Opening reads no byte. The file is checked as it was before, and again as it is now. */
 export function openArtifact({ root, canRead }: ArtifactFolder, name: string, limit: number): Artifact {
   const found = withArtifactErrors('size', name, () => root.stat(parseName(name)));
   if (found.type !== 'file') throw artifactNotFoundError(name);
@@ -43,7 +43,7 @@ export function openArtifact({ root, canRead }: ArtifactFolder, name: string, li
   const file = opened.use(withArtifactErrors('encode', name, () => root.open(parseName(name))));
   const stats = fstatSync(file.fd, { bigint: true });
   for (const judged of [file.stats, stats]) {
-    // Of a file of somebody else's not even the size is told.
+    // Of somebody else's file, not even the size is revealed.
     if (!canRead(judged)) throw artifactNotFoundError(name);
     if (judged.size > limit) throw artifactTooLargeError(name, Number(judged.size), limit);
   }
@@ -145,7 +145,7 @@ export function artifactFailedError(
   );
 }
 
-/** Says nothing of where the user's folder stands on this machine. */
+/** Does not reveal where the user's folder is on this machine. */
 function describeFileSystemFailure(cause: unknown): string {
   const errno = getErrno(cause);
   return errno === null ? publicMessage(asWorkcrateError(cause)) : `the filesystem answered ${errno}`;

@@ -43,7 +43,7 @@ export type Artifacts = ReturnType<typeof createArtifacts>;
 /** The most names of one page: each takes at most 255 bytes of memory, and as long as a slow reader takes. */
 export const maxNamesOnPage = 10_000;
 
-/** What a user's runs left in /artifacts. Whatever stands there was put there by somebody hostile. */
+/** What a user's runs left in /artifacts. Everything there is treated as hostile. */
 export function createArtifacts({ places, sizeLimit, log }: ArtifactsOptions) {
   const inLine = createKeyedMutex();
 

@@ -38,7 +38,7 @@ export interface Snapshot {
   readonly files: ReadonlyMap<string, FileState>;
   /** False where a bound or a closed folder kept files out of sight. */
   readonly sawAll: boolean;
-  /** Files and folders whose names are not UTF-8, and so can be told to nobody. */
+  /** Files and folders whose names are not UTF-8, and so cannot be shown. */
   readonly unreadable: number;
   /** In nanoseconds since 1970, and rather too early than too late. */
   readonly takenAt: bigint;
@@ -74,7 +74,7 @@ function isInterpreterFile(path: string): boolean {
 const clockLagMs = 20;
 
 /**
- * Notes what stands below a folder. `directory` is trusted; `below` is a way from there that a run may have
+ * Records what is below a folder. `directory` is trusted; `below` is a way from there that a run may have
  * laid or swapped for links, and whatever is not a folder at its end holds nothing.
  */
 export async function snapshot(

@@ -117,7 +117,7 @@ const holdsKey = /wck_[\w-]{43}/;
 
 /**
  * On loopback without auth there is one trust domain, and the user is the one named in the path. Who has signed in
- * must be the one in the path; whether there is anybody else of that name is not told.
+ * must be the one in the path; whether another user of that name exists is not revealed.
  */
 function readCallerSegment(segment: string, who: Caller | null): Caller {
   const user = decodeSegment(segment);

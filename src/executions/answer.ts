@@ -161,7 +161,7 @@ export function toEndLines(execution: Execution): string[] {
   ];
 }
 
-/** Names are told from the working directory on, unless they say where they are. */
+/** Names are relative to the working directory, unless they are absolute. */
 function groupByFolder(what: string, workingDir: string, names: readonly string[]): Record<string, string[]> {
   const isWhole = (name: string): boolean => name.startsWith('/');
   return {

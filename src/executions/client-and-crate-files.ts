@@ -119,7 +119,7 @@ async function askForFiles(
   );
 }
 
-/** An error of the run's own: the one of the file has been told in the audit log, and each is told once. */
+/** A new error for the run: the one of the file is in the audit log already, and each is logged once. */
 function refuseRun(error: unknown): never {
   if (!isWorkcrateError(error, 'path_refused')) throw error;
   throw new WorkcrateError(error.code, error.message, { cause: error, details: { ...error.details } });
@@ -217,7 +217,7 @@ export async function hashExisting(
     using file = openBelow(root).open(path);
     return file.stats.size === size ? await hashFile(file, size, signal) : 'other';
   } catch (error) {
-    // A folder or link that is in its place is told of when the file is made.
+    // A folder or link in its place fails when the file is created.
     if (isWorkcrateError(error, 'path_not_found') || isWorkcrateError(error, 'path_refused')) return null;
     throw error;
   }

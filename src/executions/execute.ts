@@ -40,9 +40,9 @@ export interface ExecutionRequest {
   readonly workingDir: string | null;
   /** Null is the usual time. More than the most is the most. */
   readonly timeoutMs: number | null;
-  /** Ids of stored files that are to stand in the working folder. */
+  /** Ids of stored files to copy into the working directory. */
   readonly files: readonly string[];
-  /** Files from elsewhere that are to stand there too. */
+  /** Other files to copy there, such as from crates or the client. */
   readonly others?: readonly OtherFile[];
 }
 
@@ -233,7 +233,7 @@ async function compareOrLog({ log }: ExecuteContext, { begun, compare }: Prepare
   }
 }
 
-/** Gives whether the end is in the row. Where it is not, it is tried again: what ran is told all the same. */
+/** Gives whether the end is in the row. If not, it is retried later; the caller gets the result all the same. */
 async function recordEnd(room: ExecuteContext, execution: Execution): Promise<boolean> {
   const isRecorded = await room.ends.end(execution);
   room.ended(execution);
@@ -314,7 +314,7 @@ function toEndedExecution(
   };
 }
 
-/** A run without a result of its own; the error stands where it would have written one. */
+/** A run without a result of its own: its stderr is the error. */
 function toFailedExecution(begun: Execution, endedAt: number, reason: Reason, cause: unknown): Execution {
   return { ...begun, reason, endedAt, durationMs: 0, stderr: publicMessage(asWorkcrateError(cause)) };
 }

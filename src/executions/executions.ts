@@ -49,7 +49,7 @@ export interface ExecutionsOptions {
   /** What code runs in, or why there is nothing and what would help, as a sentence. */
   readonly sandbox: Sandbox | string;
   readonly changes: Changes;
-  /** The data folder; the journals stand in `logs` below it. */
+  /** The data folder; the journal is in `logs` below it. */
   readonly data: string;
   /** Tells this server from others on the same database. */
   readonly server: string;

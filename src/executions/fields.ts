@@ -25,7 +25,7 @@ export const noDifference: Difference = { created: [], modified: [], deleted: []
 export interface RunLimits extends RunLimitSettings {
   readonly timeoutMs: number;
   readonly sandbox: Sandbox['kind'];
-  /** What ran it, such as `Python 3.11.2`; null where that could not be told. */
+  /** What ran it, such as `Python 3.11.2`; null if unknown. */
   readonly runtime: string | null;
   readonly unenforced: readonly string[];
 }

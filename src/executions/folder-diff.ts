@@ -26,7 +26,7 @@ const maxDiffBytes = 64 * 1024;
 interface ComparedFolder {
   readonly base: string;
   readonly below: Components;
-  /** What stands before the names of its files. */
+  /** The prefix of the names of its files. */
   readonly prefix: string;
 }
 

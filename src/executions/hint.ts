@@ -27,7 +27,7 @@ interface Missing {
   readonly name: string;
 }
 
-/** Names are short and plain, since they are told again. */
+/** Names are short and plain, since the hint repeats them. */
 const pythonModule = /^ModuleNotFoundError: No module named '([A-Za-z_]\w{0,60})(?:\.[\w.]*)?'(?:; .*)?$/;
 const nodePackage =
   /^Error(?: \[ERR_MODULE_NOT_FOUND\])?: Cannot find (?:module|package) '(@?[\w-][\w./-]{0,80})'/m;

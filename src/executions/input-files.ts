@@ -27,7 +27,7 @@ export interface InputFileRecord {
   readonly sha256: string;
 }
 
-/** A file from elsewhere. Whether the caller may have it has been judged already. */
+/** A file that is not stored here. That the caller may read it was checked already. */
 export interface OtherFile {
   /** A plain name in the working folder. */
   readonly name: string;
@@ -55,7 +55,7 @@ export interface Inputs extends Disposable {
   keep(): void;
 }
 
-/** A file to be copied, wherever it stands; what is not known of it yet is null. */
+/** A file to copy, from any source; what is not known of it yet is null. */
 interface WantedInput extends Omit<InputFileRecord, 'sha256'> {
   readonly sha256: string | null;
   read(signal: AbortSignal): AsyncIterable<Uint8Array>;

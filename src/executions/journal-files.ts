@@ -60,7 +60,7 @@ function readLineStart(line: Buffer): LineStart | null {
   return { id, endedAt: Date.parse(endedAt) };
 }
 
-/** Quotes within a text are escaped, so neither can stand in one. */
+/** Quotes within a text are escaped, so no text contains these. */
 const successMark = Buffer.from(',"succeeded":true,');
 const failureMark = Buffer.from(',"succeeded":false,');
 

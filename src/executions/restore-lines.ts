@@ -88,7 +88,7 @@ export async function listLastEnded(database: Database, server: string): Promise
   return rows.filter(hasRun).map(toEndedRun).toReversed();
 }
 
-/** One that was not started was an error to its caller, and is told as such. */
+/** A run that was not started was an error to its caller, and is logged as one. */
 function hasRun({ reason, duration_ms, ended_at }: Row): boolean {
   if (ended_at === null || reason === 'running' || reason === 'refused') return false;
   return duration_ms !== 0 || (reason !== 'cancelled' && reason !== 'lost');

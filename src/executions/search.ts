@@ -10,7 +10,7 @@ import { listedFields, type ListedExecution, type Reason } from './fields.ts';
 import { toSearchable, selectFields } from './store.ts';
 
 export interface ExecutionSearch {
-  /** Anything that stands in the start of the code or the output, in any case. */
+  /** Any text in the start of the code or the output, in any case. */
   readonly text?: string | undefined;
   readonly language?: Language | undefined;
   /** `failed` is all that has ended and is not `ok`. */
@@ -68,7 +68,7 @@ interface ExecutionCursor {
 
 const formatCursor = ({ startedAt, id }: ExecutionCursor): string => `${startedAt}-${id}`;
 
-/** Where a page's rows stand, and the last row before the next page if there is one. */
+/** The cursors of a page's rows, and the last row before the next page, if there is one. */
 async function findHits(
   database: Database,
   caller: Caller,

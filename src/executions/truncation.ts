@@ -72,7 +72,7 @@ export function keepEnd(text: string, length: number): string {
   return text.slice(isSplit(text, from) ? from + 1 : from);
 }
 
-/** Whether a pair of surrogates stands around this place. */
+/** Whether this index splits a surrogate pair. */
 function isSplit(text: string, at: number): boolean {
   if (at <= 0 || at >= text.length) return false;
   return (text.charCodeAt(at - 1) & 0xfc00) === 0xd800 && (text.charCodeAt(at) & 0xfc00) === 0xdc00;

@@ -7,7 +7,7 @@ import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import { openBelow, findBestWalkMethod, rootPath, parsePath, type Components } from '../paths/paths.ts';
 import type { Workspace } from '../sandbox/sandbox.ts';
 
-/** The folders inside in which a run can stand. Those of the user are on this machine too. */
+/** The folders inside the sandbox in which a run can work. Two of them are the user's workspace. */
 const insideRoots = {
   workspace: '/workspace',
   artifacts: '/artifacts',

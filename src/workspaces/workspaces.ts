@@ -21,7 +21,7 @@ export interface WorkspacesOptions {
 
 export type Workspaces = ReturnType<typeof createWorkspaces>;
 
-/** Whose /workspace and /artifacts stand where, and under which uid. No name of a user is part of a path. */
+/** Where the /workspace and /artifacts of each user are, and under which uid. No name of a user is part of a path. */
 export function createWorkspaces(options: WorkspacesOptions) {
   const known = new Map<string, MadeWorkspace>();
   return {
