@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { connect } from 'node:tls';
 import { freePort } from '../../src/free-port.testing.ts';
-import { tokenRooms } from '../../src/http/routes.ts';
+import { tokenRooms } from '../../src/http/requests.ts';
 import { recordProof } from '../../src/requirements.testing.ts';
 import { filesHolding } from '../secrets.testing.ts';
 import { share, startServer, type TestServer } from '../server.testing.ts';

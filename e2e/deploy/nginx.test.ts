@@ -4,7 +4,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { freePort } from '../../src/free-port.testing.ts';
-import { tokenRooms } from '../../src/http/routes.ts';
+import { tokenRooms } from '../../src/http/requests.ts';
 import { patch, send, uploadUrl } from '../behaviour/upload.testing.ts';
 import { share, startServer, type TestServer } from '../server.testing.ts';
 import { noNginx, startNginx, type Nginx } from './nginx.testing.ts';

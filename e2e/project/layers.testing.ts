@@ -196,9 +196,6 @@ export const doors: Readonly<Record<string, Doors>> = {
   },
   observability: {
     all: 'log metrics tracing',
-    only: {
-      http: 'request-id',
-    },
   },
   sandbox: {
     assembly: 'open',

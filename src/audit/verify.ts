@@ -1,5 +1,5 @@
 /**
- * Checks the whole log: hashes, order, the head, and what the database remembers. It reads beside a running server and
+ * Verifies the hash chain of the whole log: hashes, order, the head, and what the database remembers. It reads beside a running server and
  * changes nothing. What is found are remarks: problems (tampering) and notes (a crash, an expired beginning).
  */
 import { join } from 'node:path';

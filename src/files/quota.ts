@@ -1,3 +1,7 @@
+/**
+ * The quota of a user and of all users together: checked and charged in one UPDATE, before bytes are kept. What
+ * uploads reserve is in `links/upload.ts`, what runs take on disk in `sandbox/disk-shares.ts`.
+ */
 import type { Queries } from '../database/database.ts';
 import { WorkcrateError } from '../errors.ts';
 import { formatBytes } from '../text.ts';

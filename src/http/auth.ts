@@ -7,11 +7,11 @@ import type { MiddlewareHandler } from 'hono';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { SignedIn } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
-import { IssuerDown, scopes, defaultScopes, type Users } from '../users/users.ts';
-import { answerJson, jsonResponse, getErrorStatus } from './answer.ts';
+import { defaultScopes, IssuerDown, scopes, type Users } from '../users/users.ts';
+import { answerJson, getErrorStatus, jsonResponse } from './answer.ts';
 import type { ClientAddress } from './client-address.ts';
 import type { GuessRateLimit } from './rate-limit.ts';
-import { methodName, routeName } from './routes.ts';
+import { methodName, routeName } from './requests.ts';
 
 export interface AuthOptions {
   /** Null where authentication is off. */

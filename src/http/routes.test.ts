@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { methodName, routeName } from './routes.ts';
+import { methodName, routeName } from './requests.ts';
 
 it('a path is named by its route', () => {
   for (const [url, route] of [

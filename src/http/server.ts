@@ -18,8 +18,7 @@ import type { ClientAddress } from './client-address.ts';
 import { bracketIpv6, refuseSeveralHosts } from './host-origin.ts';
 import { toListenError } from './port.ts';
 import type { GuessRateLimit } from './rate-limit.ts';
-import { traceRequest } from './requests.ts';
-import { isTokenRoom, routeName, type TokenRoom } from './routes.ts';
+import { isTokenRoom, routeName, traceRequest, type TokenRoom } from './requests.ts';
 
 type TokenRouteHandler = (req: IncomingMessage, res: ServerResponse, token: string) => Promise<void>;
 

@@ -1,3 +1,7 @@
+/**
+ * Single use: the lease by which an upload has one writer and a single-use link one reader, and how it is known that
+ * a link has given out every byte. The lease itself is in `concurrency/lease.ts`; `uploads.ts` and `links.ts` take it.
+ */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Clock } from '../clock.ts';

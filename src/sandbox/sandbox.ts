@@ -260,7 +260,7 @@ export interface Stopper extends Disposable {
   killNow(reason: StopReason): void;
 }
 
-/** Out of time or cancelled: SIGTERM, the grace, SIGKILL. The clock starts with the call. */
+/** Kills a run after its timeout, or once it is cancelled: SIGTERM, the grace, SIGKILL. The clock starts with the call. */
 export function createStopper({ timeoutMs, graceMs, signal, term, kill }: StopperOptions): Stopper {
   let reason: StopReason | null = null;
   let over = false;

@@ -14,7 +14,7 @@ import {
 } from '../client-files/client-files.ts';
 import {
   listAbsoluteAllowed,
-  checkAllowed,
+  checkAllowedSetting,
   type PolicyOptions,
   type ProjectPaths,
 } from '../client-files/policy/policy.ts';
@@ -83,7 +83,7 @@ function warnOfOutsidePaths(
   all: readonly (Pick<PolicyOptions, 'root' | 'read'> & { readonly list?: readonly string[] | null })[],
   log: Log,
 ): void {
-  const warnings = all.flatMap((options) => checkAllowed({ list: null, ...options }));
+  const warnings = all.flatMap((options) => checkAllowedSetting({ list: null, ...options }));
   for (const warning of new Set(warnings)) log.warn('bridge.allowed_elsewhere', { warning });
 }
 

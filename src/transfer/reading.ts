@@ -1,3 +1,7 @@
+/**
+ * Reads stored bytes into pooled buffers for a response. Backpressure: a piece is read once the client has taken the
+ * one before. `sendfile.ts` needs none of this where the kernel moves the bytes itself.
+ */
 import { read, readSync } from 'node:fs';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import { programName } from '../program.ts';

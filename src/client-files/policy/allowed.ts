@@ -85,7 +85,7 @@ function toAllowedPath(path: string, root: ProjectRoot | null): string | null {
  * Looks at allowed paths before there is a client. Fails with `config_invalid` for those that can be right in no
  * project; returns a warning for each that allows nothing in a project that is known, or in most that may come.
  */
-export function checkAllowed({ root, read, list }: PolicyOptions): string[] {
+export function checkAllowedSetting({ root, read, list }: PolicyOptions): string[] {
   const folder = root === null ? null : parseRoot(root);
   const elsewhere = [read, list ?? []].flatMap((paths) => createAllowList(paths, folder).elsewhere);
   return [...new Set(elsewhere)].map((path) => {

@@ -15,7 +15,7 @@ import {
 } from './listing.ts';
 import { pathNotAllowedError, parseRoot, oddPathError, type PathPurpose } from './refusal.ts';
 
-export { checkAllowed } from './allowed.ts';
+export { checkAllowedSetting } from './allowed.ts';
 export type { PathBase, FilteredListing, ListingOptions, RawEnd, RawEntries } from './listing.ts';
 export type { PolicyKind, PathPurpose } from './refusal.ts';
 

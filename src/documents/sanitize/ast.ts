@@ -1,6 +1,5 @@
 /**
- * Pandoc's tree: its types, and the walk that checks every node against a list of known shapes, within limits of number
- * and depth. It judges only the shape: what attributes, links and raw code may contain is decided in `sanitize.ts`.
+ * Pandoc's tree: its types, and the walk that checks the shape of nodes. `sanitize.ts` decides what they may contain.
  */
 import { WorkcrateError } from '../../errors.ts';
 
@@ -375,11 +374,11 @@ const invalidAstError = (message: string): WorkcrateError => new WorkcrateError(
 /** How to change the parts of a tree; the default keeps them. Inner lists come before outer ones. */
 export type AstRewriter = Partial<Pick<AstWalk, 'attr' | 'inlines' | 'blocks'>>;
 
-const identityRewriter: Pick<AstWalk, 'attr' | 'inlines' | 'blocks'> = {
-  attr: (attr) => attr,
-  inlines: (list) => list,
-  blocks: (list) => list,
-};
+const identityRewriter = {
+  attr: (attr: PandocAttr) => attr,
+  inlines: (list: PandocInline[]) => list,
+  blocks: (list: PandocBlock[]) => list,
+} satisfies AstRewriter;
 
 /** Returns a new tree. The depth of the recursion and the number of nodes are limited. */
 export function rewriteAst(ast: PandocAst, by: AstRewriter): PandocAst {
