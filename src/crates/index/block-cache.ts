@@ -45,7 +45,7 @@ export function createBlockCache(database: Database, mostBytes: number): BlockCa
         segment,
         part,
       );
-      if (row === undefined) throw replaced();
+      if (row === undefined) throw segmentReplacedError();
       kept.set(key, row.bytes);
       return row.bytes;
     },
@@ -79,9 +79,9 @@ async function readMissing(
     for (const { block, bytes } of rows) read.set(block, bytes);
     at += portion;
   }
-  if (numbers.some((number) => !read.has(number))) throw replaced();
+  if (numbers.some((number) => !read.has(number))) throw segmentReplacedError();
   return read;
 }
 
-const replaced = (): WorkcrateError =>
+const segmentReplacedError = (): WorkcrateError =>
   new WorkcrateError('index_busy', 'The index changes faster than it can be read. Try again.');

@@ -27,10 +27,10 @@ export function valuePart(text: string): string {
   const value = valueForm(text);
   const part = foldedValue(value);
   const own = asKey(value);
-  return `${part}\0${own === part ? '' : shortened(own)}`;
+  return `${part}\0${own === part ? '' : shortenEntityValue(own)}`;
 }
 
-function shortened(value: string): string {
+function shortenEntityValue(value: string): string {
   if (value.length <= mostExact) return value;
   return `\u0001${createHash('sha256').update(value, 'latin1').digest('base64url')}`;
 }

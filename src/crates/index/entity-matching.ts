@@ -104,7 +104,7 @@ export async function leadingBack(
     `SELECT document, bytes FROM crate_references WHERE document IN (${marks(entities.size)})`,
     ...entities.keys(),
   );
-  if (rows.length !== entities.size) throw changed();
+  if (rows.length !== entities.size) throw entityIndexChangedError();
   const found = new Set<number>();
   for (const { document, bytes } of rows) {
     await pace.breathe();
@@ -115,7 +115,7 @@ export async function leadingBack(
   return found;
 }
 
-const changed = (): WorkcrateError =>
+const entityIndexChangedError = (): WorkcrateError =>
   new WorkcrateError('index_busy', 'The index changes faster than it can be read. Try again.');
 
 /** A reference to an entity is also found by that entity's id, where the whole value is asked for. */

@@ -9,7 +9,7 @@ import { candidatesIn, documentsHolding, leadingBack, readings } from './entity-
 import { documentNumber } from './locating.ts';
 import { match } from './matching.ts';
 import type { Pace } from './pace.ts';
-import { bounded, mostOffset } from './paging.ts';
+import { boundPaging, mostOffset } from './paging.ts';
 import { shortRows } from './result-rows.ts';
 import { mostDescription } from './results.ts';
 import { weigh } from './scoring.ts';
@@ -47,7 +47,7 @@ interface Room {
 const atOnce = 200;
 
 export async function searchByEntity(room: Room, request: EntityRequest): Promise<EntityPage> {
-  const { limit, offset } = bounded(request);
+  const { limit, offset } = boundPaging(request);
   const condition = conditionOf(request);
   const barred = await barredBy(room, request.entry);
   const end = offset + limit;

@@ -105,14 +105,14 @@ class Cursor {
       this.#block,
       end,
     );
-    if (rows.length !== end - this.#block) throw replaced();
+    if (rows.length !== end - this.#block) throw indexMergedElsewhereError();
     this.#block = end;
     this.#waiting = rows.map(({ bytes }) => bytes);
     this.next();
   }
 }
 
-const replaced = (): WorkcrateError =>
+const indexMergedElsewhereError = (): WorkcrateError =>
   new WorkcrateError(
     'index_busy',
     'Another process merges the index at the same time. Leave it to that one.',

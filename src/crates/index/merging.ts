@@ -15,7 +15,7 @@ const bytesAtOnce = 4 * 1024 * 1024;
 
 /** Removes what nobody reads any more, then merges some segments; false where there was nothing to do. */
 export async function mergeSome(database: Database, clock: Clock, signal: AbortSignal): Promise<boolean> {
-  if (signal.aborted) throw cancelled();
+  if (signal.aborted) throw mergeCancelledError();
   const cleaned = await cleanUp(database, clock());
   const segments = await liveSegments(database);
   const generation = await currentGeneration(database);
@@ -72,17 +72,17 @@ async function mergeSources(
   await mergeKeys(database, sources, (key, value) => {
     writer.add(key, value);
     if (writer.waiting < bytesAtOnce) return null;
-    if (merge.signal.aborted) throw cancelled();
+    if (merge.signal.aborted) throw mergeCancelledError();
     return flush();
   });
   const list = writer.end();
   await flush();
   await database.transaction((tx) => insertParts(tx, segment, columns.end(null), list));
-  if (merge.signal.aborted) throw cancelled();
+  if (merge.signal.aborted) throw mergeCancelledError();
   await replaceSegments(merge, chosen, { segment, documents: columns.size, blocks: list.count });
 }
 
-const cancelled = (): WorkcrateError =>
+const mergeCancelledError = (): WorkcrateError =>
   new WorkcrateError('cancelled', 'Merging the index was stopped; it is begun anew the next time.');
 
 async function beginSegment({ database, clock }: Merge, chosen: readonly SegmentRow[]): Promise<number> {

@@ -9,7 +9,7 @@ interface Paging {
 }
 
 /** A page is found with all that come before it, so there is an end to them. */
-export function bounded({ limit, offset }: Paging): Paging {
+export function boundPaging({ limit, offset }: Paging): Paging {
   if (offset >= 0 && offset <= mostOffset) return { limit: Math.min(limit, mostResults), offset };
   throw new WorkcrateError(
     'invalid_input',

@@ -8,7 +8,7 @@ import { countFacets, type ValueCount } from './facet-counts.ts';
 import { match, newest, type Found } from './matching.ts';
 import { searchByMeaning } from './meaning-search.ts';
 import type { Pace } from './pace.ts';
-import { bounded, mostOffset } from './paging.ts';
+import { boundPaging, mostOffset } from './paging.ts';
 import type { Meaning } from './ranking.ts';
 import { resultsOf, type SearchResult } from './results.ts';
 import { weigh } from './scoring.ts';
@@ -60,7 +60,7 @@ export interface Prepared {
 const mostValues = 10;
 
 export async function search(searching: Searching, request: SearchRequest): Promise<SearchPage> {
-  const { limit, offset } = bounded(request);
+  const { limit, offset } = boundPaging(request);
   const prepared = await prepare(searching, parseSearchQuery(request.query, request.filters));
   const { mode, found } = await findBy(searching, prepared, request.mode, offset + limit);
   const hits = found.best.slice(offset, offset + limit);

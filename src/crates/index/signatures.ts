@@ -7,7 +7,7 @@ export const signatureBytes = 2048;
 const [short, long] = [3, 5];
 const firstLong = (signatureBytes / 2) * 8;
 
-const hashed = (value: number): number => Math.imul(value, 0x9e37_79b1) >>> 19;
+const hashTrigram = (value: number): number => Math.imul(value, 0x9e37_79b1) >>> 19;
 
 /** Calls for the bit of each run of three and five. */
 function eachBit(
@@ -20,8 +20,9 @@ function eachBit(
   for (let at = start; at < end; at++) {
     before = run;
     run = (run << 8) | text.charCodeAt(at);
-    if (at - start >= short - 1) call(hashed(run & 0xff_ffff), short);
-    if (at - start >= long - 1) call(firstLong + hashed(run ^ Math.imul(before >>> 24, 0x85eb_ca6b)), long);
+    if (at - start >= short - 1) call(hashTrigram(run & 0xff_ffff), short);
+    if (at - start >= long - 1)
+      call(firstLong + hashTrigram(run ^ Math.imul(before >>> 24, 0x85eb_ca6b)), long);
   }
 }
 

@@ -40,7 +40,7 @@ export async function ask(
   for (let attempt = 1; ; attempt++) {
     const outcome = await tryOnce(called, input, limits.timeoutMs, signal);
     if ('vectors' in outcome) return outcome.vectors;
-    if (!outcome.again || attempt >= limits.tries) throw failed(outcome.failure);
+    if (!outcome.again || attempt >= limits.tries) throw embeddingsFailedError(outcome.failure);
     const wait = Math.max(outcome.waitMs, limits.firstPauseMs * 2 ** (attempt - 1));
     await sleep(Math.min(wait, limits.longestPauseMs), undefined, signal === undefined ? {} : { signal });
   }
@@ -74,7 +74,7 @@ async function readOutcome(answer: FetchAnswer, texts: number): Promise<Outcome>
 /** What the answer says is not passed on: it may repeat the key. */
 function refusal(status: number, retryAfter: string | null): Outcome {
   const again = status === 408 || status === 429 || status >= 500;
-  return { failure: `it answered ${status}${meaningOf(status)}`, again, waitMs: asked(retryAfter) };
+  return { failure: `it answered ${status}${meaningOf(status)}`, again, waitMs: parseRetryPause(retryAfter) };
 }
 
 function meaningOf(status: number): string {
@@ -86,13 +86,13 @@ function meaningOf(status: number): string {
 }
 
 /** `Retry-After` in milliseconds, as seconds or as a date; 0 where there is none. */
-function asked(header: string | null): number {
+function parseRetryPause(header: string | null): number {
   if (header === null) return 0;
   const ms = /^\d{1,6}$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
   return Number.isFinite(ms) ? Math.max(0, ms) : 0;
 }
 
-export const failed = (what: string): WorkcrateError =>
+export const embeddingsFailedError = (what: string): WorkcrateError =>
   new WorkcrateError(
     'embeddings_failed',
     `The embeddings API gave no vectors: ${what}. Search by keyword meanwhile; the operator can look at the settings.`,

@@ -8,7 +8,7 @@ const k = 60;
  * need not be made comparable for that. Of equals, the one that comes first in the first list stays first: numbers of
  * documents differ from machine to machine, and must not decide.
  */
-export function fused(...lists: readonly (readonly Ranked[])[]): Ranked[] {
+export function fuseRankings(...lists: readonly (readonly Ranked[])[]): Ranked[] {
   const scores = new Map<number, number>();
   for (const list of lists)
     for (const [at, { document }] of list.entries())

@@ -16,13 +16,13 @@ export const hashVersion = 'hash-1';
  */
 export function hashEmbedder(): Embedder {
   return {
-    documents: async (texts) => texts.map(hashed),
-    query: async (text) => hashed(text),
+    documents: async (texts) => texts.map(hashText),
+    query: async (text) => hashText(text),
     rarity: (stem) => (isCommon(stem) ? 0 : 1),
   };
 }
 
-function hashed(text: string): Float32Array {
+function hashText(text: string): Float32Array {
   const sums = new Float64Array(dimensions);
   const { stems, counts } = countedIn(text);
   for (const [at, stem] of stems.entries()) {

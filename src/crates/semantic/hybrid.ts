@@ -3,7 +3,7 @@ import type { ChosenSpace } from './chosen-space.ts';
 import { isCommon } from './common-words.ts';
 import { countedIn } from './counted.ts';
 import { expanded, feedbackDocuments, movedTowards, trusted, type Weighed } from './feedback.ts';
-import { fused } from './fusion.ts';
+import { fuseRankings } from './fusion.ts';
 import type { Loaded } from './loaded.ts';
 
 export interface HybridSearch {
@@ -29,16 +29,16 @@ export async function hybrid(search: HybridSearch, most: number): Promise<Ranked
   const byWords = await words.rank(stems, depth, allowed);
   const byMeaning = vector === null ? [] : await loaded!.space!.nearest(vector, depth, allowed);
 
-  const examples = trusted(fused(byWords, byMeaning));
+  const examples = trusted(fuseRankings(byWords, byMeaning));
   const rarity = loaded?.embedder.rarity ?? ((stem: string) => (isCommon(stem) ? 0 : 1));
   const texts = await found(examples, (documents) => words.texts(documents));
   const byMoreWords = await words.rank(expanded(counted, texts, rarity), depth, allowed);
-  if (vector === null) return fused(byWords, byMoreWords).slice(0, most);
+  if (vector === null) return fuseRankings(byWords, byMoreWords).slice(0, most);
 
   const space = loaded!.space!;
   const vectors = await found(examples, (documents) => space.vectors(documents));
   const byMoved = await space.nearest(movedTowards(vector, vectors), depth, allowed);
-  return fused(byWords, byMoreWords, byMoved).slice(0, most);
+  return fuseRankings(byWords, byMoreWords, byMoved).slice(0, most);
 }
 
 /** By meaning alone, in two rounds as well: the query is moved towards what it finds first. */

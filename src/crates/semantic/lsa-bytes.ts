@@ -13,14 +13,14 @@ export function lsaToBytes({ dimensions, averageLength, stems, rarities, places 
 }
 
 export function lsaFromBytes(bytes: Buffer): LsaModel {
-  if (bytes.length < 4) throw damaged();
+  if (bytes.length < 4) throw modelDamagedError();
   const start = 4 + bytes.readUInt32LE(0);
-  if (bytes.length < start) throw damaged();
+  if (bytes.length < start) throw modelDamagedError();
   const head = JSON.parse(bytes.toString('utf8', 4, start)) as Head;
   const middle = start + head.stems.length * 8;
-  if (bytes.length !== middle + head.stems.length * head.dimensions * 4) throw damaged();
-  const rarities = new Float64Array(copied(bytes, start, middle));
-  const places = new Float32Array(copied(bytes, middle, bytes.length));
+  if (bytes.length !== middle + head.stems.length * head.dimensions * 4) throw modelDamagedError();
+  const rarities = new Float64Array(copyBytes(bytes, start, middle));
+  const places = new Float32Array(copyBytes(bytes, middle, bytes.length));
   return { ...head, rarities, places };
 }
 
@@ -29,15 +29,15 @@ export const bytesOf = (numbers: Float32Array | Float64Array): Buffer =>
 
 /** Floats have to begin at a multiple of their size, which bytes from a database need not. */
 export const floatsOf = (bytes: Uint8Array): Float32Array<ArrayBuffer> =>
-  new Float32Array(copied(bytes, 0, bytes.length - (bytes.length % 4)));
+  new Float32Array(copyBytes(bytes, 0, bytes.length - (bytes.length % 4)));
 
-function copied(bytes: Uint8Array, start: number, end: number): ArrayBuffer {
+function copyBytes(bytes: Uint8Array, start: number, end: number): ArrayBuffer {
   const copy = new Uint8Array(end - start);
   copy.set(bytes.subarray(start, end));
   return copy.buffer;
 }
 
-const damaged = (): WorkcrateError =>
+const modelDamagedError = (): WorkcrateError =>
   new WorkcrateError(
     'database_failed',
     `The stored model of the search by meaning is damaged. Remove the index of crates and run ${programName} index.`,

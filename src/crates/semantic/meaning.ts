@@ -6,7 +6,7 @@ import type { Allowed, Meaning, MeaningStatus, Ranked, WordRanking } from '../in
 import { spaceLimits, type SpaceLimits } from './chosen-space.ts';
 import { countedIn } from './counted.ts';
 import { isZero } from './embedder.ts';
-import { failed } from './endpoint-request.ts';
+import { embeddingsFailedError } from './endpoint-request.ts';
 import { endpointOf, type EndpointOptions } from './endpoint.ts';
 import { isStale } from './fitting.ts';
 import { byMeaning, hybrid } from './hybrid.ts';
@@ -78,7 +78,7 @@ async function vectorOf({ embedder, space }: Loaded, query: string): Promise<Flo
   if (space === null || countedIn(query).length === 0) return null;
   const vector = await embedder.query(query);
   if (vector.length !== space.dimensions)
-    throw failed(
+    throw embeddingsFailedError(
       `it now gives ${vector.length} numbers for a text, and gave ${space.dimensions} for the crates`,
     );
   return isZero(vector) ? null : vector;

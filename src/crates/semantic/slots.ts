@@ -28,9 +28,9 @@ export function createSlots<T extends Float32Array | Uint32Array>(
   /** By half, so that growing costs little in all and leaves little unused. */
   function grow(): void {
     const room = Math.min(most, Math.max(64, Math.ceil(documents.length * 1.5)));
-    documents = copied(documents, new Float64Array(room));
-    ties = copied(ties, new Float64Array(room));
-    values = copied(values, create(room * width));
+    documents = copyNumbers(documents, new Float64Array(room));
+    ties = copyNumbers(ties, new Float64Array(room));
+    values = copyNumbers(values, create(room * width));
   }
 
   function claim(document: number, tie: number): number | null {
@@ -73,7 +73,7 @@ export function createSlots<T extends Float32Array | Uint32Array>(
   };
 }
 
-function copied<T extends Float32Array | Float64Array | Uint32Array>(from: T, to: T): T {
+function copyNumbers<T extends Float32Array | Float64Array | Uint32Array>(from: T, to: T): T {
   to.set(from);
   return to;
 }
