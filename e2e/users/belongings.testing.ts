@@ -48,15 +48,17 @@ export async function belongingsOf(team: Team, owner: Member): Promise<Belonging
   // One for all, so that it is known again also where only a part of a name is told. It sorts as the real one does,
   // since a list may go on after any name.
   const madeUp = mark.slice(0, -3) + (mark.at(-3) === '0' ? '1' : '0') + mark.slice(-2);
+  // A URL ends with its token, as the real one does: else two names would be the same on one side only.
+  const [linkToken, uploadToken] = [token(), token()];
   const pair = (what: string, real: string, like: string): Reference => ({ what, real, madeUp: like });
   const references = [
     pair('file', file, `file_${hex(12)}`),
-    pair('token of a link', shared.token, token()),
-    pair('URL of a link', shared.downloadUrl, `${team.url}/files/${token()}`),
+    pair('token of a link', shared.token, linkToken),
+    pair('URL of a link', shared.downloadUrl, `${team.url}/files/${linkToken}`),
     pair('id of a link', linkId, hex(8)),
     pair('token of a bundle', bundled.token, token()),
-    pair('token of an upload', upload.token, token()),
-    pair('URL of an upload', upload.uploadUrl, `${team.url}/uploads/${token()}`),
+    pair('token of an upload', upload.token, uploadToken),
+    pair('URL of an upload', upload.uploadUrl, `${team.url}/uploads/${uploadToken}`),
     pair('execution', execution, `exec_${hex(6)}`),
     pair('place in a list', `${started}-${execution}`, `${started}-exec_${hex(6)}`),
     pair('artifact', `${mark}.svg`, `${madeUp}.svg`),
