@@ -79,7 +79,7 @@ const forbiddenError = (group: ToolGroup): WorkcrateError =>
 /** Calls that reached their tool, by the signal that each call has of its own. */
 const reachedCalls = new WeakSet<AbortSignal>();
 
-export const markReached = ({ mcpReq }: ServerContext): void => void reachedCalls.add(mcpReq.signal);
+export const markCallReached = ({ mcpReq }: ServerContext): void => void reachedCalls.add(mcpReq.signal);
 
 /** Calls with a state that was not made for this caller and this method, by the signal of each. */
 const forgedCalls = new WeakSet<AbortSignal>();

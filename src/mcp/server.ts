@@ -26,7 +26,7 @@ import { askNow, getCaller, createStateCodec, type Answers } from './asking.ts';
 import {
   readClientName,
   readEnvelope,
-  markReached,
+  markCallReached,
   createScopeDemand,
   watchCalls,
   watchState,
@@ -163,7 +163,7 @@ function registerTool(
       const asking = createAsking(server, context, options, state);
       const toolContext = toToolContext(server, context, options);
       // Last: a call that fails before has not reached its tool.
-      markReached(context);
+      markCallReached(context);
       return callTool(tool, input, toolContext, { ...options, asking });
     },
   );

@@ -9,7 +9,7 @@ export interface HardLimits {
   readonly fileBytes: number;
 }
 
-export const unlimited: HardLimits = {
+export const noHardLimits: HardLimits = {
   openFiles: Number.POSITIVE_INFINITY,
   processes: Number.POSITIVE_INFINITY,
   fileBytes: Number.POSITIVE_INFINITY,

@@ -8,7 +8,7 @@ import type { Socket } from 'node:net';
 import { dirname, resolve } from 'node:path';
 import { WorkcrateError } from '../errors.ts';
 import { createWatchedDisk, type WatchedDisk } from './disk.ts';
-import { fitLimits, readHardLimits, unlimited } from './hard-limits.ts';
+import { fitLimits, readHardLimits, noHardLimits } from './hard-limits.ts';
 import { createPackageLookup, createRuntimeLookup } from './interpreters.ts';
 import {
   languages,
@@ -65,7 +65,7 @@ export async function subprocessSandbox(requested: SandboxOptions): Promise<Sand
   const { limits, warnings } = fitLimits(
     requested.limits,
     requested.mostRuns,
-    { ...unlimited, fileBytes },
+    { ...noHardLimits, fileBytes },
     Number.POSITIVE_INFINITY,
   );
   const options = { ...requested, limits };

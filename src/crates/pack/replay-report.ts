@@ -95,7 +95,7 @@ export function formatReplayReport(report: ReplayReport): string {
     ...report.results.map(
       ({ name, state }) => `  ${resultStateLabels[state]}  ${replaceControlCharacters(name)}`,
     ),
-    `  stdout: ${stdout}`,
+    `  stdout: ${stdout === 'unknown' ? 'not in the crate, so not compared' : stdout}`,
     ...(report.complete ? [] : ['  There may be more results: not all files could be compared.']),
     ...(report.ended === 'failed' && report.stderr !== ''
       ? report.stderr.split('\n').map((line) => `  | ${replaceControlCharacters(line)}`)

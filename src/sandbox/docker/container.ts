@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { statSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { WorkcrateError } from '../../errors.ts';
-import { fitLimits, readFileMax, unlimited, type FittedLimits } from '../hard-limits.ts';
+import { fitLimits, readFileMax, noHardLimits, type FittedLimits } from '../hard-limits.ts';
 import { insideFolder } from '../inside-folder.ts';
 import type { Workspace, RunRequest, SandboxOptions } from '../sandbox.ts';
 import { buildSeccompProgram } from '../seccomp/seccomp.ts';
@@ -91,7 +91,7 @@ function toIsolationConfig({ runtime, network }: DockerOptions): object {
 
 /** The hard limits are those of the engine, which are not known here. */
 export const fitDockerLimits = ({ limits, mostRuns }: DockerOptions): FittedLimits =>
-  fitLimits(limits, mostRuns, unlimited, readFileMax());
+  fitLimits(limits, mostRuns, noHardLimits, readFileMax());
 
 function toContainerLimits(options: DockerOptions, uid: number): object {
   const { limits, openFiles } = fitDockerLimits(options);

@@ -159,7 +159,8 @@ function unfitImageError(image: string, errorText: string): WorkcrateError {
 }
 
 function describeDockerLimits({ network }: DockerOptions, info: EngineInfo): EnforcedClaims {
-  const unlimited = (what: string) => `this engine cannot limit ${what}: the kernel lacks that cgroup.`;
+  const explainMissingLimit = (what: string) =>
+    `this engine cannot limit ${what}: the kernel lacks that cgroup.`;
   return {
     unprivileged: true,
     filesystem: true,
@@ -172,9 +173,9 @@ function describeDockerLimits({ network }: DockerOptions, info: EngineInfo): Enf
         : true,
     environment: true,
     fresh: true,
-    memory: info.MemoryLimit === false ? unlimited('memory') : true,
-    processes: info.PidsLimit === false ? unlimited('processes') : true,
-    cpu: info.CpuCfsQuota === false ? unlimited('cores') : true,
+    memory: info.MemoryLimit === false ? explainMissingLimit('memory') : true,
+    processes: info.PidsLimit === false ? explainMissingLimit('processes') : true,
+    cpu: info.CpuCfsQuota === false ? explainMissingLimit('cores') : true,
     file_size: true,
     disk: true,
     tmp: true,

@@ -13,7 +13,7 @@ import {
 import type { OpenObject, PresignedUrl, Staging, Storage, StoredObject } from '../storage.ts';
 import { createBlobs, hmac, type AzureAccount, type Blobs } from './client.ts';
 import { listBlobObjects } from './listing.ts';
-import { azureStaging } from './staging.ts';
+import { createAzureStaging } from './staging.ts';
 
 export interface AzureOptions {
   readonly container: string;
@@ -32,7 +32,7 @@ export async function azureStorage(options: AzureOptions, limits?: RemoteLimits)
   checkAzureOptions(options);
   const blobs = createBlobs(options, limits);
   const names = createObjectNames(options.prefix);
-  const staging = azureStaging(blobs, names, options.partBytes);
+  const staging = createAzureStaging(blobs, names, options.partBytes);
   return {
     kind: 'azure',
     isShared: true,

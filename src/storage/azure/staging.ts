@@ -24,7 +24,7 @@ import {
  * Staged uploads. An upload has a small blob of its own with its state, and with all of its bytes if they are few.
  * Otherwise its bytes are uncommitted blocks of the blob that they are meant for.
  */
-export function azureStaging(blobs: Blobs, names: ObjectNames, partBytes: number): Staging {
+export function createAzureStaging(blobs: Blobs, names: ObjectNames, partBytes: number): Staging {
   const committing = createBlobCommitter(blobs, names, partBytes);
   const load = (id: string): Promise<StagedBlob | null> => loadStagedBlob(blobs, names.staged(id));
   const chain = async (staged: StagedBlob): Promise<BlockChain> => {
