@@ -11,6 +11,7 @@ export const layers: Readonly<Record<string, readonly (readonly string[])[]>> = 
       'errors.ts',
       'filenames.ts',
       'identity.ts',
+      'pictures.ts',
       'program.ts',
       'secrets.ts',
       'streams.ts',

@@ -9,16 +9,10 @@ import type { Files } from '../files/files.ts';
 import { toLinkAnswer, linkShape, toLinkTermFields } from '../links/link-result.ts';
 import type { Links } from '../links/links.ts';
 import { defineTool, type Tool, type ToolAnswer, type ToolContext } from '../mcp/tool.ts';
+import { detectPictureType, maxPictureBytes } from '../pictures.ts';
 import { formatBytes } from '../text.ts';
 import { isPlainArtifactName } from './artifact.ts';
-import {
-  readAsBase64,
-  maxNamesOnPage,
-  detectPictureType,
-  type Artifact,
-  type Artifacts,
-  type NamePage,
-} from './artifacts.ts';
+import { readAsBase64, maxNamesOnPage, type Artifact, type Artifacts, type NamePage } from './artifacts.ts';
 
 export interface ArtifactToolsOptions {
   readonly artifacts: Artifacts;
@@ -182,8 +176,6 @@ async function answerAsLink(
   const { id } = await files.add(caller, file, artifact.bytes(), signal);
   return toLinkAnswer(await links.share(caller, id, { ttlSeconds, singleUse }), baseUrl());
 }
-
-const maxPictureBytes = 1024 * 1024;
 
 /** The picture, or a word on why there is none. */
 async function showPicture(artifact: Artifact, sizeLimit: number): Promise<ContentBlock[]> {
