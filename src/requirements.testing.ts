@@ -99,6 +99,7 @@ export const requirements = {
   C1: [
     'one-shape-over-all-tools',
     'size-time-and-curl-in-the-text',
+    'at-most-100-tokens',
     'same-as-resource-link',
     'no-bytes-unless-asked-for',
   ],
@@ -325,7 +326,7 @@ export const partsNotYetAskedFor: Partial<Record<Row, readonly string[]>> = {
   B6: ['10,000-a-page-with-total-and-next', 'link-to-the-whole-list-in-the-text'],
   B8: ['base64-of-a-crate-that-is-a-folder'],
   B10: ['sync-joins-one-that-is-under-way', 'search-while-indexing-says-so'],
-  C1: ['structured-content-only-on-request', 'at-most-100-tokens'],
+  C1: ['structured-content-only-on-request'],
   D1: ['session-id'],
   D9: ['peak-memory-session-guard-verdicts-and-trace-id-in-the-line'],
   D10: ['sign-of-life-every-10-s'],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { formatBytes, formatDuration } from './text.ts';
+import { formatBytes, formatDuration, quoteName } from './text.ts';
 
 it('sizes have the unit in which they are short', () => {
   for (const [bytes, text] of [
@@ -28,4 +28,20 @@ it('times have at most two units, of which the smaller is left out where it is z
     [7_500_000, '2 h 5 min'],
   ] as const)
     assert.equal(formatDuration(ms), text);
+});
+
+it('a name is quoted unless it is plain, so that none can pass for words of ours', () => {
+  for (const plain of ['plot.png', '/artifacts/a b.csv', 'Zürich_2026-11.csv', '-rf', '数据.txt'])
+    assert.equal(quoteName(plain), plain);
+  for (const [name, quoted] of [
+    ['', '""'],
+    ['a, 5 bytes', '"a, 5 bytes"'],
+    ['a\nDone.', String.raw`"a\nDone."`],
+    [' a', '" a"'],
+    ['a ', '"a "'],
+    ['say "x"', String.raw`"say \"x\""`],
+    ['a\u2028b\u202e', String.raw`"a\u2028b\u202e"`],
+    ['$(id)', '"$(id)"'],
+  ] as const)
+    assert.equal(quoteName(name), quoted);
 });

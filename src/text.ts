@@ -1,5 +1,6 @@
 /**
- * Sizes and times as people read them, in every message. It does not parse them: `config/kinds.ts` does.
+ * Sizes, times and names as people and models read them, in every message. It does not parse sizes and times:
+ * `config/kinds.ts` does.
  */
 
 const byteUnits = ['bytes', 'KB', 'MB', 'GB', 'TB'] as const;
@@ -22,3 +23,22 @@ export function formatDuration(ms: number): string {
 
 const joinUnits = (large: number, largeUnit: string, small: number, smallUnit: string): string =>
   `${large} ${largeUnit}${small === 0 ? '' : ` ${small} ${smallUnit}`}`;
+
+/**
+ * What JSON leaves as it is, although terminals act on it, take it for the end of a line, or show the rest in another
+ * order or not at all.
+ */
+const unprintableCharacters =
+  // oxlint-disable-next-line no-control-regex -- these are the ones that are looked for
+  /[\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+
+const escapeCharacter = (character: string): string =>
+  `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
+/** JSON of plain characters, whatever the value contains; one line, unless it is indented. */
+export const toPlainJson = (value: unknown, indent?: number): string =>
+  JSON.stringify(value, null, indent).replace(unprintableCharacters, escapeCharacter);
+
+/** A name or path, quoted as JSON unless it is plain, so that none can pass for words or a line of ours. */
+export const quoteName = (name: string): string =>
+  /^[\p{L}\p{N}._/+@=-](?:[\p{L}\p{N}._/+@= -]*[\p{L}\p{N}._/+@=-])?$/u.test(name) ? name : toPlainJson(name);

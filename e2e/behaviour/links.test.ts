@@ -10,6 +10,7 @@ import { filesHolding } from '../secrets.testing.ts';
 import { backends, share, startServer, timeOf, upload, type TestServer } from '../server.testing.ts';
 import { inStorage } from './upload.testing.ts';
 import { recordProof } from '../../src/requirements.testing.ts';
+import { countTokens } from '../../src/tokens.testing.ts';
 
 describe(`links (${backends})`, () => {
   let server: TestServer;
@@ -33,7 +34,10 @@ describe(`links (${backends})`, () => {
     assert.equal(data.sha256, createHash('sha256').update(secret).digest('hex'));
     assert.equal(data.downloadUrl, `${server.url}/files/${data.token}`);
     assert.ok(Date.parse(data.expiresAt) > Date.now());
-    assert.match(line, new RegExp(`^[^\\n]*curl -fL -o report\\.pdf ${data.downloadUrl}$`));
+    assert.match(
+      line,
+      new RegExp(`^report\\.pdf, 600 bytes, until \\S+Z: curl -fL -o report\\.pdf ${data.downloadUrl}$`),
+    );
     assert.deepEqual(raw.content[1], {
       type: 'resource_link',
       uri: data.downloadUrl,
@@ -61,17 +65,35 @@ describe(`links (${backends})`, () => {
       return { line, expiresAt: data.expiresAt as string };
     };
     const soon = await textOf(3);
-    assert.ok(soon.line.startsWith(`6 bytes, until ${soon.expiresAt.slice(0, 19)}Z: curl `), soon.line);
+    assert.ok(
+      soon.line.startsWith(`a.txt, 6 bytes, until ${soon.expiresAt.slice(0, 19)}Z: curl `),
+      soon.line,
+    );
     const late = await textOf(3600);
-    assert.ok(late.line.startsWith(`6 bytes, until ${late.expiresAt.slice(0, 16)}Z: curl `), late.line);
+    assert.ok(
+      late.line.startsWith(`a.txt, 6 bytes, until ${late.expiresAt.slice(0, 16)}Z: curl `),
+      late.line,
+    );
     recordProof('C1:size-time-and-curl-in-the-text');
   });
 
   it('a hostile name does not reach the shell by way of the curl command', async () => {
     const fileId = await upload(server, '$(touch x); `id` "\'.txt', 'x');
     const { text: line } = await server.call('share_file', { file_id: fileId });
-    assert.match(line, /curl -fL -OJ http:\S+$/);
-    assert.ok(!line.includes('touch'));
+    const [, name, command] = /^(".*"), 1 bytes, until \S+: (curl .*)$/.exec(line)!;
+    assert.equal(JSON.parse(name!), '$(touch x); `id` "\'.txt');
+    assert.match(command!, /^curl -fL -OJ http:\S+$/);
+  });
+
+  it('a link costs at most 100 tokens, whatever its terms', async () => {
+    for (const filename of ['a.txt', 'Messwerte Zürich, Juni 2026 (final).csv']) {
+      const fileId = await upload(server, filename, 'x'.repeat(12_345));
+      for (const terms of [{}, { single_use: true, ttl_seconds: 59 }]) {
+        const { text: line } = await server.call('share_file', { file_id: fileId, ...terms });
+        assert.ok(line.includes(filename) && countTokens(line) <= 100, line);
+      }
+    }
+    recordProof('C1:at-most-100-tokens');
   });
 
   it('a token is 32 random bytes, stored as a hash and written to no log', async () => {

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { createToken } from '../links/link.ts';
-import { chainStart, toBoundedEntry, toNextLine, toPlainJson } from './line.ts';
+import { toPlainJson } from '../text.ts';
+import { chainStart, toBoundedEntry, toNextLine } from './line.ts';
 import { event, noon } from './log.testing.ts';
 
 const bytesOf = (text: string): number => Buffer.byteLength(toPlainJson(text)) - 2;

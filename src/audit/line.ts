@@ -18,6 +18,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { getErrno } from '../errors.ts';
 import { withoutSecrets } from '../secrets.ts';
+import { toPlainJson } from '../text.ts';
 import { auditLevels, type AuditEvent } from './audit.ts';
 import { NotAFile, openRegularSync } from './files.ts';
 
@@ -119,21 +120,6 @@ export function parseLine(line: Buffer): AuditLine | null {
     throw error;
   }
 }
-
-/**
- * What JSON leaves as it is, although terminals act on it, take it for the end of a line, or show the rest in another
- * order or not at all.
- */
-const unprintableCharacters =
-  // oxlint-disable-next-line no-control-regex -- these are the ones that are looked for
-  /[\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
-
-const escapeCharacter = (character: string): string =>
-  `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
-
-/** JSON of plain characters, whatever the value contains; one line, unless it is indented. */
-export const toPlainJson = (value: unknown, indent?: number): string =>
-  JSON.stringify(value, null, indent).replace(unprintableCharacters, escapeCharacter);
 
 /** The last line that is known to be on disk, so that it shows when the end of the log is cut off. */
 export interface ChainHead extends ChainPosition {

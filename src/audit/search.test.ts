@@ -3,7 +3,7 @@ import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { auditDayMs } from './files.ts';
-import { toPlainJson } from './line.ts';
+import { toPlainJson } from '../text.ts';
 import { event, filesIn, forged, noon, open, temporaryLog } from './log.testing.ts';
 import { formatFoundPage, searchAudit, type AuditQuery } from './tools.ts';
 

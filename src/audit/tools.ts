@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { getErrno, WorkcrateError } from '../errors.ts';
 import { defineTool, type Tool } from '../mcp/tool.ts';
 import { programName } from '../program.ts';
+import { toPlainJson } from '../text.ts';
 import { auditLevels, type AuditLevel } from './audit.ts';
 import {
   listAuditFiles,
@@ -19,7 +20,7 @@ import {
   getFileStem,
   parseMoment,
 } from './files.ts';
-import { isSealIntact, parseLine, toPlainJson, type AuditLine } from './line.ts';
+import { isSealIntact, parseLine, type AuditLine } from './line.ts';
 import { readBackwards } from './read.ts';
 
 export interface AuditToolsOptions {

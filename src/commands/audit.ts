@@ -1,7 +1,7 @@
 import { getAuditFolder, auditLevels, type AuditLevel } from '../audit/audit.ts';
 import { formatRemark } from '../audit/chain.ts';
 import { listAuditFiles, momentSchema, parseMoment } from '../audit/files.ts';
-import { toPlainJson } from '../audit/line.ts';
+import { toPlainJson } from '../text.ts';
 import { findServerByFolder, forgetRemembered } from '../audit/read.ts';
 import {
   formatFoundPage,

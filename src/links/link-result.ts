@@ -6,7 +6,7 @@ import type { ContentBlock } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import type { ToolAnswer } from '../mcp/tool.ts';
 import type { SharedLink } from './links.ts';
-import { formatBytes } from '../text.ts';
+import { formatBytes, quoteName } from '../text.ts';
 
 /** The one shape of every result that hands out a file (SPEC C1). It never contains the bytes of the file. */
 export const linkShape = z.object({
@@ -28,7 +28,7 @@ export const externalLinkShape = linkShape.extend({
 
 type LinkResult<Sha256> = Omit<z.input<typeof linkShape>, 'sha256'> & { sha256: Sha256 };
 
-/** Several clients ignore `resource_link`, hence the same in structured content and the URL in the text. */
+/** The text is all that a model sees of a link (SPEC C1). */
 export function toLinkAnswer<Sha256 extends string | null>(
   shared: SharedLink<Sha256>,
   baseUrl: string,
@@ -44,7 +44,7 @@ export function toLinkAnswer<Sha256 extends string | null>(
     size,
   };
   return {
-    text: `${formatBytes(size)}, ${formatLifetime(shared)}: curl -fL ${toCurlOutputOption(filename)} ${downloadUrl}`,
+    text: `${quoteName(filename)}, ${formatBytes(size)}, ${formatLifetime(shared)}: curl -fL ${toCurlOutputOption(filename)} ${downloadUrl}`,
     structured: { filename, size, sha256, mediaType, token: shared.token, downloadUrl, expiresAt },
     content: [resource],
   };
@@ -52,8 +52,8 @@ export function toLinkAnswer<Sha256 extends string | null>(
 
 /** Over stdio the server, and with it every link, ends with the client. */
 function formatLifetime({ link, endsWithClient }: SharedLink<string | null>): string {
-  const until = `until ${formatExpiry(link)}`;
-  return endsWithClient ? `while this client runs, at most ${until}` : until;
+  const until = `until ${formatExpiry(link)}${endsWithClient ? ' or this client ends' : ''}`;
+  return link.singleUse ? `for one download, ${until}` : until;
 }
 
 const hourMs = 3_600_000;
