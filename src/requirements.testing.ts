@@ -201,7 +201,7 @@ export const requirements = {
   ],
   D8: ['recursive-difference', 'by-size-mtime-and-inode', 'bounded'],
   D9: ['line-of-the-day', 'row-found-by-search-and-get', 'retention-of-rows', 'retention-of-lines'],
-  D10: ['hints', 'output-as-progress', 'cancelling-kills'],
+  D10: ['hints', 'output-as-progress', 'sign-of-life-every-10-s', 'cancelling-kills'],
   D14: [
     'subprocess-only-if-allowed-by-name',
     'subprocess-warned-at-every-start',
@@ -329,7 +329,6 @@ export const partsNotYetAskedFor: Partial<Record<Row, readonly string[]>> = {
   C1: ['structured-content-only-on-request'],
   D1: ['session-id'],
   D9: ['peak-memory-session-guard-verdicts-and-trace-id-in-the-line'],
-  D10: ['sign-of-life-every-10-s'],
   D16: ['exposed-by-the-gateway-of-f3'],
   E5: ['age-that-a-call-allows'],
 };

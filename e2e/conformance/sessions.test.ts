@@ -70,6 +70,29 @@ describe('sessions of the older versions over HTTP', () => {
       for (const id of [5, 99]) assert.equal((await client.send(cancelling(id))).status, 202);
     });
 
+  const idsIn = (stream: string): string[] => [...stream.matchAll(/^id: (.+)$/gm)].map(([, id]) => id!);
+
+  /** Asks for what came after an event, in the session of an answer. */
+  const resume = (answer: Response, id: string): Promise<Response> =>
+    send('GET', { 'mcp-session-id': answer.headers.get('mcp-session-id')!, 'last-event-id': id });
+
+  it('an answer that is alone on its stream has no id, so that older SDKs do not come back to it', async () => {
+    const client = await connectByHand(server.url, '2025-06-18', {});
+    const answer = await client.send(listing);
+    assert.deepEqual(idsIn(await answer.text()), []);
+  });
+
+  it('who lost a stream gets the answer, and who has the answer is told that nothing follows', async () => {
+    const client = await connectByHand(server.url, '2025-11-25', {});
+    const answer = await client.send(listing);
+    const [first, last, ...more] = idsIn(await answer.text());
+    assert.deepEqual(more, []);
+    const replayed = await resume(answer, first!);
+    assert.match(await replayed.text(), new RegExp(`^id: ${last}\ndata: .*"id":7`, 'm'));
+    assert.equal((await resume(answer, last!)).status, 204);
+    assert.equal((await resume(answer, crypto.randomUUID())).status, 400);
+  });
+
   for (const version of versions) {
     const { opening, request } = openingOf(version);
     const first = opening[0] ?? request(1, 'tools/list');

@@ -38,3 +38,13 @@ it('a session that is over leaves nothing, and one alone keeps at most 1 MB', as
   for (const session of sessions) session[Symbol.dispose]();
   assert.equal(stores.size(), 0);
 });
+
+it('an answer is kept only where an event before it can be named', async () => {
+  const events = createEventStores().open();
+  const answer = { jsonrpc: '2.0', id: 1, result: {} } as const;
+  assert.equal(await events.storeEvent('alone', answer), '');
+  const first = await events.storeEvent('told', notice('first'));
+  const last = await events.storeEvent('told', answer);
+  assert.deepEqual(await replayed(events, first), [answer]);
+  assert.deepEqual([first, last, ''].map(events.isAnswer), [false, true, false]);
+});

@@ -12,6 +12,7 @@ import {
 import type { SignedIn } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
 import { toAuthInfo } from './asking.ts';
+import { usualAliveMs } from './progress.ts';
 import { createSessionLane } from './sessions.ts';
 
 export interface McpEndpointOptions {
@@ -19,6 +20,8 @@ export interface McpEndpointOptions {
   /** Where clients can read how to get a token, or null. */
   readonly metadataUrl: () => string | null;
   readonly log: Log;
+  /** How often a stream on which nothing comes gets a comment. */
+  readonly aliveMs?: number;
 }
 
 export interface McpEndpoint {
@@ -30,12 +33,17 @@ export interface McpEndpoint {
 }
 
 /** MCP over HTTP for every version in use: 2026-07-28 without sessions, the older ones with. */
-export function createMcpEndpoint({ factory, metadataUrl, log }: McpEndpointOptions): McpEndpoint {
-  const modern = createMcpHandler(factory, {
+export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
+  const { factory, metadataUrl, log, aliveMs = usualAliveMs } = options;
+  const terms = {
     legacy: 'reject',
-    onerror: (error) => log.debug('mcp.rejected', { error }),
-  });
-  const legacy = createSessionLane(factory, log);
+    keepAliveMs: aliveMs,
+    onerror: (error: Error) => log.debug('mcp.rejected', { error }),
+  } as const;
+  const answering = createMcpHandler(factory, terms);
+  // Its headers are sent at once: some clients give up on a call that has none after a minute.
+  const streaming = createMcpHandler(factory, { ...terms, responseMode: 'sse' });
+  const legacy = createSessionLane({ factory, log, aliveMs });
   return {
     async fetch(request, who) {
       const body = await readBody(request);
@@ -43,14 +51,19 @@ export function createMcpEndpoint({ factory, metadataUrl, log }: McpEndpointOpti
       const options = { ...(who === null ? {} : { authInfo: toAuthInfo(who, metadataUrl()) }), ...body };
       if (await isLegacyRequest(request, body?.parsedBody))
         return legacy.fetch(request, who?.user ?? null, options);
-      return modern.fetch(request, options);
+      return (mayTakeLong(request) ? streaming : answering).fetch(request, options);
     },
     sessions: legacy.count,
     async close() {
-      await Promise.all([modern.close(), legacy.close()]);
+      await Promise.all([answering.close(), streaming.close(), legacy.close()]);
     },
   };
 }
+
+/** Calls of tools are streamed, unless the client takes nothing but JSON. */
+const mayTakeLong = ({ headers }: Request): boolean =>
+  headers.get('mcp-method') === 'tools/call' &&
+  (headers.get('accept')?.includes('text/event-stream') ?? false);
 
 /** The body of a POST, or the answer to one whose body is refused. Undefined where there is no body. */
 export type ReadBody = { readonly parsedBody: unknown } | { readonly refusal: Response } | undefined;

@@ -33,6 +33,7 @@ import {
   type RefusalOptions,
   type RefusedCall,
 } from './refused-calls.ts';
+import { startProgress, usualAliveMs, type CallProgress } from './progress.ts';
 import {
   toCallResult,
   cacheJsonSchema,
@@ -54,6 +55,8 @@ export interface McpOptions {
   readonly underWay?: { calls: number };
   /** How long a client of a version before 2026-07-28 has to answer a question. */
   readonly askMs?: number;
+  /** How long a call may be silent before its client gets a sign of life. */
+  readonly aliveMs?: number;
   /** Fires when the server takes no more connections, and so no more answers of such a client. */
   readonly stopping?: AbortSignal;
   /** Fires when the time that a graceful shutdown leaves to calls is over. */
@@ -161,10 +164,12 @@ function registerTool(
     { title, description, inputSchema, outputSchema, annotations, scopeChallenge },
     async (input, context) => {
       const asking = createAsking(server, context, options, state);
-      const toolContext = toToolContext(server, context, options);
+      const { aliveMs = usualAliveMs, log } = options;
+      using progress = startProgress(context.mcpReq, { aliveMs, log });
+      const toolContext = toToolContext(server, context, options, progress);
       // Last: a call that fails before has not reached its tool.
       markCallReached(context);
-      return callTool(tool, input, toolContext, { ...options, asking });
+      return await callTool(tool, input, toolContext, { ...options, asking });
     },
   );
 }
@@ -197,11 +202,10 @@ function describeClient(mcpServer: McpServer, { mcpReq, http }: ServerContext): 
 function toToolContext(
   server: McpServer,
   context: ServerContext,
-  { caller, sharesMachine, log, stopping = neverStops, cutting = neverStops }: McpOptions,
+  { caller, sharesMachine, stopping = neverStops, cutting = neverStops }: McpOptions,
+  { report }: CallProgress,
 ): ToolContext {
-  const { notify, _meta } = context.mcpReq;
   const signal = AbortSignal.any([context.mcpReq.signal, cutting]);
-  const progressToken = _meta?.progressToken;
   const scopes = context.http?.authInfo?.scopes;
   return {
     caller: getCaller(context, caller),
@@ -210,18 +214,7 @@ function toToolContext(
     client: describeClient(server, context),
     sharesMachine,
     mayUse: (group) => scopes === undefined || scopes.includes(group),
-    progress(done, total, message) {
-      if (progressToken === undefined || signal.aborted) return;
-      const params = {
-        progressToken,
-        progress: done,
-        ...(total === null ? {} : { total }),
-        ...(message ? { message } : {}),
-      };
-      notify({ method: 'notifications/progress', params }).catch((error: unknown) =>
-        log.debug('progress.not_sent', { error }),
-      );
-    },
+    progress: report,
   };
 }
 

@@ -16,7 +16,7 @@ interface Session {
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly server: McpServer | Server;
   /** Events that its client may have missed. */
-  readonly events: Disposable;
+  readonly events: SessionEvents;
   /** The user who opened it; null where authentication is off. Nobody else can use it. */
   readonly owner: string | null;
   usedAt: number;
@@ -33,6 +33,13 @@ interface DeliveredRequest {
   readonly parsedBody?: unknown;
 }
 
+export interface SessionLaneOptions {
+  readonly factory: McpServerFactory;
+  readonly log: Log;
+  /** How often a stream on which nothing comes gets a comment. */
+  readonly aliveMs: number;
+}
+
 export interface SessionLane {
   fetch(request: Request, owner: string | null, delivered: DeliveredRequest): Promise<Response>;
   count(): number;
@@ -43,7 +50,7 @@ export interface SessionLane {
  * Serves clients of MCP 2025-11-25 and 2025-06-18 with sessions: without one, neither a cancellation nor a question to
  * the client could be delivered.
  */
-export function createSessionLane(factory: McpServerFactory, log: Log): SessionLane {
+export function createSessionLane({ factory, log, aliveMs }: SessionLaneOptions): SessionLane {
   const sessions = new Map<string, Session>();
   const stores = createEventStores();
   const timer = setInterval(
@@ -75,6 +82,7 @@ export function createSessionLane(factory: McpServerFactory, log: Log): SessionL
       sessionIdGenerator: randomUUID,
       eventStore: events,
       retryInterval: 1000,
+      keepAliveMs: aliveMs,
       onsessioninitialized(id) {
         makeRoom(owner);
         sessions.set(id, { transport, server, events, owner, usedAt: Date.now() });
@@ -121,6 +129,7 @@ export function createSessionLane(factory: McpServerFactory, log: Log): SessionL
       const session = sessions.get(id);
       if (!session || session.owner !== owner) return answerUnknownSession();
       session.usedAt = Date.now();
+      if (hasAll(request, session.events)) return new Response(null, { status: 204 });
       return session.transport.handleRequest(request, delivered);
     },
     count: () => sessions.size,
@@ -129,6 +138,15 @@ export function createSessionLane(factory: McpServerFactory, log: Log): SessionL
       closeWhere(() => true);
     },
   };
+}
+
+/**
+ * Whether a client asks for what follows an answer: nothing does. Older SDKs ask so after every call, and then, for what
+ * they get, for another stream; 204 ends that, as it ends the attempts of an EventSource.
+ */
+function hasAll({ method, headers }: Request, events: SessionEvents): boolean {
+  const last = method === 'GET' ? headers.get('last-event-id') : null;
+  return last !== null && events.isAnswer(last);
 }
 
 /** 404 makes a client start a new session, as after a restart of the server. */
@@ -180,6 +198,14 @@ interface StoredEvent {
   readonly size: number;
 }
 
+/** What is kept of one session. */
+export interface SessionEvents extends EventStore, Disposable {
+  /** Whether this event was the answer to a call, after which its stream has ended. */
+  isAnswer(id: string): boolean;
+}
+
+const isAnswer = (message: JSONRPCMessage): boolean => 'result' in message || 'error' in message;
+
 /** The events of one session. */
 interface KeptEvents {
   readonly events: Map<string, StoredEvent>;
@@ -216,10 +242,15 @@ export function createEventStores(most = maxCharactersInAll) {
   }
 
   /** The events of one session, until it is disposed of. */
-  function open(): EventStore & Disposable {
+  function open(): SessionEvents {
     const kept: KeptEvents = { events: new Map(), characters: 0 };
+    const hasEvents = (stream: string): boolean =>
+      kept.events.values().some((event) => event.stream === stream);
     return {
       async storeEvent(stream, message) {
+        // Nobody can ask for an answer without the id of an event before it. One that is alone goes without an id, since
+        // older SDKs take any id for a stream to come back to.
+        if (isAnswer(message) && !hasEvents(stream)) return '';
         const id = randomUUID();
         const size = JSON.stringify(message).length;
         kept.events.set(id, { stream, message, size });
@@ -228,6 +259,10 @@ export function createEventStores(most = maxCharactersInAll) {
         characters += size;
         makeRoom(kept);
         return id;
+      },
+      isAnswer(id) {
+        const event = kept.events.get(id);
+        return event !== undefined && isAnswer(event.message);
       },
       getStreamIdForEventId: async (id) => kept.events.get(id)?.stream,
       async replayEventsAfter(lastId, { send }) {
