@@ -1,34 +1,40 @@
 #!/usr/bin/env -S node --max-semi-space-size=4
-// Only what Node 12 can read: an old Node must get this far to be told, or to hand over to a newer one.
+// Only what Node 12 can read: an old Node must get this far to hand over to a newer one, or to say what to do.
 import { spawn } from 'child_process';
-import { existsSync } from 'fs';
+import { createRequire } from 'module';
+import { dirname, join } from 'path';
 import { fileURLToPath } from 'url';
+import { needed, nodePackage, refuse } from './old-node.js';
 
-const needed = 26;
 const found = process.versions.node;
+const getMajor = (version) => Number(version.split('.')[0]);
 
-/** The Node that `npm ci` puts beside a checkout. */
-const own = fileURLToPath(new URL('../node_modules/node/bin/node', import.meta.url));
-
-if (Number(found.split('.')[0]) >= needed) void import('./start.js');
-else if (existsSync(own)) handOver();
+if (getMajor(found) >= needed) void import('./start.js');
 else {
-  process.stderr.write(
-    `workcrate: this is Node ${found}, and workcrate needs Node ${needed}. ` +
-      `In a checkout \`npm ci\` brings it; elsewhere \`npm install --global node@${needed}\` does.\n`,
-  );
-  process.exitCode = 1;
+  const own = findOwnNode();
+  if (own === null) refuse(`this is Node ${found}, and workcrate needs Node ${needed}`);
+  else handOver(own);
 }
 
-function handOver() {
+/** The Node that npm installed with this package, wherever npm put it; null where it was left out. */
+function findOwnNode() {
+  const require = createRequire(import.meta.url);
+  try {
+    const manifest = require.resolve(`${nodePackage}/package.json`);
+    return getMajor(require(manifest).version) >= needed ? join(dirname(manifest), 'bin/node') : null;
+  } catch (error) {
+    if (error.code === 'MODULE_NOT_FOUND') return null;
+    throw error;
+  }
+}
+
+function handOver(own) {
   // A small nursery: a gigabyte that passes through leaves 20 MB less behind (decision 012).
   const words = ['--max-semi-space-size=4', fileURLToPath(import.meta.url)].concat(process.argv.slice(2));
   const child = spawn(own, words, { stdio: 'inherit' });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
-  child.on('error', (error) => {
-    process.stderr.write(`workcrate: cannot run ${own}: ${error.message}\n`);
-    process.exitCode = 1;
-  });
+  // On a machine whose C library it was not built for, it cannot be started at all.
+  child.on('error', (error) => refuse(`this is Node ${found}, and ${own} cannot be run (${error.message})`));
   child.on('exit', (code, signal) => {
     process.exitCode = signal === null ? code : 1;
   });

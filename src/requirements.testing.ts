@@ -284,6 +284,7 @@ export const requirements = {
     '2026-07-28-over-http',
     'whichever-way-the-client-offers',
   ],
+  G4: ['npx-on-older-node', 'old-node-answers-the-handshake', 'docker-image'],
 } as const satisfies Record<string, readonly string[]>;
 
 type Row = keyof typeof requirements;
@@ -318,6 +319,7 @@ export const needs: Partial<Record<Part, string>> = {
   'D14:file-size-limit-in-docker': docker,
   'D14:disk-limit-in-docker': docker,
   'D14:network-limit-in-docker': docker,
+  'G4:docker-image': docker,
 };
 
 /** Of rows that are built, what has not been asked for yet. */
@@ -335,6 +337,4 @@ export const partsNotYetAskedFor: Partial<Record<Row, readonly string[]>> = {
 
 /** The rows that have not been asked for yet. */
 export const rowsNotYetAskedFor =
-  'A12 B13 B14 C14 D11 D12 D13 D17 D18 D19 D20 D21 F1 F2 F3 F4 F5 F6 F7 G1 G2 G3 G4 G5 H1 H2 H3 H4'.split(
-    ' ',
-  );
+  'A12 B13 B14 C14 D11 D12 D13 D17 D18 D19 D20 D21 F1 F2 F3 F4 F5 F6 F7 G1 G2 G3 G5 H1 H2 H3 H4'.split(' ');

@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { cp, readFile, symlink, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import { serve, temporaryFolder, upload } from './program.testing.ts';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { recordProof } from '../../src/requirements.testing.ts';
+import { findOldNode } from './old-node.testing.ts';
+import { environment as plainEnvironment, run, serve, temporaryFolder, upload } from './program.testing.ts';
 
 const checkout = join(import.meta.dirname, '../..');
 const mostPackages = 60;
@@ -16,7 +21,10 @@ interface Manifest {
 
 /** What npm notes of the packages that it has installed, by their paths. */
 interface Lock {
-  readonly packages: Record<string, { readonly hasInstallScript?: boolean }>;
+  readonly packages: Record<
+    string,
+    { readonly hasInstallScript?: boolean; readonly dev?: boolean; readonly devOptional?: boolean }
+  >;
 }
 
 /** Node 26 comes first on the path, and the settings of an `npm test` around this stay outside. */
@@ -37,6 +45,49 @@ async function command(folder: string, name: string, ...args: string[]): Promise
   });
   return stdout;
 }
+
+it('what is published runs on an older Node, by the Node that comes with it', async (t) => {
+  const manifest = JSON.parse(await readFile(join(checkout, 'package.json'), 'utf8')) as Manifest;
+  await using copy = await temporaryFolder();
+  await using home = await temporaryFolder();
+  await unpackBesidePackages(await pack(copy.path), home.path);
+  const { command: oldNode, version } = await findOldNode(home.path);
+  t.diagnostic(`started with Node ${version}`);
+  const program = [...oldNode, join(home.path, 'node_modules/workcrate/bin/workcrate.js')];
+  const env = { XDG_DATA_HOME: home.path, HOME: home.path };
+
+  await t.test('nobody needs what is left out: types, maps, tests and sources', async () => {
+    const files = await readdir(join(home.path, 'node_modules/workcrate'), { recursive: true });
+    assert.deepEqual(
+      files.filter((file) => /\.(?:d\.ts|map|ts)$|\.test\.|\.testing\.|^docs\/decisions/.test(file)),
+      [],
+    );
+  });
+
+  await t.test('--version and doctor answer', async () => {
+    const { stdout } = await run(['--version'], { program, env });
+    assert.equal(stdout, `${manifest.version}\n`);
+    const checked = await run(['doctor'], { program, env });
+    assert.match(checked.stdout, /^ok +Node 26\./m);
+  });
+
+  await t.test('an MCP client connects over stdio and lists the tools', async () => {
+    const client = new Client({ name: 'package suite', version: '1' });
+    const [command, ...args] = [...program, 'stdio'];
+    await client.connect(
+      new StdioClientTransport({
+        command: command!,
+        args,
+        env: { ...plainEnvironment, ...env, WORKCRATE_SANDBOX: 'off' },
+        stderr: 'ignore',
+      }),
+    );
+    const { tools } = await client.listTools();
+    await client.close();
+    assert.ok(tools.some(({ name }) => name === 'share_file'));
+    recordProof('G4:npx-on-older-node');
+  });
+});
 
 it('what is published can be installed into an empty folder and serves files', async (t) => {
   const manifest = JSON.parse(await readFile(join(checkout, 'package.json'), 'utf8')) as Manifest;
@@ -106,10 +157,25 @@ async function registryAnswers(t: TestContext, { dependencies }: Manifest): Prom
 
 /** Builds and packs a copy, so that a checkout in use is left as it is. */
 async function pack(folder: string): Promise<string> {
-  for (const name of ['bin', 'src', 'package.json', 'tsconfig.json', 'tsconfig.build.json'])
+  for (const name of ['bin', 'docs', 'src', 'package.json', 'tsconfig.json', 'tsconfig.build.json'])
     await cp(join(checkout, name), join(folder, name), { recursive: true });
   await symlink(join(checkout, 'node_modules'), join(folder, 'node_modules'));
   await command(folder, 'tsc', '-p', 'tsconfig.build.json');
   const tarball = await command(folder, 'npm', 'pack', '--ignore-scripts', '--silent');
   return join(folder, tarball.trim());
+}
+
+/** As npm installs it, but without a registry: its packages are links to those of the checkout. */
+async function unpackBesidePackages(tarball: string, folder: string): Promise<void> {
+  const home = join(folder, 'node_modules/workcrate');
+  await mkdir(home, { recursive: true });
+  await command(folder, 'tar', '-xzf', tarball, '-C', home, '--strip-components=1');
+  const { packages } = JSON.parse(await readFile(join(checkout, 'package-lock.json'), 'utf8')) as Lock;
+  const wanted = Object.entries(packages)
+    .filter(([path, { dev, devOptional }]) => path.lastIndexOf('node_modules/') === 0 && !dev && !devOptional)
+    .map(([path]) => path);
+  for (const path of wanted.filter((one) => existsSync(join(checkout, one)))) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await symlink(join(checkout, path), join(folder, path));
+  }
 }

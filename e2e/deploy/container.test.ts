@@ -47,6 +47,7 @@ describe('the image of deploy/Dockerfile', { skip }, () => {
     const { file_id } = (await sent.json()) as { file_id: string };
     const { data: link } = await container.call('share_file', { file_id });
     assert.ok(bytes.equals(await (await fetch(link.downloadUrl as string)).bytes()));
+    recordProof('G4:docker-image');
   });
 
   it('ends at once and well when it is stopped, and a new one goes on with its volume', async () => {
