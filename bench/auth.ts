@@ -74,7 +74,7 @@ interface Way {
 /** One call of MCP 2026-07-28, which needs no session. */
 async function listFiles({ url, bearer }: Way): Promise<void> {
   const shown = bearer();
-  const sent = request(`${url}/mcp`, {
+  const sent = request(`${url}/mcp?structured=1`, {
     method: 'POST',
     agent,
     headers: { ...headers, ...(shown === null ? {} : { Authorization: `Bearer ${shown}` }) },

@@ -76,7 +76,7 @@ async function call({ tool, input, proof }: Way): Promise<void> {
     'Mcp-Method': 'tools/call',
     'Mcp-Name': tool,
   };
-  const sent = request(`${program.url}/mcp`, { method: 'POST', agent, headers });
+  const sent = request(`${program.url}/mcp?structured=1`, { method: 'POST', agent, headers });
   sent.end(body);
   const [answer] = (await once(sent, 'response')) as [IncomingMessage];
   const text = Buffer.concat(await answer.toArray()).toString();

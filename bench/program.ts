@@ -51,7 +51,7 @@ export async function startProgram({
   const child = spawn(words[0]!, words.slice(1), { stdio: ['ignore', 'pipe', 'inherit'] });
   const url = await listeningUrl(child);
   const client = new Client({ name: 'bench', version: '1' });
-  await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`)));
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp?structured=1`)));
   return {
     pid: child.pid!,
     url,

@@ -58,7 +58,7 @@ type Result = Readonly<Record<string, unknown>>;
 
 export async function connect(url: string): Promise<Caller> {
   const client = new Client({ name: 'bench', version: '1' });
-  await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`)));
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp?structured=1`)));
   const call: Caller['call'] = async (name, input, progress) => {
     const options = { timeout: 5 * mostMs, ...(progress && { onprogress: progress }) };
     const result = await client.callTool({ name, arguments: input }, options);

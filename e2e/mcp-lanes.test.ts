@@ -38,7 +38,6 @@ const tools = [
   'list_client_directory',
   'guide_cache_file',
   'client_cache',
-  'search_audit',
 ];
 
 for (const lane of lanes)

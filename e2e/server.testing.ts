@@ -124,7 +124,7 @@ async function start(config: Config, log: Log) {
   const workcrate = await startWorkcrate(config, { sharesMachine: false, log });
   const client = new Client({ name: 'behaviour suite', version: '1' });
   try {
-    await client.connect(new StreamableHTTPClientTransport(new URL(`${workcrate.url}/mcp`)));
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${workcrate.url}/mcp?structured=1`)));
   } catch (error) {
     await workcrate[Symbol.asyncDispose]();
     throw error;

@@ -22,6 +22,8 @@ export const isLocal = ({ user }: Caller): boolean => user === localCaller.user;
 export interface SignedIn extends Caller {
   /** What it may be used for: groups of tools, and `operator`. */
   readonly scopes: readonly string[];
+  /** A token can be exchanged for one with more scopes, a key cannot. */
+  readonly signedInBy: 'key' | 'token';
   /** Tells keys and tokens apart; it opens nothing. */
   readonly credential: string;
   /** In milliseconds; null where it does not expire. */

@@ -128,7 +128,7 @@ function lazyClient(url: string) {
   let connected: Promise<Client> | null = null;
   const connect = async (): Promise<Client> => {
     const client = new Client({ name: 'cli suite', version: '1' });
-    await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`)));
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp?structured=1`)));
     return client;
   };
   return {

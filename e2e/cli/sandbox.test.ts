@@ -177,7 +177,7 @@ it('subprocess, which cannot mount, tells the real folders and finds what is wri
   assert.deepEqual(second.data.artifacts.created, ['/artifacts/two.txt']);
   assert.deepEqual((await program.call('list_artifacts', {})).data.artifacts, ['one.txt', 'two.txt']);
   const client = new Client({ name: 'test', version: '1' });
-  await client.connect(new StreamableHTTPClientTransport(new URL(`${program.url}/mcp`)));
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${program.url}/mcp?structured=1`)));
   const { tools: offered } = await client.listTools();
   await client.close();
   for (const { description = '' } of offered.filter(({ name }) => name.startsWith('execute_')))

@@ -17,7 +17,7 @@ async function window(home: string, args: string[] = []) {
   const env = { ...environment, HOME: home, XDG_DATA_HOME: home };
   const transport = new StdioClientTransport({
     command: command!,
-    args: [script!, 'stdio', ...args],
+    args: [script!, 'stdio', '--structured', ...args],
     cwd,
     env,
     stderr: 'pipe',
@@ -80,7 +80,7 @@ it('with --stdio-http, everything is served beside stdio', async () => {
   const served = ['/metrics', '/status', '/readyz', '/openapi.json', '/local/artifacts'];
   for (const path of served) assert.equal((await fetch(`${url}${path}`)).status, 200, path);
   const client = new Client({ name: 'another', version: '1' });
-  await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`)));
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp?structured=1`)));
   assert.ok((await client.listTools()).tools.length > 0);
   await client.close();
 });

@@ -93,7 +93,7 @@ async function call(client: Client, name: string, input: Record<string, unknown>
 
 function overHttp(url: string, bearer?: string): Transport {
   const requestInit = bearer === undefined ? {} : { headers: { Authorization: `Bearer ${bearer}` } };
-  return new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit });
+  return new StreamableHTTPClientTransport(new URL(`${url}/mcp?structured=1`), { requestInit });
 }
 
 /** The server's own stdio lane, on pipes of this process: one server has many clients, as no real one could. */

@@ -13,7 +13,16 @@ test('the program itself, started in a project: first by upload, then directly o
   const { root } = project;
   const folder = await furnish(project, 'program');
   await using data = await temporaryFolder();
-  const args = argumentsOf('stdio', '--port', '0', '--data', join(data.path, 'data'), '--sandbox', 'off');
+  const args = argumentsOf(
+    'stdio',
+    '--structured',
+    '--port',
+    '0',
+    '--data',
+    join(data.path, 'data'),
+    '--sandbox',
+    'off',
+  );
   const transport = new StdioClientTransport({
     command,
     args,

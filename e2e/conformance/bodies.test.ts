@@ -12,7 +12,7 @@ describe('what an MCP client sends over HTTP', () => {
   after(() => served?.[Symbol.asyncDispose]());
 
   const post = async (body: string | ReadableStream, headers: Record<string, string>) => {
-    const answer = await fetch(`${served.url}/mcp`, {
+    const answer = await fetch(`${served.url}/mcp?structured=1`, {
       method: 'POST',
       headers: { ...plain, ...headers },
       body,

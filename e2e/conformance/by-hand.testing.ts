@@ -39,7 +39,7 @@ const plain = { 'Content-Type': 'application/json', Accept: 'application/json, t
 type Headers = Record<string, string>;
 
 const post = (url: string, headers: Headers, message: object, signal?: AbortSignal): Promise<Response> =>
-  fetch(`${url}/mcp`, {
+  fetch(`${url}/mcp?structured=1`, {
     method: 'POST',
     headers,
     body: JSON.stringify(message),

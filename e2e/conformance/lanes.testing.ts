@@ -40,13 +40,13 @@ export async function connect(lane: Lane): Promise<Connection> {
 
 async function overHttp(opened: AsyncDisposableStack) {
   const { url } = opened.use(await startServeWithFixtures());
-  return { transport: new StreamableHTTPClientTransport(new URL(`${url}/mcp`)), url };
+  return { transport: new StreamableHTTPClientTransport(new URL(`${url}/mcp?structured=1`)), url };
 }
 
 async function overStdio(opened: AsyncDisposableStack) {
   const { path } = opened.use(await temporaryFolder());
   const cwd = await makeProject(path);
-  const args = argumentsWithFixtures('stdio', '--port', '0', '--data', join(path, 'data'));
+  const args = argumentsWithFixtures('stdio', '--structured', '--port', '0', '--data', join(path, 'data'));
   const transport = new StdioClientTransport({ command, args, cwd, env: environment, stderr: 'ignore' });
   return { transport, url: null };
 }

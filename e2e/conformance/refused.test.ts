@@ -22,14 +22,12 @@ for (const version of versions)
     });
     after(() => served?.[Symbol.asyncDispose]());
 
-    it('beyond the scope of its key is a line and no violation, and is challenged as before', async () => {
+    it('beyond the scope of its key is an error for the model, a line and no violation', async () => {
       const params = { name: 'get_artifact', arguments: { name: 'plan.txt' } };
-      for (const id of [5, 6]) {
-        const answer = await client.send(request(id, 'tools/call', params));
-        assert.equal(answer.status, 403);
-        const challenge = answer.headers.get('www-authenticate')!;
-        assert.match(challenge, /^Bearer .*error="insufficient_scope".*scope="artifacts"/);
-        await answer.body?.cancel();
+      for (let count = 0; count < 2; count++) {
+        const { last } = await client.call(params.name, params.arguments);
+        assert.equal(last['result']?.isError, true, JSON.stringify(last));
+        assert.match(last['result'].content[0].text, /does not have the scope artifacts/);
       }
       const [first, second, ...others] = await served.audited(
         ({ operation }) => operation === 'get_artifact',
@@ -41,10 +39,8 @@ for (const version of versions)
     });
 
     it('the log of the operators is closed to others, and the attempt is a line', async () => {
-      const params = { name: 'search_audit', arguments: {} };
-      const answer = await client.send(request(7, 'tools/call', params));
-      assert.equal(answer.status, 403);
-      await answer.body?.cancel();
+      const { last } = await client.call('search_audit', {});
+      assert.equal(last['result']?.isError, true, JSON.stringify(last));
       const [line] = await served.audited(({ operation }) => operation === 'search_audit');
       assert.equal(briefly(line!), 'info | search_audit | ada | by hand 1 |  | forbidden');
     });
@@ -107,7 +103,7 @@ for (const version of ['2025-11-25', '2025-06-18'] as const)
         await answer.text();
         return answer.status;
       };
-      assert.equal(await statusOf(5, 'get_artifact', { name: 'plan.txt' }), 403);
+      assert.equal(await statusOf(5, 'get_artifact', { name: 'plan.txt' }), 200);
       assert.equal(await statusOf(6, 'nope_tool', {}), 200);
       assert.equal(await statusOf(7, 'list_files', {}), 200);
       const expected = [

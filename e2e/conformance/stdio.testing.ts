@@ -14,7 +14,7 @@ async function startWith(startProgram: typeof startCli, flags: readonly string[]
   await using started = new AsyncDisposableStack();
   const folder = started.use(await temporaryFolder());
   const child = startProgram(
-    ['stdio', '--port', '0', '--data', join(folder.path, 'data'), ...flags],
+    ['stdio', '--port', '0', '--data', join(folder.path, 'data'), '--structured', ...flags],
     folder.path,
   );
   started.defer(() => stop(child));

@@ -142,7 +142,7 @@ async function started(on: TestEngine, more: string[] = []) {
   const url = `http://127.0.0.1:${port}`;
   await answering(url, () => docker(on, 'logs', id));
   const client = new Client({ name: 'beside a container', version: '1' });
-  await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`)));
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp?structured=1`)));
   cleaning.defer(() => client.close());
   const all = cleaning.move();
   return { id, call: caller(client), [Symbol.asyncDispose]: () => all.disposeAsync() };

@@ -11,7 +11,7 @@ import { noNginx, startNginx, type Nginx } from './nginx.testing.ts';
 /** An older client has a session with a server, a newer one has none. */
 async function connect(proxy: string, version: '2025-11-25' | '2026-07-28') {
   const who = { name: 'behind nginx', version: '1' };
-  const transport = new StreamableHTTPClientTransport(new URL(`${proxy}/mcp`));
+  const transport = new StreamableHTTPClientTransport(new URL(`${proxy}/mcp?structured=1`));
   const client =
     version === '2026-07-28'
       ? new Client(who, { versionNegotiation: { mode: { pin: version } } })

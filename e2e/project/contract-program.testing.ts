@@ -55,7 +55,7 @@ function readLoggedLines(stderr: string): Facts {
 
 async function readMcp(url: string): Promise<Facts> {
   const client = new Client({ name: 'contract', version: '1' });
-  await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`)));
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp?structured=1`)));
   const { tools } = await client.listTools();
   const capabilities = client.getServerCapabilities();
   const name = client.getServerVersion()?.name;

@@ -15,7 +15,7 @@ const read = 'read_client_file';
 
 /** A client that is served by this one, as far as it can tell. Its rounds are made by hand. */
 const connect = ({ url }: Program): Promise<Connected> =>
-  connectBy(new StreamableHTTPClientTransport(new URL(`${url}/mcp`)), {
+  connectBy(new StreamableHTTPClientTransport(new URL(`${url}/mcp?structured=1`)), {
     version: '2026-07-28',
     capabilities: { elicitation: { form: {}, url: {} } },
     manners: {},

@@ -169,7 +169,12 @@ describe('a server that asks for keys', () => {
         [id],
       );
       assert.equal((await ada.call('share_file', { file_id: id })).code, 'not_found');
-      await assert.rejects(eve.call('search_executions'), /required "code"/);
+      assert.equal((await eve.call('search_executions')).code, 'forbidden');
+      const { tools } = await eve.client.listTools();
+      assert.ok(tools.some((tool) => tool.name === 'list_files'));
+      assert.ok(!tools.some((tool) => tool.name === 'search_executions'), 'not listed without its scope');
+      const told = eve.client.getInstructions() ?? '';
+      assert.ok(told.includes('share_file') && !told.includes('execute_code'), told);
       assert.ok(team.logged.some((line) => line.includes(`"user":"${name}"`)));
     });
 
@@ -263,6 +268,7 @@ it('over stdio the caller is local and shows no key, while --stdio-http beside i
   const args = argumentsOf(
     'stdio',
     '--stdio-http',
+    '--structured',
     '--port',
     '0',
     '--data',

@@ -46,7 +46,9 @@ describe('OAuth, with a real issuer', () => {
       expectedIssuer: issuer.url,
     });
     const client = new Client({ name: 'newcomer', version: '1' });
-    await client.connect(new StreamableHTTPClientTransport(new URL(resource()), { authProvider }));
+    await client.connect(
+      new StreamableHTTPClientTransport(new URL(`${resource()}?structured=1`), { authProvider }),
+    );
     try {
       const call = (name: string, input: Record<string, unknown> = {}) => callTool(client, name, input);
       const id = await send({ call }, 'a.txt', 'by ada');

@@ -83,7 +83,9 @@ export const authorization = (bearer: string) => ({ Authorization: `Bearer ${bea
 async function memberOf(url: string, name: string, bearer: string, version?: Version): Promise<Member> {
   const client = new Client({ name: 'team', version: '1' }, optionsOf(version));
   const requestInit = { headers: authorization(bearer) };
-  await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit }));
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(`${url}/mcp?structured=1`), { requestInit }),
+  );
   return {
     name,
     bearer,

@@ -36,7 +36,14 @@ async function connected(options: { sizeLimit?: number; maxFileSize?: number } =
     baseUrl: () => baseUrl,
   });
   const metrics = createMetrics();
-  const factory = createServerFactory({ tools, metrics, log, sharesMachine: false, caller: ann });
+  const factory = createServerFactory({
+    structured: true,
+    tools,
+    metrics,
+    log,
+    sharesMachine: false,
+    caller: ann,
+  });
   const server = await factory({} as Parameters<typeof factory>[0]);
   const client = new Client({ name: 'test', version: '1' });
   const [here, there] = InMemoryTransport.createLinkedPair();

@@ -170,8 +170,13 @@ export const settings = {
   oauthScopes: defineSetting(list, [], 'oauth: scopes that every token has in addition to its own'),
   tools: defineSetting(
     list,
-    ['all'],
-    'groups of tools to offer: all, or their names (files, code, artifacts, crates, documents, client)',
+    ['default'],
+    'groups of tools to offer: default, all, or names (code, artifacts, files, crates, documents, client, operator)',
+  ),
+  structured: defineSetting(
+    trueOrFalse,
+    false,
+    'give all clients structured content and output schemas; a program can ask for them with /mcp?structured=1',
   ),
   fileTtl: defineSetting(seconds(1, 3650 * day), 3600, 'seconds that a file and its links live', {
     aliases: ['MCP_FILE_TTL'],

@@ -17,6 +17,7 @@ async function openTools(options: RoomOptions = {}) {
   await using opened = new AsyncDisposableStack();
   const room = opened.use(await openRoom(options));
   const factory = createServerFactory({
+    structured: true,
     tools: room.tools,
     metrics: createMetrics(),
     log: createLog('off'),

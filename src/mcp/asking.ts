@@ -147,7 +147,7 @@ export function toAuthInfo(who: SignedIn, metadataUrl: string | null): AuthInfo 
     scopes: [...who.scopes],
     extra: { caller: { user: who.user, since: who.since } },
     ...(who.expiresAt === null ? {} : { expiresAt: Math.floor(who.expiresAt / 1000) }),
-    ...(metadataUrl === null ? {} : { resourceMetadataUrl: metadataUrl }),
+    ...(metadataUrl === null || who.signedInBy === 'key' ? {} : { resourceMetadataUrl: metadataUrl }),
   };
 }
 

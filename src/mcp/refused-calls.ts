@@ -9,14 +9,15 @@ import {
   type JSONRPCRequest,
   type McpServer,
   type RequestStateCodec,
-  type Result,
   type ScopeChallengeHandler,
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { WorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
 import { getCaller } from './asking.ts';
-import type { ToolGroup } from './tool.ts';
+import { wrapHandler } from './handlers.ts';
+import { mayUseGroup, type OfferedTool } from './tool-list.ts';
+import { toErrorResult, type ToolGroup } from './tool.ts';
 
 /** A call that did not reach a tool. */
 export interface RefusedCall {
@@ -54,7 +55,10 @@ export function readClientName({ server }: McpServer, envelope: Record<string, u
   return typeof name === 'string' && typeof version === 'string' ? `${name} ${version}`.slice(0, 200) : null;
 }
 
-/** The scope check that the SDK runs before each call of a tool over HTTP. Without authentication it passes. */
+/**
+ * The scope check that the SDK runs before each call of a tool over HTTP. A token is challenged to get more scopes; a key
+ * cannot, so its call goes on and becomes an error that the model reads (`watchCalls`).
+ */
 export function createScopeDemand(
   server: McpServer,
   group: ToolGroup,
@@ -62,19 +66,21 @@ export function createScopeDemand(
 ): ScopeChallengeHandler {
   const demand = requireScopes(group);
   return async (context) => {
-    const challenge = await demand(context);
     const { request, authInfo } = context;
+    const challenge = authInfo?.resourceMetadataUrl === undefined ? undefined : await demand(context);
     const envelope = readEnvelope(server, request.params?._meta);
     if (challenge !== undefined)
-      reportRefusal(server, { request, authInfo, envelope, error: forbiddenError(group) }, options);
+      reportRefusal(server, { request, authInfo, envelope, error: missingScopeError(group) }, options);
     return challenge;
   };
 }
 
-const forbiddenError = (group: ToolGroup): WorkcrateError =>
-  new WorkcrateError('forbidden', `This key or token does not have the scope ${group}.`, {
-    details: { scope: group },
-  });
+const missingScopeError = (group: ToolGroup): WorkcrateError =>
+  new WorkcrateError(
+    'forbidden',
+    `This key or token does not have the scope ${group}, which the tool needs. Go on without the tool, or ask the operator for a key with it.`,
+    { details: { scope: group } },
+  );
 
 /** Calls that reached their tool, by the signal that each call has of its own. */
 const reachedCalls = new WeakSet<AbortSignal>();
@@ -96,23 +102,24 @@ export function watchState(verify: RequestStateCodec['verify']): RequestStateCod
   };
 }
 
-type Handler = (request: JSONRPCRequest, context: ServerContext) => Promise<Result>;
-
 /**
- * Wraps the handler that the SDK has for a method. The SDK has no hook for this, so it is done in its private map:
- * decision 034 says why nothing else sees all refused calls. Throws when there is no such handler.
+ * Refuses the calls of keys without the scope of the tool, and reports these and the ones that the SDK refuses by itself:
+ * there is no such tool, or its arguments do not fit.
  */
-function wrapHandler({ server }: McpServer, method: string, wrap: (handle: Handler) => Handler): void {
-  const handlers = server['_requestHandlers'] as Map<string, Handler> | undefined;
-  const handle = handlers?.get(method);
-  if (handle === undefined)
-    throw new Error(`The MCP SDK has no handler for ${method} to wrap: see decision 034.`);
-  handlers!.set(method, wrap(handle));
-}
-
-/** Reports the calls that the SDK refuses by itself: there is no such tool, or its arguments do not fit. */
-export function watchCalls(server: McpServer, options: RefusalOptions): void {
+export function watchCalls(
+  server: McpServer,
+  offered: readonly OfferedTool[],
+  options: RefusalOptions,
+): void {
   wrapHandler(server, 'tools/call', (handle) => async (request, context) => {
+    const called = offered.find(({ tool }) => tool.name === request.params?.['name']);
+    const { authInfo } = context.http ?? {};
+    if (called !== undefined && !mayUseGroup(authInfo?.scopes, called.tool.group)) {
+      const error = missingScopeError(called.tool.group);
+      const envelope = readEnvelope(server, context.mcpReq.envelope);
+      reportRefusal(server, { request, authInfo, envelope, error }, options);
+      return toErrorResult(error);
+    }
     let failed = true;
     try {
       const result = await handle(request, context);

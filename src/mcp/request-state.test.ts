@@ -10,7 +10,7 @@ const askMs = 120_000;
 
 /** As much of a request as the state of a call is bound to. */
 function requestOf(user: string | null, method = 'tools/call'): ServerContext {
-  const who = { user: user ?? '', scopes: [], credential: 'x', expiresAt: null };
+  const who = { user: user ?? '', scopes: [], signedInBy: 'key' as const, credential: 'x', expiresAt: null };
   const http = user === null ? {} : { http: { authInfo: toAuthInfo(who, null) } };
   return { mcpReq: { method }, ...http } as unknown as ServerContext;
 }

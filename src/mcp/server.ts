@@ -16,7 +16,7 @@ import {
   type RequestStateCodec,
   type ServerContext,
 } from '@modelcontextprotocol/server';
-import { asWorkcrateError, isOurFault, publicMessage, WorkcrateError } from '../errors.ts';
+import { asWorkcrateError, isOurFault, WorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
@@ -35,8 +35,17 @@ import {
 } from './refused-calls.ts';
 import { startProgress, usualAliveMs, type CallProgress } from './progress.ts';
 import {
+  asksForStructured,
+  fitToolList,
+  isStructuredUrl,
+  mayUseGroup,
+  toOfferedTool,
+  toToolMeta,
+  type OfferedTool,
+} from './tool-list.ts';
+import {
   toCallResult,
-  cacheJsonSchema,
+  toErrorResult,
   isQuestion,
   type McpClient,
   type Question,
@@ -46,6 +55,10 @@ import {
 
 export interface McpOptions {
   readonly tools: readonly Tool[];
+  /** What the model of a client is told about the tools that it may use. */
+  readonly describeTools?: (names: ReadonlySet<string>) => string;
+  /** Whether all clients get structured content and output schemas, without asking for them. */
+  readonly structured?: boolean;
   readonly metrics: Metrics;
   readonly log: Log;
   readonly sharesMachine: boolean;
@@ -78,14 +91,6 @@ export interface ServerParts {
   readonly state: RequestStateCodec;
 }
 
-const instructions =
-  'Workcrate runs code in a sandbox and hands files out by link, so that no file passes through the conversation. ' +
-  'To run Python, Node or Bash, call execute_code; have it write files for people to /artifacts, then call get_artifact and pass the downloadUrl on. ' +
-  'To have a file that lies in the user\'s project, call read_client_file (with via "upload" where you have a shell there). ' +
-  'To bring any other file in, call request_upload and send the bytes to the uploadUrl with the curl command given. ' +
-  'To hand a stored file to a person, call share_file and pass the downloadUrl on. ' +
-  'To write a report as PDF, DOCX or a web page, call build_exports_content with Markdown and pass the downloadUrls on.';
-
 /** The tools do not change while the process runs, so no client needs to listen for changes. */
 const capabilities = { tools: { listChanged: false } };
 
@@ -97,21 +102,43 @@ export function createServerFactory(mcpOptions: McpOptions): McpServerFactory {
   const tools = options.tools.map(toOfferedTool);
   const byName = new Map(tools.map((offered) => [offered.tool.name, offered]));
   return (request) => {
+    const isStructured = options.structured === true || isStructuredUrl(request.requestInfo?.url);
     const server = new McpServer(
       { name: 'workcrate', title: 'Workcrate', version: packageVersion },
-      { instructions, capabilities, requestState: { verify: watchState(state.verify) } },
+      {
+        ...describeAllowedTools(options, request.authInfo?.scopes),
+        capabilities,
+        requestState: { verify: watchState(state.verify) },
+      },
     );
     const called = byName.get(readCalledTool(request) ?? '');
-    for (const offered of called === undefined ? tools : [called])
-      registerTool(server, offered, options, state);
+    const registered = called === undefined ? [...tools] : [called];
+    const addTool = (offered: OfferedTool): void =>
+      registerTool(server, offered, { ...options, isStructured }, state);
+    for (const offered of registered) addTool(offered);
     renewConnectionOnNewRoots(server.server);
     options.extend?.(server, {
-      addTool: (tool) => registerTool(server, toOfferedTool(tool), options, state),
+      addTool(tool) {
+        const offered = toOfferedTool(tool);
+        registered.push(offered);
+        addTool(offered);
+      },
       state,
     });
-    watchCalls(server, options);
+    if (called === undefined) fitToolList(server, registered);
+    watchCalls(server, registered, options);
     return server;
   };
+}
+
+/** Only what is there and allowed is named, or a model calls tools in vain. */
+function describeAllowedTools(
+  { tools, describeTools }: McpOptions,
+  scopes: readonly string[] | undefined,
+): { readonly instructions?: string } {
+  if (describeTools === undefined) return {};
+  const allowed = tools.filter(({ group }) => mayUseGroup(scopes, group));
+  return { instructions: describeTools(new Set(allowed.map(({ name }) => name))) };
 }
 
 /**
@@ -139,29 +166,26 @@ function renewConnectionOnNewRoots(server: McpServer['server']): void {
   server.setNotificationHandler('notifications/roots/list_changed', () => void connections.set(server, {}));
 }
 
-interface OfferedTool {
-  readonly tool: Tool;
-  readonly inputSchema: ReturnType<typeof cacheJsonSchema>;
-  readonly outputSchema: ReturnType<typeof cacheJsonSchema>;
-}
-
-const toOfferedTool = (tool: Tool): OfferedTool => ({
-  tool,
-  inputSchema: cacheJsonSchema(tool.input),
-  outputSchema: cacheJsonSchema(tool.output),
-});
-
 function registerTool(
   server: McpServer,
   { tool, inputSchema, outputSchema }: OfferedTool,
-  options: McpOptions & RefusalOptions,
+  options: McpOptions & RefusalOptions & { readonly isStructured: boolean },
   state: RequestStateCodec,
 ): void {
   const { title, description, annotations } = tool;
-  const scopeChallenge = createScopeDemand(server, tool.group, options);
+  const meta = toToolMeta(tool);
   server.registerTool(
     tool.name,
-    { title, description, inputSchema, outputSchema, annotations, scopeChallenge },
+    {
+      title,
+      description,
+      inputSchema,
+      // With one, the SDK demands structured content in every result.
+      ...(options.isStructured ? { outputSchema } : {}),
+      annotations,
+      ...(meta === undefined ? {} : { _meta: meta }),
+      scopeChallenge: createScopeDemand(server, tool.group, options),
+    },
     async (input, context) => {
       const asking = createAsking(server, context, options, state);
       const { aliveMs = usualAliveMs, log } = options;
@@ -169,7 +193,8 @@ function registerTool(
       const toolContext = toToolContext(server, context, options, progress);
       // Last: a call that fails before has not reached its tool.
       markCallReached(context);
-      return await callTool(tool, input, toolContext, { ...options, asking });
+      const isStructured = options.isStructured || asksForStructured(context);
+      return await callTool(tool, input, toolContext, { ...options, asking, isStructured });
     },
   );
 }
@@ -213,7 +238,7 @@ function toToolContext(
     stopping,
     client: describeClient(server, context),
     sharesMachine,
-    mayUse: (group) => scopes === undefined || scopes.includes(group),
+    mayUse: (group) => mayUseGroup(scopes, group),
     progress: report,
   };
 }
@@ -268,11 +293,16 @@ async function runHandler(
   throw new WorkcrateError('client_refused', 'The client was asked too often without an answer that fits.');
 }
 
+interface CallTerms {
+  readonly asking: ClientAsking;
+  readonly isStructured: boolean;
+}
+
 async function callTool(
   tool: Tool,
   input: Record<string, unknown>,
   context: ToolContext,
-  { metrics, log, underWay = { calls: 0 }, asking }: McpOptions & { asking: ClientAsking },
+  { metrics, log, underWay = { calls: 0 }, asking, isStructured }: McpOptions & CallTerms,
 ): Promise<CallToolResult | InputRequiredResult> {
   const started = performance.now();
   underWay.calls++;
@@ -286,7 +316,7 @@ async function callTool(
     // A cancelled run ends with an answer like any other.
     const ending = context.signal.aborted ? 'cancelled' : 'ok';
     finish(isQuestion(answer) ? 'asked' : ending);
-    if (!isQuestion(answer)) return toCallResult(answer);
+    if (!isQuestion(answer)) return toCallResult(answer, isStructured);
     return inputRequired({ inputRequests: answer.ask, requestState: await asking.mint({ ...answer.state }) });
   } catch (cause) {
     const error = context.signal.aborted ? callCancelledError(cause) : asWorkcrateError(cause);
@@ -299,13 +329,4 @@ async function callTool(
 
 function callCancelledError(cause: unknown): WorkcrateError {
   return new WorkcrateError('cancelled', 'The call was cancelled.', { cause });
-}
-
-/** The text is the message alone, in the words of the specification; programs read the code in `_meta`. */
-function toErrorResult(error: WorkcrateError): CallToolResult {
-  return {
-    isError: true,
-    content: [{ type: 'text', text: publicMessage(error) }],
-    _meta: { 'workcrate/error': { code: error.code, ...error.details } },
-  };
 }

@@ -12,7 +12,7 @@ import type {
   ToolAnnotations,
 } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
-import { WorkcrateError } from '../errors.ts';
+import { publicMessage, WorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
 
 /** What the handler of a tool knows of the call, the same for every transport and protocol version. */
@@ -68,18 +68,24 @@ export const stoppingError = (cause: unknown): WorkcrateError =>
     { cause },
   );
 
-/** Text for people, structured content for programs, and further content. */
+/**
+ * What a tool answers. The text is the answer that models read, so it contains every fact and every next step. Programs
+ * that ask for it get the typed value too.
+ */
 export interface ToolAnswer<Output> {
   readonly text: string;
   readonly structured: Output;
+  /** Pictures, which every client gets, and links to resources, which only programs get: the text has the URL. */
   readonly content?: readonly ContentBlock[];
 }
 
-/** All groups of tools. A caller needs the scope of this name for the tools of a group. */
+/** The groups that are offered by default. A caller needs the scope of this name for the tools of a group. */
 export const toolGroups = ['code', 'artifacts', 'files', 'crates', 'documents', 'client'] as const;
 
-/** `operator` is for those who run the server; it must be granted explicitly. */
-export type ToolGroup = (typeof toolGroups)[number] | 'operator';
+/** For those who run the server; it must be granted explicitly. */
+export const operatorGroup = 'operator';
+
+export type ToolGroup = (typeof toolGroups)[number] | typeof operatorGroup;
 
 /**
  * What the audit log shows of a call: names of arguments and of fields of the answer. Each tool declares its own, since
@@ -108,6 +114,10 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.
   readonly group: ToolGroup;
   readonly title: string;
   readonly description: string;
+  /** Further words by which a client that searches its tools should find this one. */
+  readonly searchHint?: string;
+  /** Whether a client that loads tools when they are needed should have this one from the start. */
+  readonly alwaysLoad?: boolean;
   readonly input: Input;
   readonly output: Output;
   readonly annotations: ToolAnnotations;
@@ -124,10 +134,27 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
   return tool as unknown as Tool;
 }
 
-export function toCallResult(answer: ToolAnswer<unknown>): CallToolResult {
+/**
+ * No client shows its model both the text and the structured content of a result, and some drop pictures beside the
+ * latter. So only programs that ask get it, with the links as resources (decision 038).
+ */
+export function toCallResult(
+  { text, structured, content = [] }: ToolAnswer<unknown>,
+  isStructured: boolean,
+): CallToolResult {
+  const further = isStructured ? content : content.filter(({ type }) => type !== 'resource_link');
   return {
-    content: [{ type: 'text', text: answer.text }, ...(answer.content ?? [])],
-    structuredContent: answer.structured as Record<string, unknown>,
+    content: [{ type: 'text', text }, ...further],
+    ...(isStructured ? { structuredContent: structured as Record<string, unknown> } : {}),
+  };
+}
+
+/** The text is the message alone, in the words of the specification; programs read the code in `_meta`. */
+export function toErrorResult(error: WorkcrateError): CallToolResult {
+  return {
+    isError: true,
+    content: [{ type: 'text', text: publicMessage(error) }],
+    _meta: { 'workcrate/error': { code: error.code, ...error.details } },
   };
 }
 
@@ -174,12 +201,19 @@ const shortenIssue = ({ message, path = [] }: Issue): Issue => ({
 const cutErrorText = (text: string): string =>
   text.length > maxErrorCharacters ? `${text.slice(0, maxErrorCharacters)}…` : text;
 
-/** The SDK uses one target only; another would get a description of its own. */
+/**
+ * The SDK uses one target only; another would get a description of its own. The dialect is the one that MCP assumes, so
+ * naming it in every schema would only cost tokens.
+ */
 function cacheDescription(describe: Describe): Describe {
   const made = new Map<string, ReturnType<Describe>>();
   return (options) => {
-    const known = made.get(options.target) ?? describe(options);
+    const known = made.get(options.target) ?? withoutDialect(describe(options));
     made.set(options.target, known);
     return known;
   };
+}
+
+function withoutDialect({ $schema: _dialect, ...schema }: ReturnType<Describe>): ReturnType<Describe> {
+  return schema;
 }

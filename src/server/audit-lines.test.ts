@@ -71,7 +71,7 @@ const options = new Proxy(
   },
   { get: (known, name) => (name in known ? known[name as keyof typeof known] : inert) },
 ) as unknown as ToolsOptions;
-const tools = selectTools(options, ['all']);
+const tools = selectTools(options, { groups: ['all'], knowsOperators: false });
 
 const context = {
   caller: { user: 'ada' },

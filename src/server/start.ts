@@ -30,6 +30,7 @@ import type { AppContext } from './context.ts';
 import { openCrates, watchCrates } from './crates.ts';
 import { openDocuments } from './documents.ts';
 import { getOutputBounds, startCodeRunner, type CodeRunner } from './execution.ts';
+import { describeTools } from './instructions.ts';
 import { getLinkBase } from './link-base.ts';
 import { startListening } from './listen.ts';
 import { describeServerPlace } from './server-id.ts';
@@ -86,6 +87,8 @@ export async function startWorkcrate(config: Config, mode: ServerMode) {
   const factoryOptions = {
     ...context,
     tools,
+    describeTools,
+    structured: config.structured,
     caller: localCaller,
     underWay,
     extend: mode.extend,
@@ -170,7 +173,8 @@ function createTools(
     exported: webhook.exported,
     baseUrl,
   };
-  return selectTools({ ...offered, ...terms }, config.tools).map((tool) =>
+  const chosen = { groups: config.tools, knowsOperators: config.auth.length > 0 };
+  return selectTools({ ...offered, ...terms }, chosen).map((tool) =>
     auditTool(traceTool(tool, tracing), audit),
   );
 }

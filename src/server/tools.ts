@@ -11,7 +11,7 @@ import { WorkcrateError } from '../errors.ts';
 import { createExecutionTools, type ExecutionToolsOptions } from '../executions/tools.ts';
 import { fileTools } from '../files/tools.ts';
 import { linkTools, type LinkToolsOptions } from '../links/tools.ts';
-import { toolGroups, type Tool } from '../mcp/tool.ts';
+import { operatorGroup, toolGroups, type Tool } from '../mcp/tool.ts';
 
 export type ToolsOptions = LinkToolsOptions &
   ExecutionToolsOptions &
@@ -37,15 +37,26 @@ function listAllTools(options: ToolsOptions): Tool[] {
   ];
 }
 
+export interface ChosenGroups {
+  /** Names of groups, `default` or `all`. */
+  readonly groups: readonly string[];
+  /** Whether callers sign in, so that operators can be told from others: only they see their tools then. */
+  readonly knowsOperators: boolean;
+}
+
 /** The tools of the groups that are switched on. A group that does not exist is an error. */
-export function selectTools(options: ToolsOptions, groups: readonly string[]): Tool[] {
-  const tools = listAllTools(options);
-  const known: readonly string[] = toolGroups;
-  const unknown = groups.filter((group) => group !== 'all' && !known.includes(group));
+export function selectTools(options: ToolsOptions, { groups, knowsOperators }: ChosenGroups): Tool[] {
+  const every: readonly string[] = [...toolGroups, operatorGroup];
+  const sets: Readonly<Record<string, readonly string[]>> = {
+    all: every,
+    default: knowsOperators ? every : toolGroups,
+  };
+  const unknown = groups.filter((group) => !(group in sets) && !every.includes(group));
   if (unknown.length > 0)
     throw new WorkcrateError(
       'config_invalid',
-      `There is no group of tools ${unknown.join(', ')}. There are: all, ${known.join(', ')}.`,
+      `There is no group of tools ${unknown.join(', ')}. There are: default, all, ${every.join(', ')}.`,
     );
-  return groups.includes('all') ? tools : tools.filter((tool) => groups.includes(tool.group));
+  const wanted = new Set(groups.flatMap((group) => sets[group] ?? [group]));
+  return listAllTools(options).filter((tool) => wanted.has(tool.group));
 }

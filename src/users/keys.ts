@@ -43,7 +43,10 @@ export async function findKey(
   const [row] = await database.query<KeyRow>('SELECT * FROM api_keys WHERE key_hash = ?', keyHash);
   if (!row || (row.expires_at !== null && row.expires_at <= now)) return null;
   const { user, scopes, id, createdAt, expiresAt, lastUsedAt } = toListedKey(row);
-  return { who: { user, since: createdAt, scopes, credential: id, expiresAt }, lastUsedAt };
+  return {
+    who: { user, since: createdAt, scopes, signedInBy: 'key', credential: id, expiresAt },
+    lastUsedAt,
+  };
 }
 
 /** Makes a user, and gives the key: the only time that it is known. */

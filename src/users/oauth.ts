@@ -107,6 +107,7 @@ function toSignedIn(
   return {
     user: toUserName(issuer, claim as string | number),
     scopes: [...new Set([...readScopes(payload), ...scopes])],
+    signedInBy: 'token',
     credential,
     expiresAt: (payload.exp! + leewaySeconds) * 1000,
   };

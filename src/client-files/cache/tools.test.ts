@@ -34,6 +34,7 @@ async function connected(policyFor: CacheToolsOptions['policyFor'] = async () =>
   const cache = createCache({ mostBytes: 100_000, mostEntries: 100, clock: Date.now });
   const audit = memoryAudit();
   const factory = createServerFactory({
+    structured: true,
     tools: createCacheTools({ cache, policyFor, audit }),
     metrics: createMetrics(),
     log: createLog('error', () => {}),

@@ -60,7 +60,14 @@ export async function stage(more: Partial<ClientFilesOptions> = {}) {
     readable: ['docs'],
     listable: ['docs'],
   });
-  const factory = createServerFactory({ tools, metrics, log, sharesMachine: false, caller: localCaller });
+  const factory = createServerFactory({
+    structured: true,
+    tools,
+    metrics,
+    log,
+    sharesMachine: false,
+    caller: localCaller,
+  });
   const mcp = opened.adopt(createMcpEndpoint({ factory, metadataUrl: () => null, log }), (it) => it.close());
   const routes = {
     uploads: createUploadRoute({ uploads, metrics, log, idleMs: 5000, maxFileSize: 1e8, getUrl: baseUrl }),

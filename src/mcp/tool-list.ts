@@ -1,0 +1,72 @@
+/**
+ * What `tools/list` answers: the tools that the caller's scopes allow, with output schemas only for programs that ask for
+ * structured content. Which tools a server has at all is decided in `server/tools.ts`.
+ */
+import type { ListToolsResult, McpServer, ServerContext } from '@modelcontextprotocol/server';
+import { wrapHandler } from './handlers.ts';
+import { cacheJsonSchema, type Tool, type ToolGroup } from './tool.ts';
+
+/** A tool as servers register it: converting its schemas takes longer than many calls, so it is done once. */
+export interface OfferedTool {
+  readonly tool: Tool;
+  readonly inputSchema: ReturnType<typeof cacheJsonSchema>;
+  readonly outputSchema: ReturnType<typeof cacheJsonSchema>;
+}
+
+export const toOfferedTool = (tool: Tool): OfferedTool => ({
+  tool,
+  inputSchema: cacheJsonSchema(tool.input),
+  outputSchema: cacheJsonSchema(tool.output),
+});
+
+/** Hints that Claude Code reads: it searches its tools by name, description and these words. */
+export function toToolMeta({ searchHint, alwaysLoad = false }: Tool): Record<string, unknown> | undefined {
+  if (searchHint === undefined && !alwaysLoad) return undefined;
+  return {
+    ...(searchHint === undefined ? {} : { 'anthropic/searchHint': searchHint }),
+    ...(alwaysLoad ? { 'anthropic/alwaysLoad': true } : {}),
+  };
+}
+
+/** The key in `_meta` of a request by which a program asks for structured content in its answer. */
+const structuredMetaKey = 'workcrate/structured';
+
+/** Whether this one request asks for structured content. */
+export const asksForStructured = ({ mcpReq }: ServerContext): boolean =>
+  mcpReq._meta?.[structuredMetaKey] === true;
+
+/** Whether all requests to this URL ask for structured content: `/mcp?structured=1`. */
+export function isStructuredUrl(url: string | undefined): boolean {
+  if (url === undefined) return false;
+  const wanted = new URL(url).searchParams.get('structured');
+  return wanted !== null && wanted !== '0' && wanted !== 'false';
+}
+
+/** Whether the caller of a request may use a group: all of them where authentication is off. */
+export const mayUseGroup = (scopes: readonly string[] | undefined, group: ToolGroup): boolean =>
+  scopes === undefined || scopes.includes(group);
+
+/**
+ * Completes the list of the SDK, which has all registered tools: leaves out what the caller's scopes do not allow, and
+ * adds output schemas where this one request asks for them.
+ */
+export function fitToolList(server: McpServer, offered: readonly OfferedTool[]): void {
+  const byName = new Map(offered.map((one) => [one.tool.name, one]));
+  wrapHandler(server, 'tools/list', (handle) => async (request, context) => {
+    const { tools, ...rest } = (await handle(request, context)) as ListToolsResult;
+    const scopes = context.http?.authInfo?.scopes;
+    const withOutput = asksForStructured(context);
+    const fitted = tools.flatMap((listed) => {
+      const known = byName.get(listed.name);
+      if (known === undefined) return [listed];
+      if (!mayUseGroup(scopes, known.tool.group)) return [];
+      return [withOutput ? { ...listed, outputSchema: describeOutput(known) } : listed];
+    });
+    return { ...rest, tools: fitted };
+  });
+}
+
+function describeOutput({ outputSchema }: OfferedTool): { type: 'object' } {
+  const { jsonSchema } = outputSchema['~standard'];
+  return jsonSchema.output({ target: 'draft-2020-12' }) as { type: 'object' };
+}
