@@ -143,8 +143,9 @@ export async function serveZotero(given: Given = {}) {
   const server = createServer(handle).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `${origin}${isLocal ? '/api' : ''}`;
   const zotero = openZotero({
-    url: `${origin}${isLocal ? '/api' : ''}`,
+    url,
     library,
     key,
     timeoutMs: given.timeoutMs ?? 2000,
@@ -152,6 +153,7 @@ export async function serveZotero(given: Given = {}) {
     log: createLog('debug', (line) => void logged.push(line)),
   });
   return {
+    url,
     zotero,
     /** As the API does, for trouble that only held a request back. */
     answer,

@@ -1,0 +1,117 @@
+/** Every outcome of the tools that run code and look up what was run. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { eventually } from '../../src/eventually.testing.ts';
+import { processesWith } from '../processes.testing.ts';
+import { upload } from '../server.testing.ts';
+import type { Call, Stage } from './stage.testing.ts';
+
+/** Runs that end in each way that a run can end. */
+const endings: readonly (readonly [reason: string, language: string, code: string, timeoutMs?: number])[] = [
+  ['exit', 'python', 'import sys\nprint(40 + 2)\nprint("a warning", file=sys.stderr)'],
+  ['exit', 'node', 'console.log("from node"); process.exitCode = 3'],
+  ['signal', 'bash', 'echo before; kill -SEGV $$'],
+  ['timeout', 'bash', 'echo begun; sleep 600', 1500],
+  ['oom', 'python', 'keep = [bytearray(b"x") * (8 << 20) for _ in range(64)]'],
+  [
+    'pids',
+    'python',
+    'import os, time\nfor n in range(200):\n    if os.fork() == 0:\n        time.sleep(60)\n        os._exit(0)',
+  ],
+];
+
+export async function showRuns(stage: Stage): Promise<void> {
+  const { call, refuse } = stage;
+  await call('search_executions', {});
+  await Promise.all(endings.map((ending) => showEnding(call, ending)));
+  await showCancelled(stage);
+  await showLost(call);
+  await showChanges(call);
+  await showLongOutput(call);
+  await showInputs(stage);
+  const missing = await call('execute_code', { language: 'python', code: 'import nosuchpackage' });
+  assert.notEqual(missing.data.hint, null);
+  const { next } = (await call('search_executions', { limit: 3 })).data;
+  await call('search_executions', { limit: 100, after: next });
+  await call('search_executions', { text: 'nothing has this in it' });
+  await refuse('search_executions', { limit: 0 });
+  await refuse('get_execution', { execution_id: 'exec_000000000000' });
+  await refuse('execute_code', { language: 'bash', code: 'id', working_dir: '/etc' });
+  await refuse('execute_bash', { command: '' });
+  // Last, since nothing can be written after it.
+  const fill = 'for i in {1..40}; do head -c 4000000 /dev/zero > /workspace/f$i; sleep 0.05; done';
+  await showEnding(call, ['disk', 'bash', fill]);
+  await call('search_executions', { status: 'disk' });
+  await call('execute_bash', { command: 'rm -f /workspace/f*' });
+}
+
+async function showEnding(call: Call, [reason, language, code, timeout_ms]: (typeof endings)[number]) {
+  const input = { language, code, ...(timeout_ms === undefined ? {} : { timeout_ms }) };
+  const { data, text } = await call('execute_code', input);
+  assert.equal(data.end_reason, reason, text);
+  await call('get_execution', { execution_id: data.execution_id });
+}
+
+/** Its sandbox is killed from outside; before that, it is still running. */
+async function showLost(call: Call): Promise<void> {
+  const running = call('execute_code', { language: 'bash', code: 'sleep 87654; echo never' });
+  await eventually(() => processesWith('87654').length > 0);
+  const { data } = await call('search_executions', { text: 'sleep 87654' });
+  const { execution_id } = data.executions[0];
+  await call('get_execution', { execution_id });
+  for (const pid of findAncestors(processesWith('87654')[0]!, 'bwrap')) process.kill(pid, 'SIGKILL');
+  assert.equal((await running).data.end_reason, 'lost');
+  await call('get_execution', { execution_id });
+}
+
+/** The processes above one that run this program. */
+function findAncestors(pid: string, program: string): number[] {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  const parent = /^PPid:\t(\d+)$/m.exec(status)![1]!;
+  const above = parent === '0' || parent === String(process.pid) ? [] : findAncestors(parent, program);
+  return status.startsWith(`Name:\t${program}\n`) ? [...above, Number(pid)] : above;
+}
+
+/** Nobody hears the answer, but the record of the run says it. */
+async function showCancelled({ server, connect, call }: Stage): Promise<void> {
+  await using other = await connect({});
+  const stop = new AbortController();
+  const request = { name: 'execute_bash', arguments: { command: 'sleep 76543' } };
+  const calling = other.client.callTool(request, { signal: stop.signal }).catch(() => null);
+  await eventually(() => processesWith('76543').length > 0);
+  stop.abort();
+  await calling;
+  await eventually(async () => {
+    const { data } = await server.call('search_executions', { text: 'sleep 76543', status: 'cancelled' });
+    return data.executions.length > 0;
+  });
+  const { executions } = (await call('search_executions', { text: 'sleep 76543' })).data;
+  await call('get_execution', { execution_id: executions[0].execution_id });
+}
+
+async function showChanges(call: Call): Promise<void> {
+  await call('execute_bash', {
+    command: 'mkdir -p shared; touch shared/old shared/changed; echo x > /artifacts/table.csv',
+  });
+  const command = 'cd shared; touch new; echo more > changed; rm old; rm /artifacts/table.csv';
+  const { data } = await call('execute_bash', { command });
+  await call('get_execution', { execution_id: data.execution_id });
+  const many = 'mkdir many; cd many; for i in {1..1100}; do : > $i; done';
+  const { execution_id } = (await call('execute_code', { language: 'bash', code: many })).data;
+  await call('get_execution', { execution_id });
+}
+
+async function showLongOutput(call: Call): Promise<void> {
+  const code = 'import sys\nprint("out " * 5000)\nprint("err " * 5000, file=sys.stderr)';
+  const { data } = await call('execute_code', { language: 'python', code });
+  await call('get_execution', { execution_id: data.execution_id });
+}
+
+async function showInputs({ server, call }: Stage): Promise<void> {
+  const file_id = await upload(server, 'given.txt', 'given');
+  await call('guide_cache_file', { path: 'docs/from-client.txt', content: 'client' });
+  const input = { files: [file_id], client_files: [{ path: 'docs/from-client.txt' }] };
+  const code = 'cat given.txt from-client.txt -';
+  const { data } = await call('execute_code', { language: 'bash', code, stdin: 'typed\n', ...input });
+  await call('get_execution', { execution_id: data.execution_id });
+}

@@ -1,0 +1,252 @@
+/**
+ * How the text of each tool says a fact, where it does not have the value itself, and what it leaves out on purpose, with
+ * the reason. A field that is new in an output schema has to be in the text, or here.
+ */
+
+export type Wording =
+  /** The text leaves it out: why. */
+  | { readonly unsaid: string }
+  /** What the text says for each value; null where silence says it. */
+  | { readonly words: Readonly<Record<string, RegExp | null>> }
+  /** Silence says it where it has this value. */
+  | { readonly silent: number | null }
+  /** Of a longer text, so many characters are enough. */
+  | { readonly start: number }
+  /** Of a long list the first are enough, where the text says how many more there are. */
+  | { readonly listed: 'in part' };
+
+type Wordings = Readonly<Record<string, Wording>>;
+
+/** A flag that is told only where it is set. */
+const toldIfTrue = (words: RegExp): Wording => ({ words: { true: words, false: null } });
+
+/** By the last name of a path, for all tools. */
+const common: Wordings = {
+  sha256: { unsaid: 'for programs that check bytes; a model cannot' },
+  mediaType: { unsaid: 'follows from the name of the file' },
+  token: { unsaid: 'the last part of the URL, which the text has' },
+  timed_out: { unsaid: 'the same as the end reason' },
+};
+
+const runWordings: Wordings = {
+  language: { unsaid: 'as the call asked for' },
+  truncated: toldIfTrue(/truncated \d+ chars/),
+  'artifacts.created[]': { listed: 'in part' },
+  'artifacts.complete': { words: { true: null, false: /may be more changes/ } },
+  end_reason: {
+    words: {
+      exit: /exit code|^(?![^]*\[exec_)/,
+      signal: /ended by SIG/,
+      timeout: /timed out/,
+      oom: /of memory/,
+      pids: /processes/,
+      disk: /\/workspace and \/artifacts/,
+      lost: /lost/,
+      cancelled: /cancelled/,
+      running: /still running/,
+    },
+  },
+};
+
+const linkStateWordings: Wordings = { singleUse: toldIfTrue(/single use|once|one download/i) };
+
+/** A file has no mark. */
+const entryType: Wording = { words: { file: /^/, folder: /\//, link: /\(link\)/, other: /\(other\)/ } };
+
+const cacheWordings: Wordings = {
+  'cache.entryLimit': { unsaid: 'a setting of the server, which errors name where it matters' },
+};
+
+const tools: Readonly<Record<string, Wordings>> = {
+  execute_code: runWordings,
+  execute_bash: runWordings,
+  get_execution: {
+    ...runWordings,
+    stdin_bytes: { silent: 0 },
+    succeeded: { unsaid: 'follows from the end and the exit code' },
+  },
+  search_executions: { 'executions[].succeeded': { unsaid: 'follows from the end and the exit code' } },
+  get_artifact: { encoding: { words: { base64: /base64/ } }, artifact_id: { start: 1000 } },
+  link_status: linkStateWordings,
+  revoke_link: { revoked: { words: { true: /revoked|ended/i } } },
+  delete_file: { deleted: { words: { true: /deleted/i } } },
+  search_index: {
+    query: { unsaid: 'as the call asked for' },
+    mode: { unsaid: 'as the call asked for; a note tells where it was another' },
+    'results[].score': { unsaid: 'the order says it' },
+    'facets.{}': { unsaid: 'for programs; list_searchable_fields says what can be filtered by' },
+    'facets.*[].value': { unsaid: 'for programs; list_searchable_fields says what can be filtered by' },
+    'facets.*[].count': { unsaid: 'for programs; list_searchable_fields says what can be filtered by' },
+  },
+  list_crate_files: { unsafe_names: { silent: 0 } },
+  sync_index: {
+    'sources[].state': { unsaid: 'a source that cannot be reached has its reason instead of counts' },
+  },
+  validate_citations: {
+    valid: { words: { true: /every key has an entry/, false: /none|without an entry/i } },
+  },
+  build_exports_content: {
+    'failures[].code': { unsaid: 'for programs; the message says it' },
+    instructions: { unsaid: 'what the text of each link says' },
+  },
+  read_client_file: {
+    status: { words: { read: null, offered: /call again/ } },
+    cached: toldIfTrue(/cached/),
+    fell_back: toldIfTrue(/since it is not in/),
+  },
+  list_client_directory: {
+    status: { words: { listed: null, offered: /call again/ } },
+    cut: toldIfTrue(/cut off/),
+    hidden: { silent: 0 },
+    'entries[].type': entryType,
+    'entries[].children[].type': entryType,
+    'entries[].path': { unsaid: 'the names from the folder on, by their depth' },
+    'entries[].children[].path': { unsaid: 'the names from the folder on, by their depth' },
+  },
+  guide_cache_file: cacheWordings,
+  client_cache: {
+    ...cacheWordings,
+    forgot: { words: { true: /Forgotten/, false: /was not cached/, null: null } },
+  },
+  search_audit: {
+    'lines[].seq': { unsaid: 'for programs that check the chain' },
+    'lines[].intact': { words: { true: null, false: /changed after it was written/ } },
+  },
+};
+
+/** What the text of a tool does not say yet. It gets shorter; in the end it is gone. */
+const notYetInText: Readonly<Record<string, readonly string[]>> = {
+  build_exports_content: ['artifacts[].file_id', 'artifacts[].filename'],
+  download_crate: ['content_base64', 'crate_id', 'resource_locator'],
+  execute_bash: ['folders.{}'],
+  execute_code: ['exit_code', 'signal'],
+  get_artifact: ['data', 'filename'],
+  get_crate: [
+    'bytes',
+    'crate_id',
+    'date_published',
+    'description',
+    'identifiers[]',
+    'indexed_at',
+    'issues[].code',
+    'issues[].count',
+    'issues[].message',
+    'keywords[]',
+    'kind',
+    'last_modified',
+    'license.id',
+    'license.name',
+    'main_entity.id',
+    'main_entity.name',
+    'main_entity.types[]',
+    'profiles[]',
+    'root_id',
+    'size',
+    'spec_version',
+    'types[].count',
+    'types[].type',
+    'year',
+  ],
+  get_execution: [
+    'exit_code',
+    'inputs[].file_id',
+    'inputs[].origin.*',
+    'inputs[].origin.{}',
+    'inputs[].size',
+    'limits.cpus',
+    'limits.disk_bytes',
+    'limits.file_bytes',
+    'limits.memory_bytes',
+    'limits.processes',
+    'limits.runtime',
+    'limits.sandbox',
+    'limits.timeout_ms',
+    'limits.tmp_bytes',
+    'signal',
+    'stderr_bytes',
+    'stdout_bytes',
+    'tool',
+  ],
+  guide_cache_file: ['stored[].encoding'],
+  index_status: [
+    'broken_crates[].code',
+    'broken_crates[].crate_id',
+    'broken_crates[].reason',
+    'broken_crates[].resource_locator',
+    'semantic.provider',
+    'semantic.stale',
+    'semantic.version',
+    'sources[].reason',
+    'sources[].synced_at',
+    'syncing',
+  ],
+  link_status: ['expiresAt', 'filename', 'lastUsedAt', 'singleUse', 'size'],
+  list_artifacts: ['total'],
+  list_client_directory: ['entries[].type', 'offer.expiresAt', 'path', 'rung'],
+  list_crate_files: [
+    'crate_id',
+    'files[].compressed_size',
+    'files[].last_modified',
+    'next_offset',
+    'resource_locator',
+  ],
+  list_files: ['files[].createdAt', 'files[].expiresAt', 'files[].origin'],
+  list_searchable_fields: [
+    'entities[].crates',
+    'entities[].properties[]',
+    'entities[].type',
+    'fields[].description',
+    'fields[].weight',
+    'filters[].description',
+    'filters[].values[].count',
+    'filters[].values[].value',
+  ],
+  pack_crate: ['filename', 'resource_locator'],
+  read_client_file: ['mtime'],
+  read_crate_file: ['crate_id', 'media_type', 'path', 'size'],
+  search_by_entity: ['results[].description', 'results[].resource_locator', 'total'],
+  search_executions: ['executions[].code', 'executions[].duration_ms', 'executions[].tool'],
+  search_index: [
+    'results[].authors[]',
+    'results[].description',
+    'results[].matched_in[]',
+    'results[].resource_locator',
+    'results[].snippet',
+    'results[].year',
+  ],
+  search_library: ['items[].collections[]', 'items[].doi', 'items[].key', 'items[].tags[]', 'items[].url'],
+  share_file: ['filename'],
+  validate_citations: ['missing[].count'],
+};
+
+/** What a tool is known to say in its own way, or not at all; null where the text has to have the value. */
+export function findWording(tool: string, path: string): Wording | null {
+  if (notYetInText[tool]?.includes(path) === true) return { unsaid: 'not yet' };
+  const own = tools[tool]?.[path];
+  if (own !== undefined) return own;
+  if (path === 'count') return { unsaid: 'as many as the text lists' };
+  return common[path.slice(path.lastIndexOf('.') + 1)] ?? null;
+}
+
+const runsOutOfReach = {
+  'end_reason = running': 'an answer comes at the end of a run',
+  'end_reason = cancelled': 'nobody hears the answer to a call that was cancelled',
+  'end_reason = refused': 'a run that was not started is an error',
+};
+
+/** What no outcome shows on a machine of the tests: by tool, the start of `path = value`, and why. */
+export const cannotBeShown: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  execute_code: runsOutOfReach,
+  execute_bash: runsOutOfReach,
+  get_execution: {
+    'end_reason = refused': 'a sandbox that does not start a run, though it works',
+    'limits.unenforced': 'a sandbox that lacks a wall; the same lines as of a run',
+  },
+  search_executions: {
+    'executions[].end_reason = refused': 'a sandbox that does not start a run, though it works',
+  },
+  revoke_link: { 'revoked = false': 'an error says that' },
+  delete_file: { 'deleted = false': 'an error says that' },
+  build_exports_content: { 'failures[].format = ': 'one format that fails stands for all' },
+  bibliography_for: { 'notes[]': 'a library of more than 100,000 references' },
+};
