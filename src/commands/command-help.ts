@@ -29,6 +29,18 @@ const stored: readonly SettingName[] = ['data', 'database'];
 
 const jsonFlag: FlagHelp = { flag: '--json', help: 'print JSON, for programs' };
 
+/** For commands that ask a running server. */
+const serverFlag: FlagHelp = {
+  flag: '--url URL',
+  help: 'the server to ask',
+  usual: 'the one that uses the data folder',
+};
+
+const makeKeyFlag = (whose: string): FlagHelp => ({
+  flag: '--key KEY',
+  help: `${whose}; WORKCRATE_KEY is safer, since other users can see the command line`,
+});
+
 /** Which lines of the audit log to show. */
 const auditLines: readonly FlagHelp[] = [
   { flag: '--user NAME', help: 'only lines of this user' },
@@ -284,17 +296,27 @@ export const commandHelp = {
   },
   status: {
     summary: 'Ask a running server how it is. The exit code is 1 if it is not ready.',
-    flags: [
-      { flag: '--url URL', help: 'the server to ask', usual: 'the one that uses the data folder' },
-      {
-        flag: '--key KEY',
-        help: 'key of an operator; WORKCRATE_KEY is safer, since other users can see the command line',
-      },
-      jsonFlag,
-    ],
+    flags: [serverFlag, makeKeyFlag('key of an operator'), jsonFlag],
     settings: ['data', 'host', 'port'],
     examples: ['status', 'status --url https://crate.example.org --json'],
     docs: 'docs/observe.md',
+  },
+  call: {
+    takes: '[TOOL] [KEY=VALUE…]',
+    summary:
+      'Call a tool of a running server and print the text of its answer; without TOOL, list the tools. KEY=@FILE takes the value from a file, KEY=- from standard input; lists and objects are JSON. The exit code is 1 if the tool failed.',
+    flags: [
+      serverFlag,
+      makeKeyFlag('your key'),
+      { flag: '--json', help: 'print the structured content as JSON, for programs' },
+      { flag: '-o, --output FOLDER', help: 'where to save pictures of the answer' },
+    ],
+    settings: ['data', 'host', 'port'],
+    examples: [
+      "call execute_code language=python code='print(6 * 7)'",
+      'call execute_code language=python code=@plot.py',
+    ],
+    docs: 'docs/first-try.md',
   },
   audit: {
     takes: 'SUBCOMMAND',

@@ -19,6 +19,7 @@ export const loadCommand: Readonly<Record<CommandName, () => Promise<RunCommand>
   user: async () => (await import('./user.ts')).runUser,
   usage: async () => (await import('./usage.ts')).runUsage,
   status: async () => (await import('./status.ts')).runStatus,
+  call: async () => (await import('./call.ts')).runCall,
   audit: async () => (await import('./audit.ts')).runAudit,
   build: async () => (await import('./build.ts')).runBuild,
   index: async () => (await import('./crates.ts')).runIndex,

@@ -1,42 +1,21 @@
-import { readOperatorKey, type Config } from '../config/config.ts';
+import { readOperatorKey } from '../config/config.ts';
 import { WorkcrateError } from '../errors.ts';
-import { bracketIpv6 } from '../http/host-origin.ts';
 import { fetchBounded, FetchError, type FetchAnswer, type FetchPolicy } from '../net/bounded-fetch.ts';
 import { programName } from '../program.ts';
-import { readServerAddress, type ServerAddress } from '../server/server-address.ts';
 import { statusShape, type ServerStatus } from '../server/status.ts';
 import { formatBytes } from '../text.ts';
 import type { CommandInput } from './command.ts';
+import { demandHttpUrl, findServerAddress, noAnswerError } from './find-server.ts';
 
 /** `workcrate status`: asks a running server how it is. Exit code 1 where it is not ready. */
 export async function runStatus({ config, origins, flags }: CommandInput): Promise<number> {
-  const { url, instance } =
-    flags['url'] === undefined ? findServerAddress(config, origins) : { url: flags['url'], instance: null };
+  const { url, instance } = findServerAddress({ config, origins, flags });
   const status = await askForStatus(url, readOperatorKey(flags));
   if (instance !== null && status.instance !== instance) throw otherServerError(url, config.data);
   process.stdout.write(
     flags['json'] === undefined ? formatServerStatus(url, status) : `${JSON.stringify(status)}\n`,
   );
   return status.ready ? 0 : 1;
-}
-
-/** A port that was named wins over what the data folder says; the usual port is tried only where nothing was named. */
-function findServerAddress(
-  { host, port, data }: Config,
-  origins: CommandInput['origins'],
-): ServerAddress | { readonly url: string; readonly instance: null } {
-  const isPortNamed = origins.get('port') !== 'default' && port !== 0;
-  const noted = isPortNamed ? null : readServerAddress(data);
-  if (noted !== null) return noted;
-  if (!isPortNamed && origins.get('data') !== 'default') throw noServerError(data);
-  return { url: `http://${bracketIpv6(host)}:${port}`, instance: null };
-}
-
-function noServerError(data: string): WorkcrateError {
-  return new WorkcrateError(
-    'not_found',
-    `No server is running with the data folder ${data}. ${programName} serve --data starts one; --port or --url name another.`,
-  );
 }
 
 function otherServerError(url: string, data: string): WorkcrateError {
@@ -54,15 +33,14 @@ const statusFetchPolicy: FetchPolicy = {
 };
 
 async function askForStatus(url: string, key: string | null): Promise<ServerStatus> {
-  const target = /^https?:\/\//.test(url) ? URL.parse(`${url.replace(/\/+$/, '')}/status`) : null;
-  if (target === null) throw new WorkcrateError('config_invalid', '--url takes an http:// or https:// URL.');
+  const target = demandHttpUrl(`${url.replace(/\/+$/, '')}/status`);
   const headers: Record<string, string> = key === null ? {} : { Authorization: `Bearer ${key}` };
   try {
     return await fetchBounded(target, { headers }, statusFetchPolicy, (answer) =>
       readStatus(url, key, answer),
     );
   } catch (error) {
-    throw error instanceof FetchError ? noAnswerError(url, error) : error;
+    throw error instanceof FetchError ? noAnswerError(url, error, statusFetchPolicy) : error;
   }
 }
 
@@ -86,18 +64,6 @@ async function readJson(answer: FetchAnswer): Promise<unknown> {
       return null;
     throw error;
   }
-}
-
-function noAnswerError(url: string, cause: FetchError): WorkcrateError {
-  const late = cause.kind === 'timeout';
-  const what = late
-    ? `${url} has not answered for ${statusFetchPolicy.timeoutMs / 1000} s.`
-    : `Nothing answers at ${url}.`;
-  return new WorkcrateError(
-    'not_found',
-    `${what} Is the server running? ${programName} serve starts one; --data, --port or --url name another.`,
-    { cause },
-  );
 }
 
 function statusRefusedError(status: 401 | 403, key: string | null): WorkcrateError {

@@ -34,6 +34,8 @@ export interface FetchAnswer {
   readonly headers: FetchHeaders;
   /** The body as UTF-8, once. */
   text(): Promise<string>;
+  /** The same line by line, each when it comes. */
+  lines(): AsyncIterable<string>;
 }
 
 export interface FetchHeaders {
@@ -130,7 +132,30 @@ function toAnswer(incoming: IncomingMessage, { maxBytes }: FetchPolicy, signal: 
       },
     },
     text: () => collectText(incoming, { limit: maxBytes, tooLong }).catch(throwFetchError(signal)),
+    async *lines() {
+      try {
+        yield* readLines(incoming, { limit: maxBytes, tooLong });
+      } catch (error) {
+        throwFetchError(signal)(error);
+      }
+    },
   };
+}
+
+async function* readLines(
+  chunks: AsyncIterable<Uint8Array>,
+  { limit, tooLong }: { readonly limit: number; readonly tooLong: () => Error },
+): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let [rest, size] = ['', 0];
+  for await (const chunk of chunks) {
+    size += chunk.length;
+    if (size > limit) throw tooLong();
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+    rest = lines.pop()!;
+    yield* lines.map((line) => line.replace(/\r$/, ''));
+  }
+  if (rest !== '') yield rest;
 }
 
 /** Of the system's error its code alone is kept: its message and fields may repeat what was sent or answered. */

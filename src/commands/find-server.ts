@@ -1,0 +1,59 @@
+/** Finds the running server that a command asks over HTTP, and says what to do if none answers. It asks nothing itself. */
+import { WorkcrateError } from '../errors.ts';
+import { bracketIpv6 } from '../http/host-origin.ts';
+import type { FetchError, FetchPolicy } from '../net/bounded-fetch.ts';
+import { programName } from '../program.ts';
+import { readServerAddress } from '../server/server-address.ts';
+import type { CommandInput } from './command.ts';
+
+interface FoundServer {
+  readonly url: string;
+  /** The id of the server that uses the data folder; null if another one may be at this address. */
+  readonly instance: string | null;
+}
+
+/**
+ * `--url` wins, then a port that was named, then what the data folder says; the usual port is tried only where nothing
+ * was named.
+ */
+export function findServerAddress({
+  config: { host, port, data },
+  origins,
+  flags,
+}: Pick<CommandInput, 'config' | 'origins' | 'flags'>): FoundServer {
+  if (flags['url'] !== undefined) return { url: flags['url'], instance: null };
+  const isPortNamed = origins.get('port') !== 'default' && port !== 0;
+  const noted = isPortNamed ? null : readServerAddress(data);
+  if (noted !== null) return noted;
+  if (!isPortNamed && origins.get('data') !== 'default') throw noServerError(data);
+  return { url: `http://${bracketIpv6(host)}:${port}`, instance: null };
+}
+
+export function demandHttpUrl(text: string): URL {
+  const url = /^https?:\/\//.test(text) ? URL.parse(text) : null;
+  if (url === null) throw new WorkcrateError('config_invalid', '--url takes an http:// or https:// URL.');
+  return url;
+}
+
+function noServerError(data: string): WorkcrateError {
+  return new WorkcrateError(
+    'not_found',
+    `No server is running with the data folder ${data}. ${programName} serve --data starts one; --port or --url name another.`,
+  );
+}
+
+export function noAnswerError(
+  url: string,
+  cause: FetchError,
+  { timeoutMs }: Pick<FetchPolicy, 'timeoutMs'>,
+): WorkcrateError {
+  const what =
+    cause.kind === 'timeout'
+      ? `${url} has not answered for ${timeoutMs / 1000} s.`
+      : `Nothing answers at ${url}.`;
+  return new WorkcrateError(
+    'not_found',
+    `${what} Is the server running? ${programName} serve starts one; --data, --port or --url name another.`,
+    { cause },
+  );
+}
