@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import { createServer, globalAgent, type IncomingMessage, type RequestListener } from 'node:http';
 import { createServer as createSocketServer, type AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { text } from 'node:stream/consumers';
+import { setTimeout } from 'node:timers/promises';
 import { inspect } from 'node:util';
+import { eventually } from '../eventually.testing.ts';
 import { FetchError, fetchBounded, type FetchPolicy } from './bounded-fetch.ts';
 
 const policy: FetchPolicy = { timeoutMs: 10_000, maxBytes: 1000, privateAddresses: 'allowed' };
@@ -62,6 +64,18 @@ test('a redirect is an answer, and is not followed', async () => {
   });
   assert.equal(await fetchBounded(there.url, {}, policy, ({ status }) => status), 302);
   assert.deepEqual(asked, ['/']);
+});
+
+test('an answer that arrived and that nobody read gives its connection back', async () => {
+  await using there = await startServer((_request, response) => response.end('not read'));
+  const { host } = new URL(there.url);
+  const isHeld = (): boolean => Object.keys(globalAgent.sockets).some((name) => name.startsWith(host));
+  await fetchBounded(there.url, {}, policy, async ({ status }) => {
+    // So that all of it is here before it is given up.
+    await setTimeout(50);
+    return status;
+  });
+  await eventually(() => !isHeld());
 });
 
 test('an answer may be as long as the limit, and is broken off beyond it', async () => {

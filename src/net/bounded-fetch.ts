@@ -67,7 +67,9 @@ export async function fetchBounded<T>(
     try {
       return await read(toAnswer(incoming, policy, signal));
     } finally {
-      if (!incoming.complete) incoming.destroy();
+      // What is here already is let go by, so that its connection is free: one in use keeps the process from ending.
+      if (incoming.complete) incoming.resume();
+      else incoming.destroy();
     }
   };
   const late = (ms: number): Error => new FetchError('timeout', `no answer within ${ms} ms`);
