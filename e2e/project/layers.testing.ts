@@ -71,7 +71,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     },
   },
   audit: {
-    assembly: 'chain files line open read run-lines tools transfers verify wrappers',
+    assembly: 'chain files open read run-lines tools transfers verify wrappers',
   },
   'client-files': {
     assembly: 'cache/cache page policy/policy tools',
@@ -182,7 +182,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     },
   },
   mcp: {
-    all: 'tool',
+    all: 'schema tool',
     assembly: 'asking http server stdio/transport',
     only: {
       http: 'http',

@@ -8,6 +8,7 @@ import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Files } from '../files/files.ts';
 import { toLinkAnswer, linkShape, toLinkTermFields } from '../links/link-result.ts';
 import type { Links } from '../links/links.ts';
+import { hideArguments, listAs, makeWholeNumber } from '../mcp/schema.ts';
 import { defineTool, type Tool, type ToolAnswer, type ToolContext } from '../mcp/tool.ts';
 import { detectPictureType, maxPictureBytes } from '../pictures.ts';
 import { formatBytes } from '../text.ts';
@@ -28,7 +29,8 @@ export function createArtifactTools(options: ArtifactToolsOptions): Tool[] {
   return [createListArtifactsTool(options), createGetArtifactTool(options)];
 }
 
-const maxNamesInText = 100;
+/** Names on a page if the caller does not say how many: a model reads them all. */
+const usualPage = 100;
 
 function createListArtifactsTool({ artifacts }: ArtifactToolsOptions): Tool {
   return defineTool({
@@ -36,10 +38,13 @@ function createListArtifactsTool({ artifacts }: ArtifactToolsOptions): Tool {
     group: 'artifacts',
     title: 'List artifacts',
     description:
-      'Lists the files that your code left directly in /artifacts, by name, in pages. Folders, symbolic links and names that begin with a dot are not listed. get_artifact returns one.',
+      'Lists the files directly in /artifacts by name, without folders, symbolic links and hidden files.',
     input: z.strictObject({
-      limit: z.number().int().min(1).max(maxNamesOnPage).default(maxNamesOnPage),
-      after: z.string().max(4096).optional().describe('The `next` of the page before, or any name'),
+      limit: makeWholeNumber(1, maxNamesOnPage, `Default ${usualPage}, at most ${maxNamesOnPage}`).optional(),
+      after: listAs(z.string().max(4096), {
+        type: 'string',
+        description: 'The next of the page before, or any name',
+      }).optional(),
     }),
     output: z.object({
       artifacts: z.array(z.string()),
@@ -49,7 +54,7 @@ function createListArtifactsTool({ artifacts }: ArtifactToolsOptions): Tool {
     }),
     annotations: { readOnlyHint: true, openWorldHint: false },
     auditFields: { subject: [] },
-    async handle({ limit, after = null }, { caller }) {
+    async handle({ limit = usualPage, after = null }, { caller }) {
       const page = await artifacts.list(caller, { limit, after });
       const { names, total, next } = page;
       return {
@@ -66,7 +71,7 @@ function describePage({ names, total, next }: NamePage, after: string | null): s
       ? 'There are no artifacts. Code leaves one by writing a file to /artifacts.'
       : `There are no artifacts after ${JSON.stringify(after)}, and ${total} in all.`;
   // As JSON, so that a line break in a name does not pass for another name.
-  const lines = names.slice(0, maxNamesInText).map((name) => JSON.stringify(name));
+  const lines = names.map((name) => JSON.stringify(name));
   if (next === null && lines.length === names.length) return lines.join('\n');
   return [...lines, `There are ${total} in all. For the next page, call with after: ${lines.at(-1)}`].join(
     '\n',
@@ -75,20 +80,17 @@ function describePage({ names, total, next }: NamePage, after: string | null): s
 
 function makeGetArtifactInput(options: ArtifactToolsOptions) {
   return z.strictObject({
-    name: z
-      .string()
-      .max(4096)
-      .optional()
-      .describe('Its name in /artifacts, such as plot.png or /artifacts/plot.png'),
-    artifact_path: z.string().max(4096).optional().describe('The same as name; give one of the two'),
-    delivery: z
-      .enum(['link', 'base64'])
-      .default('link')
-      .describe('link: a URL, outside the conversation, any size. base64: its bytes in this answer'),
-    show: z
-      .boolean()
-      .default(false)
-      .describe('Also show it here, if it is a PNG, JPEG, GIF or WebP of at most 1 MB'),
+    name: listAs(z.string().max(4096), { type: 'string', description: 'Such as plot.png' }).optional(),
+    /** The same; programs that know the tool by its older form give it. */
+    artifact_path: z.string().max(4096).optional(),
+    delivery: listAs(z.enum(['link', 'base64']).default('link'), {
+      enum: ['link', 'base64'],
+      description: 'Default link. base64: its bytes in this answer, instead of a link',
+    }),
+    show: listAs(z.boolean().default(false), {
+      type: 'boolean',
+      description: 'Also show it here, if it is a PNG, JPEG, GIF or WebP of at most 1 MB',
+    }),
     ...toLinkTermFields(options),
   });
 }
@@ -110,8 +112,8 @@ function createGetArtifactTool(options: ArtifactToolsOptions): Tool {
     group: 'artifacts',
     title: 'Get an artifact',
     description:
-      'Returns a file that your code left in /artifacts: by default as a link from which a person or a program downloads it, outside the conversation. The link is to a copy made now.',
-    input: makeGetArtifactInput(options),
+      'Gives a file that code left in /artifacts: a link for a person or a program, to a copy made now. Its bytes stay outside the conversation.',
+    input: hideArguments(makeGetArtifactInput(options), ['artifact_path']),
     output: getArtifactOutput,
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
     auditFields: { subject: ['name', 'artifact_path'], newToken: 'token' },

@@ -5,6 +5,7 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import { getErrno, WorkcrateError } from '../errors.ts';
+import { listAs, makeText, makeWholeNumber } from '../mcp/schema.ts';
 import { defineTool, type Tool } from '../mcp/tool.ts';
 import { programName } from '../program.ts';
 import { toPlainJson } from '../text.ts';
@@ -28,7 +29,7 @@ export interface AuditToolsOptions {
   readonly key: string | null;
 }
 
-const nameSchema = z.string().min(1).max(200);
+const makeMoment = (description: string) => listAs(momentSchema, { type: 'string', description }).optional();
 
 const foundLineSchema = z.object({
   seq: z.number(),
@@ -50,26 +51,25 @@ export function createAuditTools({ folder, key }: AuditToolsOptions): Tool[] {
       name: 'search_audit',
       group: 'operator',
       title: 'Search the audit log',
-      description: `For operators: who did what on this server, for all users, newest first. Violations are at level warning, with kind, where and repeats in their details; \`folded\` counts similar ones within a minute. ${programName} audit verify on the server checks that no line was changed or removed.`,
+      description: `For operators: who did what on this server, all users, newest first. Violations have level warning; folded counts similar ones within a minute. ${programName} audit verify checks that no line was changed or removed.`,
       input: z.strictObject({
-        text: z.string().min(1).max(1000).optional().describe('Text in a line, upper or lower case'),
-        user: nameSchema.optional(),
-        operation: nameSchema.optional().describe('Such as read_client_file'),
-        result: nameSchema.optional().describe('ok, failed (anything else), or an error code'),
+        text: makeText(1000, 'Anywhere in a line, in any case').optional(),
+        user: makeText(200).optional(),
+        operation: makeText(200, 'Such as read_client_file').optional(),
+        result: makeText(200, 'ok, failed (anything else), or an error code').optional(),
         level: z.enum(auditLevels).optional().describe('The least severe'),
-        since: momentSchema
-          .optional()
-          .describe('From then on: a day such as 2026-05-04, or 2026-05-04T12:00Z'),
-        until: momentSchema
-          .optional()
-          .describe('Before then: 2026-05-05 ends with the last moment of 2026-05-04'),
-        limit: z.number().int().min(1).max(200).default(50),
-        before: z.string().regex(positionForm).optional().describe('The `next` of the previous page'),
+        since: makeMoment('From then on: 2026-05-04, or 2026-05-04T12:00Z'),
+        until: makeMoment('Before then; 2026-05-05 ends with 2026-05-04'),
+        limit: makeWholeNumber(1, 200, 'Default 50, at most 200').optional(),
+        before: listAs(z.string().regex(positionForm), {
+          type: 'string',
+          description: 'The next of the previous page',
+        }).optional(),
       }),
       output: z.object({ lines: z.array(foundLineSchema), next: z.string().nullable() }),
       annotations: { readOnlyHint: true, openWorldHint: false },
       auditFields: { subject: [] },
-      async handle({ since, until, ...query }, { mayUse, signal }) {
+      async handle({ since, until, limit = 50, ...query }, { mayUse, signal }) {
         // Those without authentication may use every group; keys and tokens have to name this one.
         if (!mayUse('operator'))
           throw new WorkcrateError(
@@ -77,7 +77,7 @@ export function createAuditTools({ folder, key }: AuditToolsOptions): Tool[] {
             'The audit log is for operators, and this key has no operator scope.',
           );
         const times = { since: parseMoment(since), until: parseMoment(until) };
-        const page = await searchAudit(folder, { ...query, ...times }, { key, signal });
+        const page = await searchAudit(folder, { ...query, limit, ...times }, { key, signal });
         return {
           text: formatFoundPage(page, (next) => `before ${next}.`),
           structured: { lines: page.lines.map(toFoundLine), next: page.next },

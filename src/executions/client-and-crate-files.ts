@@ -7,6 +7,7 @@ import { read } from 'node:fs';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
+import { listAs, makeText } from '../mcp/schema.ts';
 import { isQuestion, type Question, type ToolContext } from '../mcp/tool.ts';
 import { openBelow, parseName, type Components, type OpenFile } from '../paths/paths.ts';
 import { formatBytes } from '../text.ts';
@@ -42,17 +43,23 @@ export interface SendInstructions {
   readonly pageUrl: string | null;
 }
 
+/** A path alone stands for a file without options. */
+const toFileOfClient = (given: unknown): unknown => (typeof given === 'string' ? { path: given } : given);
+
 export const clientFilesInput = z
   .array(
-    z.strictObject({
-      path: z.string().min(1).max(4096).describe('In your project, such as docs/data.csv'),
-      as: z.string().min(1).max(255).optional().describe('Its name there; default: the end of its path'),
-    }),
+    z.preprocess(
+      toFileOfClient,
+      z.strictObject({
+        path: makeText(4096),
+        as: makeText(255).optional(),
+      }),
+    ),
   )
-  .max(20)
+  .refine((files) => files.length <= 20, 'client_files may name at most 20')
   .optional()
   .describe(
-    'Files of the project on your side to put into the working directory first. With a shell there, send each by read_client_file with via upload before',
+    'Files of your project to put there, under the name as. With a shell, send each first: read_client_file with via upload',
   );
 
 type RequestedPaths = NonNullable<z.output<typeof clientFilesInput>>;
@@ -163,17 +170,31 @@ export type FindCrateFiles = (
   wanted: readonly WantedCrateFile[],
 ) => Promise<readonly OtherFile[]>;
 
-export const crateFilesInput = z
-  .array(
-    z.strictObject({
-      crate_id: z.string().regex(/^crate_[0-9a-f]{24}$/, 'a crate_id looks like crate_ and 24 hex digits'),
-      path: z.string().min(1).max(4096),
-      as: z.string().min(1).max(255).optional().describe('Its name there; default: the end of its path'),
-    }),
-  )
-  .max(100)
-  .optional()
-  .describe('Files in crates to put into the working directory first');
+/** `CRATE_ID/PATH` stands for a file that keeps its name. */
+function toFileOfCrate(given: unknown): unknown {
+  if (typeof given !== 'string') return given;
+  const [crateId = '', ...path] = given.split('/');
+  return { crate_id: crateId, path: path.join('/') };
+}
+
+export const crateFilesInput = listAs(
+  z
+    .array(
+      z.preprocess(
+        toFileOfCrate,
+        z.strictObject({
+          crate_id: z
+            .string()
+            .regex(/^crate_[0-9a-f]{24}$/, 'a crate_id looks like crate_ and 24 hex digits'),
+          path: z.string().min(1, 'name the file as CRATE_ID/PATH').max(4096),
+          as: z.string().min(1).max(255).optional(),
+        }),
+      ),
+    )
+    .max(100)
+    .optional(),
+  { type: 'array', items: { type: 'string' }, description: 'Files of crates to put there, as CRATE_ID/PATH' },
+);
 
 /** Nothing is opened yet: a file is read while it is copied. */
 export async function findCrateFiles(

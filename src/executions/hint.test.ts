@@ -13,7 +13,13 @@ const python: PythonPackages = {
   isDebian: true,
   packages: { numpy: '1.24.2', pandas: '', matplotlib: null, scipy: null },
 };
-const walled: Surroundings = { kind: 'bubblewrap', folders: null, hasNetwork: false, python };
+const walled: Surroundings = {
+  kind: 'bubblewrap',
+  folders: null,
+  hasNetwork: false,
+  memoryBytes: 1024 ** 3,
+  python,
+};
 
 const ended = (language: Execution['language'], stderr: string, exitCode = 1) =>
   ({ language, stderr, exitCode, reason: 'exit' }) as const;
@@ -103,6 +109,7 @@ test('what is there is told in a sentence or two', () => {
     kind: 'subprocess',
     folders: null,
     hasNetwork: true,
+    memoryBytes: null,
     python: { ...python, packages },
   };
   assert.equal(describeSurroundings(open), ' Python 3.11 with numpy 2.0.');
@@ -115,8 +122,13 @@ test('what is there is told in a sentence or two', () => {
 test('the tools say what code finds where it runs, and results what is missing', async () => {
   await using room = await openRoom({ surroundings: walled });
   const [code, bash] = room.tools;
-  assert.match(code!.description, /No network, .*Python 3\.11 with numpy 1\.24\.2, pandas and without .*\.$/);
+  assert.match(
+    code!.description,
+    /No network, .*Python 3\.11 with numpy 1\.24\.2, pandas and without .*\. 1 GB of memory\.$/,
+  );
   assert.deepEqual([code!.annotations.openWorldHint, bash!.annotations.openWorldHint], [false, false]);
+  await using open = await openRoom({ surroundings: { ...walled, hasNetwork: true } });
+  for (const tool of open.tools.slice(0, 2)) assert.equal(tool.annotations.openWorldHint, true);
   const input = { language: 'python', code: 'import no_such_package' };
   const answer = await code!.handle(input, { caller: ada, ...watching() } as unknown as ToolContext);
   const { text, structured } = answer as ToolAnswer<{ hint: string }>;

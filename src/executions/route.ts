@@ -21,7 +21,7 @@ export interface ExecutionRoutesOptions {
 }
 
 /** A query holds nothing but text. */
-const searchQuery = searchInput.extend({ limit: z.coerce.number().int().min(1).max(100).default(20) });
+const searchQuery = searchInput.extend({ limit: z.coerce.number().int().min(1).max(100).optional() });
 
 /** `GET /executions` and `GET /executions/{id}`: what search_executions and get_execution give. */
 export function createExecutionRoutes({ executions, callerOf, noted, log }: ExecutionRoutesOptions): Hono {

@@ -3,6 +3,7 @@
  * the table in `fields.ts`. It reads no rows.
  */
 import { z } from 'zod';
+import { listAs, makeText, makeWholeNumber } from '../mcp/schema.ts';
 import { languages } from '../sandbox/sandbox.ts';
 import {
   executionFields,
@@ -80,15 +81,12 @@ const maxStdinBytes = 2 * 1024 ** 2;
 
 /** The length first: a long text need not be encoded to be refused. */
 const makeBoundedText = (bytes: number, message: string) =>
-  z
-    .string()
-    .max(bytes, { error: message, abort: true })
-    .refine((text) => Buffer.byteLength(text) <= bytes, message);
+  z.string().refine((text) => text.length <= bytes && Buffer.byteLength(text) <= bytes, message);
 
 export const codeText = makeBoundedText(
   maxCodeBytes,
   'code may have at most 1 MB; put data into stdin, or into a stored file that is named in files',
-).min(1);
+).refine((text) => text !== '', 'code must not be empty');
 
 export const stdinText = makeBoundedText(
   maxStdinBytes,
@@ -96,38 +94,51 @@ export const stdinText = makeBoundedText(
 );
 
 export const filesInput = z
-  .array(z.string().regex(/^file_[0-9a-f]{24}$/, 'a file_id looks like file_ and 24 hex digits'))
-  .max(100)
+  .array(
+    z.string().refine((id) => /^file_[0-9a-f]{24}$/.test(id), 'a file_id looks like file_ and 24 hex digits'),
+  )
+  .refine((ids) => ids.length <= 100, 'files may name at most 100')
   .optional()
-  .describe('file_ids of stored files to put into the working directory first');
+  .describe('file_ids to put into the working directory');
 
 export const executionId = z
   .string()
-  .regex(executionIdForm, 'an execution_id looks like exec_ and 12 hex digits; search_executions shows them');
+  .refine(
+    (id) => executionIdForm.test(id),
+    'an execution_id looks like exec_ and 12 hex digits; search_executions shows them',
+  );
+
+/** How long a run may take; the same in every tool that runs code. More than the most is the most. */
+export const makeTimeout = ({ timeoutMs, maxTimeoutMs }: { timeoutMs: number; maxTimeoutMs: number }) =>
+  listAs(z.number().int().min(1), {
+    type: 'integer',
+    description: `Default ${timeoutMs}, at most ${maxTimeoutMs}`,
+  });
+
+const timeForms = z.union([
+  z.iso.datetime({ offset: true }),
+  z.iso.datetime({ offset: true, precision: -1 }),
+  z.iso.date(),
+]);
 
 /** A day is its start, in UTC. */
 const timeSchema = z
-  .union(
-    [z.iso.datetime({ offset: true }), z.iso.date()],
-    'give a time such as 2026-01-31T12:00:00Z, or a day',
-  )
+  .string()
+  .refine((text) => timeForms.safeParse(text).success, 'give a time such as 2026-01-31T12:00:00Z, or a day')
   .transform((text) => Date.parse(text));
 
 const statuses = ['ok', 'failed', ...reasons] as const;
 
 export const searchInput = z.strictObject({
-  text: z
-    .string()
-    .min(1)
-    .max(500)
-    .optional()
-    .describe(
-      'Anything in the start of the code or the output: 16,384 characters of the code, 8,192 of each output',
-    ),
+  text: makeText(500, 'In the start of the code or output').optional(),
   language: z.enum(languages).optional(),
-  status: z.enum(statuses).optional().describe('ok, failed, or how it ended'),
-  since: timeSchema.optional().describe('Started at or after this time'),
-  until: timeSchema.optional().describe('Started before this time'),
-  limit: z.number().int().min(1).max(100).default(20),
-  after: z.string().regex(cursorForm, 'after takes the `next` of the page before').optional(),
+  status: z.enum(statuses).optional(),
+  since: timeSchema.optional().describe('From then on: 2026-01-31, or 2026-01-31T12:00Z'),
+  until: timeSchema.optional().describe('Before then'),
+  limit: makeWholeNumber(1, 100, 'Default 20, at most 100').optional(),
+  after: z
+    .string()
+    .refine((text) => cursorForm.test(text), 'after takes the `next` of the page before')
+    .optional()
+    .describe('The next of the page before'),
 });

@@ -19,7 +19,8 @@ export interface ExecutionSearch {
   readonly since?: number | undefined;
   /** Before then. */
   readonly until?: number | undefined;
-  readonly limit: number;
+  /** 20 if nothing is said. */
+  readonly limit?: number | undefined;
   /** The `next` of the page before. */
   readonly after?: string | undefined;
 }
@@ -72,7 +73,7 @@ const formatCursor = ({ startedAt, id }: ExecutionCursor): string => `${startedA
 async function findHits(
   database: Database,
   caller: Caller,
-  { limit, after, ...search }: ExecutionSearch,
+  { limit = 20, after, ...search }: ExecutionSearch,
 ): Promise<{ hits: ExecutionCursor[]; next: ExecutionCursor | null }> {
   const hits: ExecutionCursor[] = [];
   let from = after === undefined ? null : parseCursor(after);

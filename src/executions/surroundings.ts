@@ -9,11 +9,14 @@ import {
   type PythonPackages,
   type Sandbox,
 } from '../sandbox/sandbox.ts';
+import { formatBytes } from '../text.ts';
 
 /** What code finds where it runs. */
 export interface Surroundings {
   readonly kind: Sandbox['kind'];
   readonly hasNetwork: boolean;
+  /** The most memory of a run; null where that is not enforced. */
+  readonly memoryBytes: number | null;
   /** Null where the interpreter did not tell. */
   readonly python: PythonPackages | null;
   /** Where the only user's folders are, where they are not mounted; null where they are, or where there are users. */
@@ -28,7 +31,13 @@ export async function readSurroundings(
   if (typeof sandbox === 'string') return null;
   const { kind, holds } = sandbox;
   const folders = onlyPlace === null ? null : sandbox.folders(onlyPlace);
-  return { kind, hasNetwork: holds.network !== true, python: await sandbox.pythonPackages(), folders };
+  return {
+    kind,
+    hasNetwork: holds.network !== true,
+    memoryBytes: holds.memory === true ? sandbox.limits.memoryBytes : null,
+    python: await sandbox.pythonPackages(),
+    folders,
+  };
 }
 
 /** For the descriptions of tools that run code where nothing can be mounted (A11). */
@@ -46,7 +55,7 @@ export function describeRealFolders(folders: SandboxFolders): string {
 }
 
 /** As many as a description has room for. */
-const maxDescribedPackages = 8;
+const maxDescribedPackages = 6;
 
 /** For the description of a tool: a model that knows this does not try to install anything. */
 export function describeSurroundings(surroundings: Surroundings | null): string {
@@ -62,6 +71,10 @@ export const describeNetwork = ({ hasNetwork }: Surroundings): string =>
 
 const describePython = ({ python }: Surroundings): string =>
   python === null ? '' : `Python ${python.version} ${describePackages(python)}.`;
+
+/** For the description of a tool. */
+export const describeMemory = (surroundings: Surroundings | null): string =>
+  surroundings?.memoryBytes ? ` ${formatBytes(surroundings.memoryBytes)} of memory.` : '';
 
 /** `with numpy 1.24.2 and without pandas, matplotlib`. */
 export function describePackages({ packages }: PythonPackages): string {

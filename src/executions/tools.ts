@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { WorkcrateError } from '../errors.ts';
+import { hideArguments, listAs, makeText } from '../mcp/schema.ts';
 import { defineTool, isQuestion, type Tool } from '../mcp/tool.ts';
 import { languages } from '../sandbox/sandbox.ts';
 import {
@@ -28,13 +29,14 @@ import {
   executionId,
   executionShape,
   filesInput,
+  makeTimeout,
   pageShape,
   searchInput,
   showExecution,
   toExecutionPage,
   stdinText,
 } from './schema.ts';
-import { describeFolders, describeSurroundings } from './surroundings.ts';
+import { describeFolders, describeMemory, describeSurroundings } from './surroundings.ts';
 import { truncateText, type OutputBounds } from './truncation.ts';
 
 export type { RequestedClientFile, ClientFilePort, FindCrateFiles } from './client-and-crate-files.ts';
@@ -57,7 +59,7 @@ const toRunAnnotations = (surroundings: ExecutionToolsOptions['surroundings']) =
   readOnlyHint: false,
   destructiveHint: true,
   idempotentHint: false,
-  openWorldHint: surroundings?.hasNetwork ?? true,
+  openWorldHint: surroundings?.hasNetwork ?? false,
 });
 const readOnlyAnnotations = { readOnlyHint: true, openWorldHint: false };
 
@@ -71,33 +73,27 @@ export function createExecutionTools(options: ExecutionToolsOptions): Tool[] {
   ];
 }
 
+const makeExecuteCodeInput = (options: ExecutionToolsOptions) =>
+  z.strictObject({
+    language: z.enum(languages),
+    code: codeText,
+    timeout_ms: makeTimeout(options).optional(),
+    working_dir: makeText(4096, 'In /workspace, /artifacts, /tmp or ~; default: a new folder').optional(),
+    stdin: stdinText.optional(),
+    files: filesInput,
+    crate_files: crateFilesInput,
+    client_files: clientFilesInput,
+    session_id: z.string().optional(),
+  });
+
 function createExecuteCodeTool(options: ExecutionToolsOptions): Tool {
   return defineTool({
     name: 'execute_code',
     group: 'code',
     title: 'Run code',
-    description: `Runs Python, Node or Bash code in a sandbox and gives its output, exit code and the files it changed. Each run is a new process; /workspace and /artifacts are kept between runs. Write files for people to /artifacts.${describeFolders(options.surroundings ?? null)}${describeSurroundings(options.surroundings ?? null)}`,
-    input: z.strictObject({
-      language: z.enum(languages),
-      code: codeText,
-      timeout_ms: z
-        .number()
-        .int()
-        .min(1)
-        .optional()
-        .describe(`Default ${options.timeoutMs}, at most ${options.maxTimeoutMs}`),
-      working_dir: z
-        .string()
-        .min(1)
-        .max(4096)
-        .optional()
-        .describe('In /workspace, /artifacts, /tmp or ~; default: a folder of its own in /workspace'),
-      stdin: stdinText.optional(),
-      files: filesInput,
-      crate_files: crateFilesInput,
-      client_files: clientFilesInput,
-      session_id: z.string().min(1).max(200).optional().describe('There are no sessions yet: leave it out'),
-    }),
+    description: `Runs a Python, Node or Bash script in a sandbox; gives output, exit code and changed files. Each run is a new process; /workspace and /artifacts are kept. Write files for people to /artifacts. For a shell command in /workspace use execute_bash.${describeFolders(options.surroundings ?? null)}${describeSurroundings(options.surroundings ?? null)}${describeMemory(options.surroundings ?? null)}`,
+    // There are no sessions yet, and whoever asks for one is told so.
+    input: hideArguments(makeExecuteCodeInput(options), ['session_id']),
     output: endedShape,
     annotations: toRunAnnotations(options.surroundings),
     auditFields: {
@@ -134,23 +130,39 @@ function createExecuteCodeTool(options: ExecutionToolsOptions): Tool {
   });
 }
 
+/** Inputs that both tools take are explained once, with execute_code. */
+const briefList = { type: 'array', items: { type: 'string' }, description: 'As in execute_code' };
+
+const makeExecuteBashInput = (options: ExecutionToolsOptions) =>
+  z.strictObject({
+    command: codeText,
+    timeout_ms: makeTimeout(options).optional(),
+    /** In seconds; programs that know the tool by its older form give it. */
+    timeout: z.number().min(0.001).optional(),
+    files: listAs(filesInput, briefList),
+    crate_files: listAs(crateFilesInput, briefList),
+    client_files: listAs(clientFilesInput, briefList),
+  });
+
+function readTimeout({
+  timeout_ms,
+  timeout,
+}: {
+  timeout_ms?: number | undefined;
+  timeout?: number | undefined;
+}) {
+  if (timeout_ms !== undefined && timeout !== undefined)
+    throw new WorkcrateError('invalid_input', 'Give timeout_ms, or timeout in seconds, but not both.');
+  return timeout_ms ?? (timeout === undefined ? null : Math.ceil(timeout * 1000));
+}
+
 function createExecuteBashTool(options: ExecutionToolsOptions): Tool {
   return defineTool({
     name: 'execute_bash',
     group: 'code',
     title: 'Run a shell command',
-    description: `Runs a Bash command in a sandbox, in /workspace, and gives its output, exit code and the files it changed. /workspace and /artifacts are kept between calls; /tools and /skills can be read. Write files for people to /artifacts.${describeFolders(options.surroundings ?? null)}`,
-    input: z.strictObject({
-      command: codeText,
-      timeout: z
-        .number()
-        .min(0.001)
-        .optional()
-        .describe(`Seconds; default ${options.timeoutMs / 1000}, at most ${options.maxTimeoutMs / 1000}`),
-      files: filesInput,
-      crate_files: crateFilesInput,
-      client_files: clientFilesInput,
-    }),
+    description: `Runs a Bash command in /workspace, in the sandbox of execute_code; gives output, exit code and changed files. /workspace and /artifacts are kept; /tools and /skills can be read. Write files for people to /artifacts.${describeFolders(options.surroundings ?? null)}`,
+    input: hideArguments(makeExecuteBashInput(options), ['timeout']),
     output: endedShape,
     annotations: toRunAnnotations(options.surroundings),
     auditFields: {
@@ -159,8 +171,9 @@ function createExecuteBashTool(options: ExecutionToolsOptions): Tool {
       files: ['files', 'client_files', 'crate_files'],
       runEnd: { reason: 'end_reason', exitCode: 'exit_code' },
     },
-    async handle({ command, timeout, files = [], crate_files, client_files }, context) {
+    async handle({ command, files = [], crate_files, client_files, ...times }, context) {
       const { caller, signal, progress } = context;
+      const timeoutMs = readTimeout(times);
       const clients = await findClientFiles(options.clientFiles, context, client_files);
       if (isQuestion(clients)) return clients;
       const request = {
@@ -169,7 +182,7 @@ function createExecuteBashTool(options: ExecutionToolsOptions): Tool {
         code: command,
         stdin: '',
         workingDir: '/workspace',
-        timeoutMs: timeout === undefined ? null : Math.ceil(timeout * 1000),
+        timeoutMs,
         files,
         others: [...clients, ...(await findCrateFiles(options.crateFiles, context, crate_files))],
       };
@@ -188,7 +201,7 @@ function createGetExecutionTool({ executions, outputBounds }: ExecutionToolsOpti
     group: 'code',
     title: 'See what was run',
     description:
-      'Gives the code, inputs, output, changed files, limits and end of an earlier run. Where output was cut, share_file makes a link of its stdout_file or stderr_file, for as long as that is kept.',
+      'Shows an earlier run: code, inputs, output, changed files, limits, how it ended, and the file_id of output that was cut.',
     input: z.strictObject({ execution_id: executionId }),
     output: executionShape,
     annotations: readOnlyAnnotations,
@@ -220,7 +233,7 @@ function createSearchExecutionsTool({ executions }: ExecutionToolsOptions): Tool
     group: 'code',
     title: 'Search earlier runs',
     description:
-      'Lists your earlier runs, newest first, by page: by text in the start of the code or the output, language, outcome and time. As long as there is a `next` there may be more, even after a page with few or none.',
+      'Lists your earlier runs, newest first. As long as there is a next, there may be more, even after an empty page.',
     input: searchInput,
     output: pageShape,
     annotations: readOnlyAnnotations,

@@ -3,6 +3,7 @@
  */
 import { z } from 'zod';
 import { WorkcrateError } from '../errors.ts';
+import { makeText, makeWholeNumber } from '../mcp/schema.ts';
 import { defineTool, type Tool } from '../mcp/tool.ts';
 import type { Files, StoredFile } from './files.ts';
 
@@ -27,15 +28,15 @@ function listFilesTool(files: Files): Tool {
     name: 'list_files',
     group: 'files',
     title: 'List stored files',
-    description: 'Lists your stored files, newest first, by page.',
+    description: 'Lists your stored files, newest first.',
     input: z.strictObject({
-      limit: z.number().int().min(1).max(200).default(50),
-      after: z.string().max(100).optional().describe('The `next` of the page before'),
+      limit: makeWholeNumber(1, 200, 'Default 50, at most 200').optional(),
+      after: makeText(100, 'The next of the page before').optional(),
     }),
     output: z.object({ files: z.array(listedFileSchema), next: z.string().nullable() }),
     annotations: { readOnlyHint: true, openWorldHint: false },
     auditFields: { subject: [] },
-    async handle({ limit, after }, { caller }) {
+    async handle({ limit = 50, after }, { caller }) {
       const found = await files.list(caller, { limit: limit + 1, after: after ?? null });
       const page = found.slice(0, limit);
       const next = found.length > limit ? page.at(-1)!.id : null;
@@ -60,8 +61,8 @@ function deleteFileTool(files: Files): Tool {
     name: 'delete_file',
     group: 'files',
     title: 'Delete a stored file',
-    description: 'Deletes a stored file and its bytes at once. Links to it stop working.',
-    input: z.strictObject({ file_id: z.string().min(1).max(100) }),
+    description: 'Deletes a stored file at once. Links to it stop working.',
+    input: z.strictObject({ file_id: makeText(100) }),
     output: z.object({ file_id: z.string(), deleted: z.boolean() }),
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
     auditFields: { subject: ['file_id'] },

@@ -4,6 +4,7 @@
  */
 import type { ContentBlock } from '@modelcontextprotocol/server';
 import { z } from 'zod';
+import { listAs } from '../mcp/schema.ts';
 import type { ToolAnswer } from '../mcp/tool.ts';
 import type { SharedLink } from './links.ts';
 import { formatBytes, quoteName } from '../text.ts';
@@ -73,9 +74,15 @@ function toCurlOutputOption(filename: string): string {
 
 /** How long a link lives and how often it may be used, as every tool that makes one asks for it. */
 export function toLinkTermFields({ fileTtl, maxTtl }: { readonly fileTtl: number; readonly maxTtl: number }) {
-  const ttl = z.number().int().min(1).max(maxTtl).default(Math.min(fileTtl, maxTtl));
+  const usualTtl = Math.min(fileTtl, maxTtl);
   return {
-    ttl_seconds: ttl.describe(`How long the link lives, at most ${maxTtl} seconds`),
-    single_use: z.boolean().default(false).describe('End the link after one complete download'),
+    ttl_seconds: listAs(z.number().int().min(1).max(maxTtl).default(usualTtl), {
+      type: 'integer',
+      description: `Default ${usualTtl}, at most ${maxTtl}`,
+    }),
+    single_use: listAs(z.boolean().default(false), {
+      type: 'boolean',
+      description: 'End the link after one download',
+    }),
   };
 }

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { WorkcrateError } from '../errors.ts';
 import { isMediaType, type Files } from '../files/files.ts';
 import type { LocalFiles } from '../files/local-files.ts';
+import { hideArguments, listAs, makeText } from '../mcp/schema.ts';
 import { defineTool, type Tool } from '../mcp/tool.ts';
 import { toLinkAnswer, linkShape, toLinkTermFields, formatExpiry } from './link-result.ts';
 import type { Links } from './links.ts';
@@ -22,10 +23,12 @@ export interface LinkToolsOptions {
   readonly baseUrl: () => string;
 }
 
-const filename = z.string().min(1).max(4096);
 const fileId = z
   .string()
-  .regex(/^file_[0-9a-f]{24}$/, 'a file_id looks like file_ and 24 hex digits; list_files shows them');
+  .refine(
+    (id) => /^file_[0-9a-f]{24}$/.test(id),
+    'a file_id looks like file_ and 24 hex digits; list_files shows them',
+  );
 
 /** Tools that bring files in and hand them out. */
 export function linkTools(options: LinkToolsOptions): Tool[] {
@@ -44,19 +47,19 @@ function requestUpload(options: LinkToolsOptions): Tool {
     group: 'files',
     title: 'Request an upload',
     description:
-      'Get a one-time URL to send a file of any size outside the conversation: PUT the bytes there (the curl command is in the answer). The PUT returns the file_id that other tools take. An interrupted upload can be resumed with tus.',
+      'Gives the curl command and one-time URL to send a file of any size, outside the conversation. What it prints has the file_id that other tools take.',
     input: z.strictObject({
-      filename: filename.describe('Name of the file'),
-      size: z.number().int().min(0).optional().describe('Its size in bytes, if known: checked on arrival'),
+      filename: makeText(4096),
+      size: listAs(z.number().int().min(0), {
+        type: 'integer',
+        description: 'Bytes; checked on arrival, as sha256 is',
+      }).optional(),
       sha256: z
         .string()
-        .regex(/^[0-9a-fA-F]{64}$/, 'sha256 must be 64 hex digits')
-        .optional()
-        .describe('Its sha256, if known: checked on arrival'),
+        .refine((text) => /^[0-9a-fA-F]{64}$/.test(text), 'sha256 must be 64 hex digits')
+        .optional(),
       media_type: z.string().refine(isMediaType, 'media_type must be a type such as text/csv').optional(),
-      ttl_seconds: toLinkTermFields(options).ttl_seconds.describe(
-        'How long the file is kept after it arrives',
-      ),
+      ttl_seconds: toLinkTermFields(options).ttl_seconds,
     }),
     output: z.object({ uploadUrl: z.string(), token: z.string(), expiresAt: z.string() }),
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
@@ -85,15 +88,10 @@ function shareFile(options: LinkToolsOptions): Tool {
     group: 'files',
     title: 'Share a file by link',
     description:
-      'Get a link from which a person or a program downloads a file, outside the conversation. Give the file_id of a stored file, or, where client and server share the machine (stdio), a path.',
+      'Gives a link from which a person or a program downloads a stored file, outside the conversation.',
     input: z.strictObject({
-      file_id: fileId.optional().describe('A stored file, as list_files shows them'),
-      path: z
-        .string()
-        .min(1)
-        .max(4096)
-        .optional()
-        .describe('Over stdio only: a file below the allowed folders'),
+      file_id: fileId.optional(),
+      path: makeText(4096, 'Instead, over stdio only: a file below the allowed folders').optional(),
       ...toLinkTermFields(options),
     }),
     output: linkShape,
@@ -120,10 +118,15 @@ function bundleFiles(options: LinkToolsOptions): Tool {
     name: 'bundle_files',
     group: 'files',
     title: 'Share many files as one ZIP',
-    description: 'Get one link that downloads many stored files as a ZIP archive.',
+    description: 'Gives one link to many stored files, as a ZIP.',
     input: z.strictObject({
-      file_ids: z.array(fileId).min(1).max(100_000),
-      filename: filename.default('files.zip').describe('Name of the archive'),
+      file_ids: z
+        .array(fileId)
+        .refine((ids) => ids.length >= 1 && ids.length <= 100_000, 'file_ids takes 1 to 100,000'),
+      filename: listAs(z.string().min(1).max(4096).default('files.zip'), {
+        type: 'string',
+        description: 'Default files.zip',
+      }),
       ...toLinkTermFields(options),
     }),
     output: linkShape,
@@ -154,8 +157,8 @@ function throttleProgress(
 }
 
 const linkReferenceSchema = z.strictObject({
-  token: z.string().min(1).max(4096).optional().describe('The token of a link, or its URL'),
-  link_id: z.string().min(1).max(200).optional().describe('Or its link_id, from link_status'),
+  token: makeText(4096, 'Its URL, token or link_id').optional(),
+  link_id: z.string().min(1).max(200).optional(),
 });
 
 /** A URL ends with its token. */
@@ -171,8 +174,8 @@ function linkStatus({ links }: LinkToolsOptions): Tool {
     name: 'link_status',
     group: 'files',
     title: 'See how a link was used',
-    description: 'Shows whether a link still works, and how often, how much and when it was downloaded.',
-    input: linkReferenceSchema,
+    description: 'Tells whether a link still works, and how often and when it was downloaded.',
+    input: hideArguments(linkReferenceSchema, ['link_id']),
     output: z.object({
       link_id: z.string(),
       state: z.enum(['active', 'used', 'revoked', 'expired', 'gone']),
@@ -215,8 +218,8 @@ function revokeLink({ links }: LinkToolsOptions): Tool {
     name: 'revoke_link',
     group: 'files',
     title: 'End a link',
-    description: 'Ends a link at once. The file is kept; delete_file removes it.',
-    input: linkReferenceSchema,
+    description: 'Ends a link at once. Its file stays: delete_file deletes that.',
+    input: hideArguments(linkReferenceSchema, ['link_id']),
     output: z.object({ link_id: z.string(), revoked: z.boolean() }),
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
     auditFields: { subject: [], link: { id: 'link_id', token: 'token' }, made: ['link_id'] },
