@@ -11,6 +11,8 @@ export interface Needs {
   readonly ceph: boolean;
   readonly azurite: boolean;
   readonly postgres: boolean;
+  /** Real MCP clients, which npm installs outside the repository. */
+  readonly clients: boolean;
 }
 
 /** As a word of its own in quotes, or at the end of a path: a command, and no prose. */
@@ -48,6 +50,7 @@ export const starters = {
   ceph: 'src/storage/ceph.testing.ts',
   azurite: 'src/storage/azurite.testing.ts',
   postgres: 'src/database/postgres.testing.ts',
+  clients: 'e2e/clients/packages.testing.ts',
 } as const;
 
 /** Starts PostgreSQL only for a round that is about it. */
@@ -66,6 +69,7 @@ export function findNeeds(files: readonly string[]): Needs {
     ceph: own.has(starters.ceph),
     azurite: own.has(starters.azurite),
     postgres: own.has(starters.postgres),
+    clients: own.has(starters.clients),
   };
 }
 

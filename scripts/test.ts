@@ -4,6 +4,7 @@ import { join, relative } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { inspect } from 'node:util';
+import { installClients } from '../e2e/clients/packages.testing.ts';
 import { startPostgres } from '../src/database/postgres.testing.ts';
 import { proofsVariable } from '../src/requirements.testing.ts';
 import { findUnproven } from './proofs.ts';
@@ -37,6 +38,7 @@ interface Round {
 const longest = [
   'e2e/attacks/',
   'src/sandbox/docker/docker.test',
+  'e2e/clients/',
   'src/sandbox/bubblewrap/bubblewrap.test',
   'e2e/several/',
   'src/sandbox/subprocess.test',
@@ -82,6 +84,8 @@ const onLastPair = onOtherBackends.filter(
 const needs = findNeeds(everything);
 if (!onlyQuick)
   await installPackages([...needs.commands, ...(onOtherBackends.length > 0 ? commandsOfOtherBackends : [])]);
+// Before anything is timed. Where it fails, the tests that need them say why.
+if (needs.clients) await installClients();
 await using stores = await startStores({
   ceph: needs.ceph || onOtherBackends.length > 0,
   azurite: needs.azurite || onLastPair.length > 0,

@@ -285,6 +285,7 @@ export const requirements = {
     'whichever-way-the-client-offers',
   ],
   G4: ['npx-on-older-node', 'old-node-answers-the-handshake', 'docker-image'],
+  G5: ['inspector', 'sdk-v1', 'claude-code', 'codex', 'gemini-cli', 'opencode'],
 } as const satisfies Record<string, readonly string[]>;
 
 type Row = keyof typeof requirements;
@@ -306,6 +307,7 @@ export function recordProof(...proven: readonly [Part, ...Part[]]): void {
   if (file !== undefined) appendFileSync(file, `${proven.join('\n')}\n`);
 }
 
+const clients = 'the clients of e2e/clients, which npm installs on first use';
 const docker = 'a Docker engine that the tests can start (docker.io, as root)';
 
 /** What a part needs that a machine may lack. Where it is not proven for that, it is told, and counts as skipped. */
@@ -320,6 +322,12 @@ export const needs: Partial<Record<Part, string>> = {
   'D14:disk-limit-in-docker': docker,
   'D14:network-limit-in-docker': docker,
   'G4:docker-image': docker,
+  'G5:inspector': clients,
+  'G5:sdk-v1': clients,
+  'G5:claude-code': clients,
+  'G5:codex': clients,
+  'G5:gemini-cli': clients,
+  'G5:opencode': clients,
 };
 
 /** Of rows that are built, what has not been asked for yet. */
@@ -337,4 +345,4 @@ export const partsNotYetAskedFor: Partial<Record<Row, readonly string[]>> = {
 
 /** The rows that have not been asked for yet. */
 export const rowsNotYetAskedFor =
-  'A12 B13 B14 C14 D11 D12 D13 D17 D18 D19 D20 D21 F1 F2 F3 F4 F5 F6 F7 G1 G2 G3 G5 H1 H2 H3 H4'.split(' ');
+  'A12 B13 B14 C14 D11 D12 D13 D17 D18 D19 D20 D21 F1 F2 F3 F4 F5 F6 F7 G1 G2 G3 H1 H2 H3 H4'.split(' ');

@@ -16,14 +16,14 @@ describe('what a subset of the tests needs', () => {
     );
     const needs = findNeeds(every);
     assert.deepEqual(needs.commands.toSorted(), listed.toSorted());
-    assert.deepEqual([needs.ceph, needs.azurite, needs.postgres], [true, true, true]);
+    assert.deepEqual([needs.ceph, needs.azurite, needs.postgres, needs.clients], [true, true, true, true]);
     for (const command of commandsOfOtherBackends) assert.ok(listed.includes(command), command);
     for (const file of Object.values(starters)) assert.ok(existsSync(file), file);
   });
 
   it('links and paths need no server of others but PostgreSQL, and no sandbox', () => {
-    const { commands, ceph, azurite, postgres } = findNeeds(chosen('links', 'paths'));
-    assert.deepEqual([ceph, azurite, postgres], [false, false, true]);
+    const { commands, ceph, azurite, postgres, clients } = findNeeds(chosen('links', 'paths'));
+    assert.deepEqual([ceph, azurite, postgres, clients], [false, false, true, false]);
     assert.deepEqual(
       commands.filter((command) => command !== 'python3'),
       [],
@@ -34,7 +34,7 @@ describe('what a subset of the tests needs', () => {
     const { commands, ...servers } = findNeeds(
       every.filter((file) => file.startsWith('src/') && isQuick(file)),
     );
-    assert.deepEqual(servers, { ceph: false, azurite: false, postgres: false });
+    assert.deepEqual(servers, { ceph: false, azurite: false, postgres: false, clients: false });
     const daemons = new Set([
       'dockerd',
       'ceph-mon',
