@@ -27,7 +27,6 @@ const tools = [
   'get_crate',
   'list_crate_files',
   'read_crate_file',
-  'link_crate_file',
   'download_crate',
   'pack_crate',
   'sync_index',

@@ -72,7 +72,7 @@ async function findAndLookInside(crateId: string): Promise<void> {
   const read = await call('read_crate_file', { crate_id: crateId, path: 'code/main.py' });
   assert.equal(read['text'], code);
   const path = 'results/artifacts/temperatures.svg';
-  const { downloadUrl } = await call('link_crate_file', { crate_id: crateId, path });
+  const { downloadUrl } = await call('read_crate_file', { crate_id: crateId, path, delivery: 'link' });
   const part = await fetch(downloadUrl as string, { headers: { range: 'bytes=0-3' } });
   assert.deepEqual([part.status, await part.text()], [206, '<svg']);
   console.log(`${crateId} is found by its author; it holds ${crate['file_count'] as number} files`);

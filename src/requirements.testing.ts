@@ -66,7 +66,7 @@ export const requirements = {
     'lsa-is-the-default',
   ],
   B5: ['stable-shape', 'iso-dates-and-json', 'unknown-is-not-found'],
-  B6: ['listing-shape', 'paged', 'safe-posix-paths', 'read-by-ranges'],
+  B6: ['listing-shape', 'paged', 'safe-posix-paths', 'read-by-ranges', 'link-to-the-whole-list-in-the-text'],
   B7: ['small-text-inline-else-link', 'absent-is-not-found', 'sizes-and-crc-agree', 'limit-while-inflating'],
   B8: [
     'link-by-default',
@@ -333,7 +333,7 @@ export const needs: Partial<Record<Part, string>> = {
 /** Of rows that are built, what has not been asked for yet. */
 export const partsNotYetAskedFor: Partial<Record<Row, readonly string[]>> = {
   B3: ['ranking-as-good-as-fts5', 'unrelated-crates-are-not-found-by-meaning'],
-  B6: ['10,000-a-page-with-total-and-next', 'link-to-the-whole-list-in-the-text'],
+  B6: ['10,000-a-page-with-total-and-next'],
   B8: ['base64-of-a-crate-that-is-a-folder'],
   B10: ['sync-joins-one-that-is-under-way', 'search-while-indexing-says-so'],
   C1: ['structured-content-only-on-request'],

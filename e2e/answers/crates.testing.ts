@@ -41,6 +41,8 @@ const crates = {
     { name: 'ro-crate-metadata.json', bytes: Buffer.from(metadata('Names that lead outside')) },
     { name: '../outside.txt', bytes: Buffer.from('no') },
   ]),
+  'many/ro-crate-metadata.json': metadata('Many files'),
+  ...Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`many/${at}.csv`, 'year\n'])),
   'broken.zip': 'this is no archive',
 };
 
@@ -66,12 +68,13 @@ export async function showCrates(stage: Stage): Promise<void> {
   );
   await showContents(stage, await id('jotunheimen'), zipped.crate_id);
   for (const query of ['rivers', 'soon']) await call('get_crate', { crate_id: await id(query) });
-  await call('list_crate_files', { crate_id: await id('outside') });
+  for (const query of ['outside', '"many files"'])
+    await call('list_crate_files', { crate_id: await id(query) });
   await showPacking(stage);
   const none = { crate_id: `crate_${'0'.repeat(24)}` };
   for (const tool of ['sync_index', 'index_status']) await refuse(tool, { more: true });
   for (const tool of ['get_crate', 'list_crate_files', 'download_crate']) await refuse(tool, none);
-  for (const tool of ['read_crate_file', 'link_crate_file']) await refuse(tool, { ...none, path: 'a.txt' });
+  await refuse('read_crate_file', { ...none, path: 'a.txt' });
 }
 
 /** The answer comes from another moment than the sync, so it may take several. */
@@ -100,6 +103,7 @@ async function showSearches({ call, refuse }: Stage): Promise<void> {
   await call('search_by_entity', { ...entity, prop_value: 'Nowhere' });
   await refuse('search_by_entity', { ...entity, entry_field: 'license' });
   await call('list_searchable_fields', {});
+  await call('list_searchable_fields', { name: 'Person' });
   await refuse('list_searchable_fields', { more: true });
 }
 
@@ -113,8 +117,8 @@ async function showContents({ call, refuse }: Stage, crate_id: string, zipped: s
   await call('read_crate_file', { crate_id, path: text });
   await call('read_crate_file', { crate_id, path: large });
   await refuse('read_crate_file', { crate_id, path: 'none.txt' });
-  await call('link_crate_file', { crate_id, path: large });
-  await call('link_crate_file', { crate_id: zipped, path: files[0].path });
+  await call('read_crate_file', { crate_id, path: text, delivery: 'link' });
+  await call('read_crate_file', { crate_id: zipped, path: files[0].path, delivery: 'link' });
   await call('download_crate', { crate_id });
   await call('download_crate', { crate_id: zipped });
   await call('download_crate', { crate_id: zipped, delivery: 'base64' });

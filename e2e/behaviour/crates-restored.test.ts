@@ -39,7 +39,7 @@ async function giveOut(server: TestServer): Promise<Given> {
   const crateId: string = packed.data.crate_id;
   const whole = await server.call('download_crate', { crate_id: crateId });
   const inside = { crate_id: crateId, path: 'files/table.csv' };
-  const part = await server.call('link_crate_file', inside);
+  const part = await server.call('read_crate_file', { ...inside, delivery: 'link' });
   const urls = {
     packed: packed.data.downloadUrl,
     whole: whole.data.downloadUrl,

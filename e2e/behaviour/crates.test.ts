@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { backends } from '../server.testing.ts';
 import { metadata, startCrateServer, zipFixture, type CrateServer } from './crates.testing.ts';
 import { recordProof } from '../../src/requirements.testing.ts';
+import { countTokens } from '../../src/tokens.testing.ts';
 
 const ada = { '@id': '#ada', '@type': 'Person', name: 'Ada Byron', affiliation: { '@id': '#oslo' } };
 const oslo = { '@id': '#oslo', '@type': 'Organization', name: 'University of Oslo' };
@@ -62,7 +63,7 @@ describe(`crates, on ${backends}`, () => {
   };
 
   it('every form of crate is found, and what cannot be read is listed with its reason', async () => {
-    const { data } = await server.call('index_status', {});
+    const { data, text } = await server.call('index_status', {});
     assert.equal(data.broken, 2);
     const reasons = Object.fromEntries(
       data.broken_crates.map((broken: { resource_locator: string; code: string }) => [
@@ -71,6 +72,8 @@ describe(`crates, on ${backends}`, () => {
       ]),
     );
     assert.deepEqual(reasons, { 'broken.zip': 'not_a_zip', 'just_a_zip.zip': 'metadata_invalid' });
+    for (const { resource_locator, code, reason } of data.broken_crates)
+      assert.ok(text.includes(resource_locator) && text.includes(`${code}: ${reason}`), text);
     const kinds = new Set<string>();
     for (const { crate_id } of (await search('', { limit: 100 })).results)
       kinds.add((await server.call('get_crate', { crate_id })).data.kind);
@@ -120,6 +123,15 @@ describe(`crates, on ${backends}`, () => {
     assert.deepEqual(await titles('ice', { field_filters: { year: '2019' } }), ['Rivers of Telemark']);
     const { results } = await search('summer');
     assert.match(results[0].snippet, /\*\*summer\*\*/);
+    const { text } = await server.call('search_index', { query: 'summer', mode: 'keyword' });
+    assert.deepEqual(text.split('\n'), [
+      '1 found:',
+      `${results[0].crate_id} "Glaciers of Jotunheimen", 2021, by "Ada Byron"`,
+      ' "Lengths of glaciers, measured every **summer** by hand."',
+      ' matches in description',
+      ` ${results[0].resource_locator}`,
+    ]);
+    assert.ok(countTokens(text) <= 250, text);
     recordProof('B3:phrase-prefix-and-field');
   });
 
@@ -177,11 +189,20 @@ describe(`crates, on ${backends}`, () => {
   });
 
   it('a crate is shown in a stable shape, and an unknown one is not_found', async () => {
-    const { data } = await server.call('get_crate', { crate_id: await idOf('glacier') });
+    const { data, text } = await server.call('get_crate', { crate_id: await idOf('glacier') });
     assert.equal(data.title, 'Glaciers of Jotunheimen');
     assert.deepEqual(data.authors, ['Ada Byron']);
     assert.deepEqual([data.date_published, data.year, data.spec_version], ['2021-03-04', 2021, '1.1']);
     assert.deepEqual(data.keywords, ['ice', 'climate']);
+    for (const fact of [
+      '"Glaciers of Jotunheimen"',
+      'Authors: "Ada Byron"',
+      'Published 2021-03-04, licence "CC-BY-4.0", "https://spdx.org/licenses/CC-BY-4.0", RO-Crate 1.1',
+      'Keywords: "ice", "climate"',
+      '4 entities: Dataset 1, File 1, Organization 1, Person 1; root ./',
+      data.resource_locator,
+    ])
+      assert.ok(text.includes(fact), text);
     const { code } = await server.call('get_crate', { crate_id: `crate_${'0'.repeat(24)}` });
     assert.equal(code, 'not_found');
     recordProof('B5:stable-shape', 'B5:unknown-is-not-found', 'B11:unknown-crate');
@@ -222,12 +243,36 @@ describe(`crates, on ${backends}`, () => {
     recordProof('B6:listing-shape');
   });
 
+  it('of many files the text shows the first, the next call, and a link to all of them', async () => {
+    const crate_id = await idAt('workflow-0.2.0.zip');
+    const { text, data } = await server.call('list_crate_files', { crate_id });
+    const lines = text.split('\n');
+    assert.equal(lines[0], `${data.count} files, 1 to 50 shown, each after its bytes:`);
+    assert.equal(lines.filter((line) => /^\d+ \S/.test(line)).length, 51, text);
+    assert.equal(lines.at(-2), `and ${data.count - 50} more: call again with offset 50`);
+    assert.ok(lines.at(-1)!.includes(data.whole_list.downloadUrl), text);
+    const whole = (await (await fetch(data.whole_list.downloadUrl)).text()).trim().split('\n');
+    assert.equal(whole.length, data.count);
+    assert.deepEqual(
+      whole.slice(0, data.files.length).map((line) => JSON.parse(line)),
+      data.files,
+    );
+    const next = await server.call('list_crate_files', { crate_id, offset: 50, limit: 1 });
+    assert.match(next.text, /^\d+ files, 51 to 51 shown[^]*\nand \d+ more: call again with offset 51$/);
+    assert.ok(next.text.includes(data.files[50].path), next.text);
+    const some = await server.call('list_crate_files', { crate_id, glob: 'README*' });
+    assert.equal(some.data.whole_list, undefined);
+    recordProof('B6:link-to-the-whole-list-in-the-text');
+  });
+
   it('a small text is in the answer, a large one is a link, and one that is not there is not_found', async () => {
     const crate_id = await idOf('glacier');
     const small = await server.call('read_crate_file', { crate_id, path: 'data/glaciers.csv' });
     assert.equal(small.data.text, crates['glaciers/data/glaciers.csv']);
+    assert.equal(small.text, `data/glaciers.csv, text/csv, 32 bytes:\n${small.data.text}`);
     const large = await server.call('read_crate_file', { crate_id, path: 'data/large.txt' });
     assert.equal(large.data.text, undefined);
+    assert.match(large.text, /^data\/large\.txt, text\/plain\. Too large to show as text\.\n/);
     assert.equal(await (await fetch(large.data.downloadUrl)).text(), crates['glaciers/data/large.txt']);
     for (const path of ['data/Glaciers.csv', '../rivers/ro-crate-metadata.jsonld', '/etc/passwd', 'data'])
       assert.equal((await server.call('read_crate_file', { crate_id, path })).code, 'not_found', path);
@@ -238,7 +283,7 @@ describe(`crates, on ${backends}`, () => {
     const crate_id = await idAt('workflow-0.2.0.zip');
     const { data } = await server.call('list_crate_files', { crate_id, glob: '*.jsonld' });
     const { path, size } = data.files[0];
-    const link = await server.call('link_crate_file', { crate_id, path });
+    const link = await server.call('read_crate_file', { crate_id, path, delivery: 'link' });
     const whole = Buffer.from(await (await fetch(link.data.downloadUrl)).arrayBuffer());
     assert.equal(whole.length, size);
     const part = await fetch(link.data.downloadUrl, { headers: { Range: 'bytes=10-19' } });
@@ -251,9 +296,10 @@ describe(`crates, on ${backends}`, () => {
     const original = crates['zips/workflow-0.2.0.zip'];
     const link = await server.call('download_crate', { crate_id });
     assert.deepEqual(Buffer.from(await (await fetch(link.data.downloadUrl)).arrayBuffer()), original);
-    const { data } = await server.call('download_crate', { crate_id, delivery: 'base64' });
+    const { data, text } = await server.call('download_crate', { crate_id, delivery: 'base64' });
     assert.deepEqual(Buffer.from(data.content_base64, 'base64'), original);
     assert.equal(data.size, original.length);
+    assert.ok(text.endsWith(`, ${original.length} bytes as base64:\n${data.content_base64}`));
     recordProof('B8:link-by-default');
   });
 
@@ -311,11 +357,19 @@ describe(`crates, on ${backends}`, () => {
   });
 
   it('the fields that can be searched are listed, with the values of those that filter', async () => {
-    const { data } = await server.call('list_searchable_fields', {});
+    const { data, text } = await server.call('list_searchable_fields', {});
     assert.ok(data.fields.length >= 6);
     const years = data.filters.find(({ name }: { name: string }) => name === 'year').values;
     assert.ok(years.some(({ value }: { value: string }) => value === '2019'));
     assert.ok(data.entities.some(({ type }: { type: string }) => type === 'Person'));
+    assert.match(text, /^ year \(.*\): .*"2019" 2/m);
+    assert.match(text, /^ Person \d+: .*affiliation/m);
+    const one = await server.call('list_searchable_fields', { name: 'person' });
+    assert.deepEqual(
+      [one.data.fields, one.data.filters, one.data.entities.length, one.data.entities[0].type],
+      [[], [], 1, 'Person'],
+    );
+    assert.equal((await server.call('list_searchable_fields', { name: 'none' })).code, 'not_found');
     recordProof('B10:searchable-fields-listed');
   });
 });

@@ -87,7 +87,7 @@ describe(`the shape of links, on ${backends}`, () => {
   const calls = (): Record<string, () => Promise<Record<string, unknown>>> => ({
     share_file: async () => ({ file_id: ids.file }),
     bundle_files: async () => ({ file_ids: [ids.file] }),
-    link_crate_file: async () => ({ crate_id: ids.folder, path: 'large.txt' }),
+    list_crate_files: async () => ({ crate_id: ids.zip }),
     read_crate_file: async () => ({ crate_id: ids.folder, path: 'large.txt' }),
     download_crate: async () => ({ crate_id: ids.zip }),
     pack_crate: async () => ({ file_ids: [ids.file], title: 'Packed' }),
@@ -110,7 +110,7 @@ describe(`the shape of links, on ${backends}`, () => {
   });
   const printing = `for i in $(seq 3000); do printf '%s' 'bytes-of-the-file '; done`;
   /** What they link is in a source of crates: if that is a bucket, its sha256 is not known without reading all of it. */
-  const inSource = new Set(['link_crate_file', 'read_crate_file', 'download_crate']);
+  const inSource = new Set(['read_crate_file', 'download_crate']);
   const needSandbox = new Set(['execute_code', 'execute_bash', 'get_artifact']);
 
   for (const [tool, input] of Object.entries(calls()))

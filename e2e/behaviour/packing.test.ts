@@ -65,7 +65,7 @@ describe(`packing crates, on ${backends}`, { skip: noSandbox }, () => {
 
     await server.restart();
     assert.equal((await find('author:hopper'))[0].crate_id, crate_id);
-    const link = await server.call('link_crate_file', { crate_id, path: result });
+    const link = await server.call('read_crate_file', { crate_id, path: result, delivery: 'link' });
     const part = await fetch(link.data.downloadUrl, { headers: { Range: 'bytes=1-2' } });
     assert.deepEqual([part.status, await part.text()], [206, '17']);
     recordProof('B12:run-packed-with-provenance', 'B12:found-and-fetched-again');

@@ -118,7 +118,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     all: 'words',
   },
   'crates/tools': {
-    all: 'find pack share',
+    all: 'find pack redact-folders share sync',
   },
   'crates/workers': {
     all: 'workers lost-index',

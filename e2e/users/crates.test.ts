@@ -143,7 +143,7 @@ for (const { kind, url, skip } of databases)
         ['list_crate_files', { crate_id }],
         ['list_crate_files', { crate_id, glob: '**' }],
         ['read_crate_file', { crate_id, path }],
-        ['link_crate_file', { crate_id, path }],
+        ['read_crate_file', { crate_id, path, delivery: 'link' }],
         ['download_crate', { crate_id }],
         ['download_crate', { crate_id, delivery: 'base64' }],
         ['execute_code', { language: 'bash', code: 'ls', ...run }],

@@ -107,7 +107,7 @@ for (const { kind, url, skip } of databases)
         ['get_crate', { crate_id: real('crate') }],
         ['list_crate_files', { crate_id: real('crate') }],
         ['read_crate_file', { crate_id: real('crate'), path: 'ro-crate-metadata.json' }],
-        ['link_crate_file', { crate_id: real('crate'), path: 'ro-crate-metadata.json' }],
+        ['read_crate_file', { crate_id: real('crate'), path: 'ro-crate-metadata.json', delivery: 'link' }],
         ['download_crate', { crate_id: real('crate') }],
         ['download_crate', { crate_id: real('crate'), delivery: 'base64' }],
         ['pack_crate', { execution_id: real('execution') }],

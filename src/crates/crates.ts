@@ -102,6 +102,8 @@ export function createCrates(options: CratesOptions) {
 
   return {
     sourceUrls: options.sources.map(({ url }) => url),
+    /** Whether crates are read over a network. */
+    hasRemoteSources: options.sources.some(({ kind }) => kind !== 'folder'),
     /** Whether there are several users, each with private crates. */
     isForSeveral,
 

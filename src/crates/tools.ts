@@ -4,13 +4,10 @@
  */
 import type { Tool } from '../mcp/tool.ts';
 import { createFindTools } from './tools/find.ts';
-import { createPackTools } from './tools/pack.ts';
-import {
-  createFolderRedaction,
-  createShareTools,
-  redactToolFolders,
-  type CrateShareToolsOptions,
-} from './tools/share.ts';
+import { createPackCrateTool } from './tools/pack.ts';
+import { createFolderRedaction, redactToolFolders } from './tools/redact-folders.ts';
+import { createShareTools, type CrateShareToolsOptions } from './tools/share.ts';
+import { createSyncTools } from './tools/sync.ts';
 
 export type CrateToolsOptions = CrateShareToolsOptions;
 
@@ -19,7 +16,8 @@ export function createCrateTools(options: CrateToolsOptions): Tool[] {
   const tools = [
     ...createFindTools(options.crates),
     ...createShareTools(options),
-    ...createPackTools(options),
+    createPackCrateTool(options),
+    ...createSyncTools(options.crates),
   ];
   const { sourceUrls, isForSeveral } = options.crates;
   // A single user is the operator too, and may want to know where a crate is.

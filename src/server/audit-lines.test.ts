@@ -33,7 +33,6 @@ const shown: Readonly<Record<string, string>> = {
   get_crate: 'subject: crate_id',
   list_crate_files: 'subject: crate_id',
   read_crate_file: 'subject: path, crate_id; link: token',
-  link_crate_file: 'subject: path, crate_id; link: token',
   download_crate: 'subject: crate_id; link: token',
   pack_crate: 'subject: execution_id; made: filename; files: file_ids; link: token',
   sync_index: '',

@@ -6,6 +6,7 @@ import { startTimeSlices } from '../../concurrency/yield.ts';
 import { guessMediaType } from '../../files/files.ts';
 import { createGlob } from '../../glob.ts';
 import type { Caller } from '../../identity.ts';
+import type { LinkTerms, SharedLink } from '../../links/links.ts';
 import { collectBytes } from '../../streams.ts';
 import { openCrateContainer, type CrateContainer, type CrateFile } from '../sources/sources.ts';
 import { unknownSourceError } from './copies.ts';
@@ -18,7 +19,7 @@ export interface CrateFileListing extends CrateListPage {
 }
 
 /** The largest file that is shown as text. */
-const maxInlineTextBytes = 20_000;
+export const maxInlineTextBytes = 20_000;
 
 export type CrateContents = ReturnType<typeof createCrateContents>;
 
@@ -47,6 +48,28 @@ export function createCrateContents(options: CrateContentsOptions) {
       await using _held = container;
       const page = await listCratePage(container, fits, request, signal);
       return { locator: place.locator, ...page, unsafe: container.unsafe };
+    },
+
+    /** A link to the list of all files that match, a line each, which is stored as long as the link is valid. */
+    async linkList(
+      caller: Caller,
+      crateId: string,
+      { glob, toLine }: CrateListExport,
+      terms: LinkTerms,
+      signal: AbortSignal,
+    ): Promise<SharedLink> {
+      const fits = glob === null ? () => true : createGlob(glob);
+      const { container } = await open(caller, crateId, signal);
+      await using _held = container;
+      const kept = {
+        name: `${crateId}-files.jsonl`,
+        mediaType: 'text/plain; charset=utf-8',
+        origin: 'crate',
+        keepSeconds: terms.ttlSeconds,
+      };
+      const lines = writeMatchingFiles(container, fits, toLine, signal);
+      const { id } = await options.files.add(caller, kept, lines, signal);
+      return await options.links.share(caller, id, terms);
     },
 
     /** A file as text if it is small and text; otherwise only its size and type. */
@@ -107,6 +130,11 @@ export interface CrateListRequest {
   readonly offset: number;
 }
 
+export interface CrateListExport extends Pick<CrateListRequest, 'glob'> {
+  /** A file as a line, without a line break. */
+  toLine(file: CrateFile): string;
+}
+
 export interface CrateListPage {
   /** How many match in total. */
   readonly count: number;
@@ -127,12 +155,8 @@ async function listCratePage(
   signal: AbortSignal,
 ): Promise<CrateListPage> {
   const files: CrateFile[] = [];
-  const slices = startTimeSlices(signal);
   let [count, bytes, isFull] = [0, 0, false];
-  for await (const file of container.files(signal)) {
-    if (slices.isOver()) await slices.next();
-    signal.throwIfAborted();
-    if (!fits(file.path)) continue;
+  for await (const file of findMatchingFiles(container, fits, signal)) {
     if (count++ < offset || isFull) continue;
     bytes += jsonBytesPerListedFile + Buffer.byteLength(JSON.stringify(file.path));
     isFull = files.length >= limit || (bytes > maxListPageBytes && files.length > 0);
@@ -140,4 +164,37 @@ async function listCratePage(
   }
   const next = offset + files.length < count && files.length > 0 ? offset + files.length : null;
   return { count, files, next };
+}
+
+/** Lines are written many at a time. */
+const listChunkCharacters = 64 * 1024;
+
+async function* writeMatchingFiles(
+  container: CrateContainer,
+  fits: (path: string) => boolean,
+  toLine: CrateListExport['toLine'],
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  let text = '';
+  for await (const file of findMatchingFiles(container, fits, signal)) {
+    text += `${toLine(file)}\n`;
+    if (text.length < listChunkCharacters) continue;
+    yield Buffer.from(text);
+    text = '';
+  }
+  if (text !== '') yield Buffer.from(text);
+}
+
+/** Others have their turn meanwhile: patterns can be costly, and files many. */
+async function* findMatchingFiles(
+  container: CrateContainer,
+  fits: (path: string) => boolean,
+  signal: AbortSignal,
+): AsyncGenerator<CrateFile> {
+  const slices = startTimeSlices(signal);
+  for await (const file of container.files(signal)) {
+    if (slices.isOver()) await slices.next();
+    signal.throwIfAborted();
+    if (fits(file.path)) yield file;
+  }
 }

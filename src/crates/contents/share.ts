@@ -194,7 +194,7 @@ const computeZipSize = (listed: readonly CrateFile[]): number =>
 const folderTooLargeToZipError = (what: string): WorkcrateError =>
   new WorkcrateError(
     'too_large',
-    `This crate is a folder that ${what}, which is too much for one archive. Get its files one by one: list_crate_files, then link_crate_file.`,
+    `This crate is a folder that ${what}, which is too much for one archive. Get its files one by one: list_crate_files, then read_crate_file with delivery "link".`,
   );
 
 export interface CrateContentsOptions {

@@ -10,8 +10,8 @@ import { documentNumber } from './locating.ts';
 import { match } from './matching.ts';
 import type { Pace } from './pace.ts';
 import { boundPaging, mostOffset } from './paging.ts';
-import { shortRows } from './result-rows.ts';
-import { mostDescription } from './results.ts';
+import { resultRows, shownIn, type ResultRow } from './result-rows.ts';
+import { mostDescription, type SearchResult } from './results.ts';
 import { weigh } from './scoring.ts';
 import { startOf } from './snippet.ts';
 import type { Visible } from './visible.ts';
@@ -29,10 +29,13 @@ export interface EntityRequest {
   readonly offset: number;
 }
 
+/** A crate that was found by an entity, which has no score and no snippet. */
+type EntitySearchResult = Omit<SearchResult, 'score' | 'snippet' | 'matched'>;
+
 export interface EntityPage {
   /** Null where there are too many to count each. */
   readonly total: number | null;
-  readonly results: { crateId: string; title: string; description: string; locator: string }[];
+  readonly results: EntitySearchResult[];
   readonly next: number | null;
 }
 
@@ -53,14 +56,22 @@ export async function searchByEntity(room: Room, request: EntityRequest): Promis
   const end = offset + limit;
   const { hits, total } = await ordered(room, condition, barred, end);
   const page = hits.slice(offset, end).map((hit) => documentNumber(room.visible, hit));
-  const results = (await shortRows(room.database, page)).map(({ crate_id, title, description, locator }) => ({
-    crateId: crate_id,
-    title,
-    description: startOf(description, mostDescription),
-    locator,
-  }));
+  const results = (await resultRows(room.database, page)).map(toEntitySearchResult);
   const isMore = results.length > 0 && (total === null || end < total) && end <= mostOffset;
   return { total, results, next: isMore ? end : null };
+}
+
+function toEntitySearchResult(row: ResultRow): EntitySearchResult {
+  const { author = [], year = null } = shownIn(row);
+  const description = startOf(row.description, mostDescription);
+  return {
+    crateId: row.crate_id,
+    title: row.title,
+    description,
+    locator: row.locator,
+    authors: author,
+    year,
+  };
 }
 
 function conditionOf({ type, path, value, exact }: EntityRequest): EntityCondition {

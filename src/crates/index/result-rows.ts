@@ -3,40 +3,28 @@ import { WorkcrateError } from '../../errors.ts';
 import { inPortions, marks } from './many-rows.ts';
 import type { Shown } from './texts.ts';
 
-type ShortRow = {
+export type ResultRow = {
   crate_id: string;
   document: number;
   title: string;
   description: string;
   locator: string;
+  shown: string;
 };
-
-export type ResultRow = ShortRow & { shown: string };
 
 /** The rows of documents, in their order. `index_busy` where one of them has changed since it was found. */
 export const resultRows = async (queries: Queries, documents: readonly number[]): Promise<ResultRow[]> =>
   inOrder(documents, await rowsByDocument(queries, documents));
 
-/** The same without what only a snippet needs. */
-export const shortRows = async (queries: Queries, documents: readonly number[]): Promise<ShortRow[]> =>
-  inOrder(documents, await readRows<ShortRow>(queries, documents, shortColumns));
-
-export const rowsByDocument = (
+export async function rowsByDocument(
   queries: Queries,
   documents: readonly number[],
-): Promise<Map<number, ResultRow>> => readRows<ResultRow>(queries, documents, `${shortColumns}, shown`);
-
-const shortColumns = 'crate_id, document, title, description, locator';
-
-async function readRows<T extends ShortRow>(
-  queries: Queries,
-  documents: readonly number[],
-  columns: string,
-): Promise<Map<number, T>> {
-  const rows = new Map<number, T>();
+): Promise<Map<number, ResultRow>> {
+  const rows = new Map<number, ResultRow>();
   await inPortions(documents, async (some) => {
-    const sql = `SELECT ${columns} FROM crates WHERE document IN (${marks(some.length)})`;
-    for (const row of await queries.query<T>(sql, ...some)) rows.set(row.document, row);
+    const sql = `SELECT crate_id, document, title, description, locator, shown
+                 FROM crates WHERE document IN (${marks(some.length)})`;
+    for (const row of await queries.query<ResultRow>(sql, ...some)) rows.set(row.document, row);
   });
   return rows;
 }

@@ -1,13 +1,16 @@
 /**
  * The tools that find crates: search_index, search_by_entity, list_searchable_fields and get_crate. The search itself is
- * in `index/` and `semantic/`.
+ * in `index/` and `semantic/`; what models read of it is written in `search-text.ts` and `crate-text.ts`.
  */
 import { z } from 'zod';
 import { WorkcrateError } from '../../errors.ts';
 import { defineTool, type Tool } from '../../mcp/tool.ts';
 import type { Crates } from '../crates.ts';
+import type { FieldList } from '../index/reading.ts';
 import { crateSummarySchema } from '../metadata/summary.ts';
-import { crateIdSchema, toSearchAnswer } from './schema.ts';
+import { describeCrate } from './crate-text.ts';
+import { crateIdSchema, textSchema, toSearchAnswer, wholeNumberSchema } from './schema.ts';
+import { describeEntitySearch, describeFields, describeSearch } from './search-text.ts';
 
 const findToolAnnotations = { readOnlyHint: true, openWorldHint: false };
 
@@ -21,10 +24,10 @@ export function createFindTools(crates: Crates): Tool[] {
   ];
 }
 
+const maxQueryLength = 10_000;
 const maxSearchOffset = 10_000;
-const paginationFields = {
-  offset: z.number().int().min(0).max(maxSearchOffset).default(0).describe('How many results to skip'),
-};
+const searchOffsetSchema = wholeNumberSchema(0, maxSearchOffset, 0);
+const maxSearchLimit = 100;
 
 const foundCrateSchema = z.object({
   crate_id: z.string(),
@@ -33,6 +36,9 @@ const foundCrateSchema = z.object({
   resource_locator: z.string(),
   authors: z.array(z.string()),
   year: z.number().int().nullable(),
+});
+
+const rankedCrateSchema = foundCrateSchema.extend({
   score: z.number(),
   snippet: z.string().describe('The text around a match, with the words that match between ** and **'),
   matched_in: z.array(z.string()),
@@ -45,6 +51,7 @@ const facetCountsSchema = z.record(
 
 /** Each filter is a condition of the query. */
 const maxFieldFilters = 32;
+const fieldFiltersMessage = 'field_filters takes an object of text to text, such as {"license": "MIT"}';
 
 function createSearchIndexTool(crates: Crates): Tool {
   return defineTool({
@@ -52,36 +59,34 @@ function createSearchIndexTool(crates: Crates): Tool {
     group: 'crates',
     title: 'Search crates',
     description:
-      'Finds research crates (RO-Crates) by words, by meaning, or both. It searches title, description, authors, keywords, entity names and file names; "a phrase", prefix*, -without, field:word and Type.property:value narrow it down. list_searchable_fields lists the fields.',
+      'Find a dataset, workflow or other research data (RO-Crate) by words, by meaning, or both, in title, description, authors, keywords, names of entities and files.',
     input: z.strictObject({
-      query: z.string().max(10_000).describe('What to look for; may be empty with field_filters'),
+      query: z
+        .string()
+        .refine(({ length }) => length <= maxQueryLength, `takes at most ${maxQueryLength} characters`)
+        .describe('Words, "a phrase", prefix*, -without, author:name, Person.name:value; empty: all'),
       mode: z
         .enum(['keyword', 'semantic', 'hybrid'])
         .default('hybrid')
-        .describe('keyword: the words themselves; semantic: by meaning; hybrid: both'),
+        .describe('The words themselves, their meaning, or both (default)'),
       field_filters: z
-        .record(
-          z.string(),
-          z.string(),
-          'field_filters takes an object of text to text, such as {"license": "MIT"}',
-        )
+        .object({}, fieldFiltersMessage)
+        .catchall(z.string(fieldFiltersMessage))
         .refine(
           (filters) => Object.keys(filters).length <= maxFieldFilters,
           `field_filters takes at most ${maxFieldFilters} fields`,
         )
-        .default({})
-        .describe(
-          'Only crates with these values, such as {"type": "ComputationalWorkflow", "year": "2020..2023"}',
-        ),
-      limit: z.number().int().min(1).max(100).default(10),
-      ...paginationFields,
+        .optional()
+        .describe('Such as {"type": "ComputationalWorkflow", "year": "2020..2023"}'),
+      limit: wholeNumberSchema(1, maxSearchLimit, 10).describe(`Default 10, at most ${maxSearchLimit}`),
+      offset: searchOffsetSchema,
     }),
     output: z.object({
       query: z.string(),
       mode: z.enum(['keyword', 'semantic', 'hybrid']),
       total: z.number().int(),
       count: z.number().int(),
-      results: z.array(foundCrateSchema),
+      results: z.array(rankedCrateSchema),
       facets: facetCountsSchema,
       next_offset: z.number().int().nullable(),
       notes: z.array(z.string()),
@@ -90,16 +95,9 @@ function createSearchIndexTool(crates: Crates): Tool {
     auditFields: { subject: [] },
     async handle(input, { caller, signal }) {
       const { query, mode, limit, offset } = input;
-      const filters = Object.entries(input.field_filters);
+      const filters = Object.entries(input.field_filters ?? {});
       const page = await crates.search(caller, { query, mode, filters, limit, offset }, signal);
-      const { total, notes, next } = page;
-      const lines = page.results.map(({ crateId: id, title }) => `${id} ${JSON.stringify(title)}`);
-      return {
-        text: [`${total} found${next === null ? '' : `, more from offset ${next}`}`, ...lines, ...notes].join(
-          '\n',
-        ),
-        structured: toSearchAnswer(query, page),
-      };
+      return { text: describeSearch(page, offset), structured: toSearchAnswer(query, page) };
     },
   });
 }
@@ -110,34 +108,23 @@ function createSearchByEntityTool(crates: Crates): Tool {
     group: 'crates',
     title: 'Search crates by an entity',
     description:
-      'Finds crates with an entity of a given type whose property has a given value, such as Person, affiliation.name, "University of Oslo". A path follows references from entity to entity.',
+      'Find crates by an entity in their metadata: its type, a property and the value, such as Person, affiliation.name, University of Oslo.',
     input: z.strictObject({
-      type_name: z
-        .string()
-        .min(1)
-        .max(500)
-        .describe('Such as Person, File, ComputationalWorkflow; * for any'),
-      prop_path: z.string().min(1).max(500).describe('A property, or a path such as author.affiliation.name'),
-      prop_value: z.string().min(1).max(2000),
-      entry_field: z
-        .string()
-        .max(100)
+      type_name: textSchema(500).describe('Such as Person or File; * for any'),
+      prop_path: textSchema(500).describe('A property, or a path along references: author.affiliation.name'),
+      prop_value: textSchema(2000),
+      entry_field: textSchema(100)
         .optional()
-        .describe('A field of the crate itself that must match too, such as license'),
-      entry_value: z.string().max(2000).optional().describe('The value of that field'),
-      exact: z
-        .boolean()
-        .default(true)
-        .describe('true: the whole value; false: any part of it, ignoring case'),
-      limit: z.number().int().min(1).max(100).default(50),
-      ...paginationFields,
+        .describe('A field of the crate that must match entry_value too, such as license'),
+      entry_value: textSchema(2000).optional(),
+      exact: z.boolean().default(true).describe('false: any part of the value, ignoring case; default true'),
+      limit: wholeNumberSchema(1, maxSearchLimit, 50).describe(`Default 50, at most ${maxSearchLimit}`),
+      offset: searchOffsetSchema,
     }),
     output: z.object({
       total: z.number().int().nullable().describe('null if there are too many to count'),
       count: z.number().int(),
-      results: z.array(
-        foundCrateSchema.pick({ crate_id: true, title: true, description: true, resource_locator: true }),
-      ),
+      results: z.array(foundCrateSchema),
       next_offset: z.number().int().nullable(),
     }),
     annotations: findToolAnnotations,
@@ -162,18 +149,14 @@ function createSearchByEntityTool(crates: Crates): Tool {
         },
         signal,
       );
-      const results = page.results.map(({ crateId, title, description, locator }) => ({
+      const results = page.results.map(({ crateId, locator, authors, ...found }) => ({
         crate_id: crateId,
-        title,
-        description,
+        ...found,
         resource_locator: locator,
+        authors: [...authors],
       }));
-      const lines = results.map((found) => `${found.crate_id} ${JSON.stringify(found.title)}`);
       return {
-        text: [
-          `${results.length} shown${page.next === null ? '' : `, more from offset ${page.next}`}`,
-          ...lines,
-        ].join('\n'),
+        text: describeEntitySearch(page, input.offset),
         structured: { total: page.total, count: results.length, results, next_offset: page.next },
       };
     },
@@ -186,8 +169,10 @@ function createListSearchableFieldsTool(crates: Crates): Tool {
     group: 'crates',
     title: 'List what can be searched',
     description:
-      'Lists the fields that search_index understands, the values that you can filter by, and the types of entities with their properties.',
-    input: z.strictObject({}),
+      'What search_index and search_by_entity can search: fields, filters with their values, types of entities with their properties.',
+    input: z.strictObject({
+      name: textSchema(500).optional().describe('One filter or type, with all of its values or properties'),
+    }),
     output: z.object({
       fields: z.array(z.object({ name: z.string(), weight: z.number(), description: z.string() })),
       filters: z.array(
@@ -203,16 +188,27 @@ function createListSearchableFieldsTool(crates: Crates): Tool {
     }),
     annotations: findToolAnnotations,
     auditFields: { subject: [] },
-    async handle(_input, { caller, signal }) {
-      const known = await crates.fields(caller, signal);
-      const names = known.fields.map(({ name }) => name).join(', ');
-      const filters = known.filters.map(({ name }) => name).join(', ');
-      return {
-        text: `Fields: ${names}. Filters: ${filters}. Types of entities: ${known.entities.length}.`,
-        structured: known,
-      };
+    async handle({ name }, { caller, signal }) {
+      const all = await crates.fields(caller, signal);
+      const shown = name === undefined ? all : selectField(all, name);
+      return { text: describeFields(shown, name !== undefined), structured: shown };
     },
   });
+}
+
+/** What the list says of one field, filter or type. */
+function selectField({ fields, filters, entities }: FieldList, wanted: string): FieldList {
+  const isWanted = (name: string): boolean => name.toLowerCase() === wanted.trim().toLowerCase();
+  const selected = {
+    fields: fields.filter(({ name }) => isWanted(name)),
+    filters: filters.filter(({ name }) => isWanted(name)),
+    entities: entities.filter(({ type }) => isWanted(type)),
+  };
+  if (Object.values(selected).some(({ length }) => length > 0)) return selected;
+  throw new WorkcrateError(
+    'not_found',
+    'There is no field, filter or common type of this name. Call list_searchable_fields without a name to see which there are.',
+  );
 }
 
 function createGetCrateTool(crates: Crates): Tool {
@@ -221,19 +217,14 @@ function createGetCrateTool(crates: Crates): Tool {
     group: 'crates',
     title: 'Describe a crate',
     description:
-      'Describes a crate: title, authors, licence, dates, types of its entities, size, where it is, and problems with its metadata.',
+      'Describe one RO-Crate (dataset): title, authors, licence, dates, types of entities, size, where it is, problems of its metadata.',
     input: z.strictObject({ crate_id: crateIdSchema }),
     output: crateSummarySchema,
     annotations: findToolAnnotations,
     auditFields: { subject: ['crate_id'] },
     async handle({ crate_id }, { caller, signal }) {
       const summary = await crates.get(caller, crate_id, signal);
-      const by = summary.authors.length === 0 ? '' : ` by ${summary.authors.slice(0, 5).join(', ')}`;
-      const issues = summary.issues.length === 0 ? '' : `, ${summary.issues.length} kinds of issues`;
-      return {
-        text: `${JSON.stringify(summary.title)}${by}: ${summary.entity_count} entities, ${summary.file_count} files${issues}. ${summary.resource_locator}`,
-        structured: summary,
-      };
+      return { text: describeCrate(summary), structured: summary };
     },
   });
 }

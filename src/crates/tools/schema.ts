@@ -21,28 +21,51 @@ export function toSearchAnswer(query: string, { mode, total, results, facets, ne
 
 /** The files of a crate, as tools and `--json` give them. */
 export function toListingAnswer(crateId: string, { locator, count, files, next, unsafe }: CrateFileListing) {
-  const shown = files.map((file) => ({
-    path: file.path,
-    size: file.size,
-    compressed_size: file.compressedSize,
-    last_modified: file.modified === null ? null : new Date(file.modified).toISOString(),
-  }));
   return {
     crate_id: crateId,
     resource_locator: locator,
     count,
-    files: shown,
+    files: files.map(toFileAnswer),
     next_offset: next,
     unsafe_names: unsafe,
   };
 }
 
+/** One file of a crate, as tools, `--json` and the list of all files give it. */
+export const toFileAnswer = (file: CrateFileListing['files'][number]) => ({
+  path: file.path,
+  size: file.size,
+  compressed_size: file.compressedSize,
+  last_modified: file.modified === null ? null : new Date(file.modified).toISOString(),
+});
+
+/*
+ * The checks below are not in the JSON schemas: patterns and lengths cost tokens in every conversation, and several
+ * clients drop them. Their messages say what is wanted.
+ */
+
 export const crateIdSchema = z
   .string()
-  .regex(/^crate_[0-9a-f]{24}$/, 'a crate_id looks like crate_ and 24 hex digits; search_index shows them');
+  .refine(
+    (id) => /^crate_[0-9a-f]{24}$/.test(id),
+    'a crate_id looks like crate_ and 24 hex digits; search_index shows them',
+  );
 
-export const memberPathSchema = z
-  .string()
-  .min(1)
-  .max(4096)
-  .describe('Its path in the crate, exactly as list_crate_files shows it');
+/** Text of at least one character. */
+export const textSchema = (most: number) =>
+  z.string().refine(({ length }) => length >= 1 && length <= most, `takes text of 1 to ${most} characters`);
+
+export const memberPathSchema = textSchema(4096).describe('Exactly as list_crate_files shows it');
+
+/** A whole number within bounds, which the description of its field has to name where they matter. */
+export const wholeNumberSchema = (least: number, most: number, fallback: number) =>
+  z
+    .number()
+    .refine(
+      (number) => Number.isInteger(number) && number >= least && number <= most,
+      `takes a whole number from ${least} to ${most}`,
+    )
+    .default(fallback);
+
+/** How many to skip: the tools say with which offset to call again. */
+export const offsetSchema = wholeNumberSchema(0, 1_000_000_000, 0);

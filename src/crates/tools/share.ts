@@ -1,13 +1,25 @@
 /**
- * The tools that look into crates and hand them out, and the redaction of the server's folders from what tools answer.
- * Reading and linking are in `contents/`.
+ * The tools that look into crates and hand them out: list_crate_files, read_crate_file and download_crate. Reading and
+ * linking are in `contents/`.
  */
 import { z } from 'zod';
-import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
-import { externalLinkShape, toLinkAnswer, toLinkTermFields } from '../../links/link-result.ts';
-import { defineTool, type Tool, type ToolAnswer } from '../../mcp/tool.ts';
+import { isWorkcrateError } from '../../errors.ts';
+import { externalLinkShape, linkShape, toLinkAnswer, toLinkTermFields } from '../../links/link-result.ts';
+import { defineTool, type Tool, type ToolAnswer, type ToolContext } from '../../mcp/tool.ts';
+import { formatBytes, quoteName } from '../../text.ts';
+import { maxInlineTextBytes } from '../contents/contents.ts';
 import type { Crates } from '../crates.ts';
-import { crateIdSchema, memberPathSchema, toListingAnswer } from './schema.ts';
+import { describeFiles } from './crate-text.ts';
+import {
+  crateIdSchema,
+  memberPathSchema,
+  offsetSchema,
+  textSchema,
+  toFileAnswer,
+  toListingAnswer,
+  wholeNumberSchema,
+} from './schema.ts';
+import { formatLocator } from './search-text.ts';
 
 export interface CrateShareToolsOptions {
   readonly crates: Crates;
@@ -16,20 +28,11 @@ export interface CrateShareToolsOptions {
   readonly baseUrl: () => string;
 }
 
-const contentsToolAnnotations = { readOnlyHint: true, openWorldHint: false };
-const shareToolAnnotations = {
-  readOnlyHint: false,
-  destructiveHint: false,
-  idempotentHint: false,
-  openWorldHint: false,
-};
-
 /** Tools that look into a crate without downloading it, and hand out what is in it. */
 export function createShareTools(options: CrateShareToolsOptions): Tool[] {
   return [
     createListCrateFilesTool(options),
     createReadCrateFileTool(options),
-    createLinkCrateFileTool(options),
     createDownloadCrateTool(options),
   ];
 }
@@ -41,23 +44,19 @@ const crateFileSchema = z.object({
   last_modified: z.string().nullable(),
 });
 
-function createListCrateFilesTool({ crates }: CrateShareToolsOptions): Tool {
+function createListCrateFilesTool(options: CrateShareToolsOptions): Tool {
+  const { crates } = options;
   return defineTool({
     name: 'list_crate_files',
     group: 'crates',
     title: 'List the files of a crate',
     description:
-      'Lists the files of a crate with their sizes, without downloading it: only the directory of an archive is read, however large the archive is.',
+      'List the files of an RO-Crate with their sizes, without downloading it. The text shows up to 50, and a link to the list of all.',
     input: z.strictObject({
       crate_id: crateIdSchema,
-      glob: z
-        .string()
-        .min(1)
-        .max(1000)
-        .optional()
-        .describe('Only paths that match: *.csv anywhere, data/*.csv, data/**'),
-      limit: z.number().int().min(1).max(5000).default(200),
-      offset: z.number().int().min(0).default(0),
+      glob: textSchema(1000).optional().describe('Such as *.csv (anywhere), data/*.csv, data/**'),
+      limit: wholeNumberSchema(1, 5000, 200),
+      offset: offsetSchema,
     }),
     output: z.object({
       crate_id: z.string(),
@@ -71,25 +70,45 @@ function createListCrateFilesTool({ crates }: CrateShareToolsOptions): Tool {
         .describe(
           'How many entries of the archive are not listed, since they lead outside of it or have an invalid name',
         ),
+      whole_list: linkShape
+        .optional()
+        .describe('The list of all that match, as JSON Lines, where the text shows only some'),
     }),
-    annotations: contentsToolAnnotations,
+    annotations: { readOnlyHint: true, openWorldHint: crates.hasRemoteSources },
     auditFields: { subject: ['crate_id'] },
-    async handle({ crate_id, glob, limit, offset }, { caller, signal }) {
-      const listing = await crates.inside.list(
-        caller,
-        crate_id,
-        { glob: glob ?? null, limit, offset },
-        signal,
-      );
-      const { count, files } = listing;
-      const lines = files.slice(0, 50).map(({ path, size }) => `${size} ${JSON.stringify(path)}`);
-      const more = count - lines.length;
+    async handle({ crate_id, glob = null, limit, offset }, { caller, signal }) {
+      const listing = await crates.inside.list(caller, crate_id, { glob, limit, offset }, signal);
+      const structured = toListingAnswer(crate_id, listing);
+      const { text, isAll } = describeFiles(listing, offset);
+      // Whoever asks for a later page has the link already.
+      if (isAll || offset > 0) return { text, structured };
+      const whole = await shareWholeList(options, crate_id, glob, { caller, signal });
       return {
-        text: [`${count} files`, ...lines, ...(more > 0 ? [`and ${more} more`] : [])].join('\n'),
-        structured: toListingAnswer(crate_id, listing),
+        text: `${text}\n${whole.text}`,
+        structured: { ...structured, ...(whole.structured === null ? {} : { whole_list: whole.structured }) },
+        content: whole.content ?? [],
       };
     },
   });
+}
+
+/** Where there is no room for the list, the answer says so and is otherwise the same. */
+async function shareWholeList(
+  { crates, fileTtl, maxTtl, baseUrl }: CrateShareToolsOptions,
+  crateId: string,
+  glob: string | null,
+  { caller, signal }: Pick<ToolContext, 'caller' | 'signal'>,
+): Promise<ToolAnswer<z.input<typeof linkShape> | null>> {
+  const terms = { ttlSeconds: Math.min(fileTtl, maxTtl), singleUse: false };
+  const toLine = (file: Parameters<typeof toFileAnswer>[0]) => JSON.stringify(toFileAnswer(file));
+  try {
+    const shared = await crates.inside.linkList(caller, crateId, { glob, toLine }, terms, signal);
+    const answer = toLinkAnswer(shared, baseUrl());
+    return { ...answer, text: `The whole list as JSON Lines: ${answer.text}` };
+  } catch (error) {
+    if (!isWorkcrateError(error, 'quota_exceeded') && !isWorkcrateError(error, 'too_large')) throw error;
+    return { text: `There is no link to the whole list: ${error.message}`, structured: null };
+  }
 }
 
 const readCrateFileSchema = externalLinkShape.partial().extend({
@@ -100,6 +119,8 @@ const readCrateFileSchema = externalLinkShape.partial().extend({
   text: z.string().optional().describe('The whole file, if it is small and text'),
 });
 
+type ReadCrateFileAnswer = ToolAnswer<z.input<typeof readCrateFileSchema>>;
+
 function createReadCrateFileTool(options: CrateShareToolsOptions): Tool {
   const { crates, baseUrl } = options;
   return defineTool({
@@ -107,45 +128,45 @@ function createReadCrateFileTool(options: CrateShareToolsOptions): Tool {
     group: 'crates',
     title: 'Read a file of a crate',
     description:
-      'Reads one file of a crate: as text if it is text of at most 20,000 bytes, otherwise as a link. Its size and checksum are verified. Only this file is downloaded.',
-    input: z.strictObject({ crate_id: crateIdSchema, path: memberPathSchema, ...toLinkTermFields(options) }),
+      'Read one file of an RO-Crate, without downloading the rest: as text up to 20,000 bytes, otherwise as a link. execute_code takes crate_files to work with them.',
+    input: z.strictObject({
+      crate_id: crateIdSchema,
+      path: memberPathSchema,
+      delivery: z
+        .enum(['text', 'link'])
+        .default('text')
+        .describe('link: by URL, whatever its size; default text'),
+      ...toLinkTermFields(options),
+    }),
     output: readCrateFileSchema,
-    annotations: shareToolAnnotations,
+    // A link that expires changes nothing that anyone could miss.
+    annotations: { readOnlyHint: true, openWorldHint: crates.hasRemoteSources },
     auditFields: { subject: ['path', 'crate_id'], newToken: 'token' },
-    async handle(input, { caller, signal }): Promise<ToolAnswer<z.input<typeof readCrateFileSchema>>> {
-      const { crate_id, path } = input;
+    async handle(input, { caller, signal }): Promise<ReadCrateFileAnswer> {
+      const { crate_id, path, delivery } = input;
       const read = await crates.inside.read(caller, crate_id, path, signal);
       const described = { crate_id, path, size: read.size, media_type: read.mediaType };
-      if (read.text !== null) return { text: read.text, structured: { ...described, text: read.text } };
+      const head = `${quoteName(path)}, ${read.mediaType}`;
+      if (read.text !== null && delivery === 'text')
+        return {
+          text: `${head}, ${formatBytes(read.size)}:\n${read.text}`,
+          structured: { ...described, text: read.text },
+        };
       const terms = { ttlSeconds: input.ttl_seconds, singleUse: input.single_use };
-      const answer = toLinkAnswer(
-        await crates.inside.linkFile(caller, crate_id, path, terms, signal),
-        baseUrl(),
-      );
-      return { ...answer, structured: { ...answer.structured, ...described } };
+      const shared = await crates.inside.linkFile(caller, crate_id, path, terms, signal);
+      const answer = toLinkAnswer(shared, baseUrl());
+      const reason = delivery === 'link' ? '' : ` ${describeWhyNotText(read.size)}`;
+      return {
+        ...answer,
+        text: `${head}.${reason}\n${answer.text}`,
+        structured: { ...answer.structured, ...described },
+      };
     },
   });
 }
 
-function createLinkCrateFileTool(options: CrateShareToolsOptions): Tool {
-  const { crates, baseUrl } = options;
-  return defineTool({
-    name: 'link_crate_file',
-    group: 'crates',
-    title: 'Share a file of a crate by link',
-    description:
-      'Gets a link to one file of a crate, so that its bytes do not go through the conversation. An uncompressed file is sent straight from the archive, and range requests work; a compressed one is unpacked and stored first.',
-    input: z.strictObject({ crate_id: crateIdSchema, path: memberPathSchema, ...toLinkTermFields(options) }),
-    output: externalLinkShape,
-    annotations: shareToolAnnotations,
-    auditFields: { subject: ['path', 'crate_id'], newToken: 'token' },
-    async handle(input, { caller, signal }) {
-      const terms = { ttlSeconds: input.ttl_seconds, singleUse: input.single_use };
-      const shared = await crates.inside.linkFile(caller, input.crate_id, input.path, terms, signal);
-      return toLinkAnswer(shared, baseUrl());
-    },
-  });
-}
+const describeWhyNotText = (size: number): string =>
+  size > maxInlineTextBytes ? 'Too large to show as text.' : 'Not shown: it is not UTF-8 text.';
 
 const downloadCrateSchema = externalLinkShape.partial().extend({
   crate_id: z.string(),
@@ -160,18 +181,22 @@ function createDownloadCrateTool(options: CrateShareToolsOptions): Tool {
     name: 'download_crate',
     group: 'crates',
     title: 'Download a crate',
-    description:
-      'Gets a link to a whole crate as a ZIP, of any size, so that its bytes do not go through the conversation. With delivery "base64", a small one is sent in the answer instead.',
+    description: 'Get a link to a whole RO-Crate, of any size; a folder comes as a ZIP.',
     input: z.strictObject({
       crate_id: crateIdSchema,
       delivery: z
         .enum(['link', 'base64'])
         .default('link')
-        .describe('link: by URL, any size. base64: its bytes in the answer, up to a limit'),
+        .describe('base64: the bytes of a small archive in this answer; default link'),
       ...toLinkTermFields(options),
     }),
     output: downloadCrateSchema,
-    annotations: shareToolAnnotations,
+    annotations: {
+      readOnlyHint: false,
+      destructiveHint: false,
+      idempotentHint: false,
+      openWorldHint: crates.hasRemoteSources,
+    },
     auditFields: { subject: ['crate_id'], newToken: 'token' },
     async handle(
       input,
@@ -180,10 +205,10 @@ function createDownloadCrateTool(options: CrateShareToolsOptions): Tool {
       const { crate_id } = input;
       if (input.delivery === 'base64') {
         const { locator, bytes } = await crates.inside.bytes(caller, crate_id, signal);
-        const described = { crate_id, resource_locator: locator, size: bytes.length };
+        const content = bytes.toString('base64');
         return {
-          text: `${bytes.length} bytes, as base64 in content_base64`,
-          structured: { ...described, content_base64: bytes.toString('base64') },
+          text: `${formatLocator(locator)}, ${bytes.length} bytes as base64:\n${content}`,
+          structured: { crate_id, resource_locator: locator, size: bytes.length, content_base64: content },
         };
       }
       const terms = { ttlSeconds: input.ttl_seconds, singleUse: input.single_use };
@@ -192,44 +217,11 @@ function createDownloadCrateTool(options: CrateShareToolsOptions): Tool {
         report: (done, total) => progress(done, total, 'packing the folder'),
       });
       const answer = toLinkAnswer(shared, baseUrl());
-      return { ...answer, structured: { ...answer.structured, crate_id, resource_locator: locator } };
+      return {
+        ...answer,
+        text: `${formatLocator(locator)}\n${answer.text}`,
+        structured: { ...answer.structured, crate_id, resource_locator: locator },
+      };
     },
   });
-}
-
-/** Shortens paths of the server in a text: users see `crates/users/ada/x.zip`, not where that is on the disk. */
-export type RedactFolders = (text: string) => string;
-
-/** Only the operator needs to know where a source is on the disk: answers and errors name its last folder only. */
-export function createFolderRedaction(sourceUrls: readonly string[]): RedactFolders {
-  const folders = sourceUrls.filter((url) => url.startsWith('file:'));
-  return (text) => folders.reduce((shown, url) => shown.replaceAll(url, `${getLastUrlFolder(url)}/`), text);
-}
-
-const getLastUrlFolder = (url: string): string => url.split('/').at(-2)!;
-
-/** Wraps a tool so that every text it answers goes through `hide`. */
-export function redactToolFolders(tool: Tool, hide: RedactFolders): Tool {
-  const hidden = <T>(value: T): T => mapStringsDeep(value, hide) as T;
-  return {
-    ...tool,
-    async handle(input, context) {
-      const progress: typeof context.progress = (done, total, message) =>
-        context.progress(done, total, message === undefined ? message : hide(message));
-      try {
-        return hidden(await tool.handle(input, { ...context, progress }));
-      } catch (error) {
-        if (!isWorkcrateError(error)) throw error;
-        const { code, message, cause, details } = error;
-        throw new WorkcrateError(code, hide(message), { cause, details: { ...details } });
-      }
-    },
-  };
-}
-
-function mapStringsDeep(value: unknown, map: (text: string) => string): unknown {
-  if (typeof value === 'string') return map(value);
-  if (Array.isArray(value)) return value.map((one) => mapStringsDeep(one, map));
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, mapStringsDeep(one, map)]));
 }
