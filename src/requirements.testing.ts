@@ -102,6 +102,7 @@ export const requirements = {
     'at-most-100-tokens',
     'same-as-resource-link',
     'no-bytes-unless-asked-for',
+    'structured-content-only-on-request',
   ],
   C2: ['token-of-32-random-bytes', 'only-its-hash-is-stored', 'in-no-log'],
   C3: [
@@ -336,7 +337,6 @@ export const partsNotYetAskedFor: Partial<Record<Row, readonly string[]>> = {
   B6: ['10,000-a-page-with-total-and-next'],
   B8: ['base64-of-a-crate-that-is-a-folder'],
   B10: ['sync-joins-one-that-is-under-way', 'search-while-indexing-says-so'],
-  C1: ['structured-content-only-on-request'],
   D1: ['session-id'],
   D9: ['peak-memory-session-guard-verdicts-and-trace-id-in-the-line'],
   D16: ['exposed-by-the-gateway-of-f3'],

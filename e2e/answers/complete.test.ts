@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { StreamableHTTPClientTransport, type ToolAnnotations } from '@modelcontextprotocol/client';
+import { connectBy } from '../client-files/clients.testing.ts';
 import { noSandbox } from '../code.testing.ts';
 import { showAudit } from './audit.testing.ts';
 import { showClientFiles } from './client-files.testing.ts';
@@ -54,6 +56,27 @@ describe('the text of an answer', { skip: noSandbox }, () => {
     assert.deepEqual(unsaid, {});
   });
 
+  it('is the same where nobody asks for structured content, and pictures are there too', async () => {
+    const { tools } = await stage.client.listTools();
+    await using plain = await connectPlain(stage);
+    const ask = async (one: Recorded | undefined) => {
+      const call = { name: one!.tool, arguments: one!.input };
+      return { with: await stage.client.callTool(call), without: await plain.client.callTool(call) };
+    };
+    for (const { name } of tools.filter(isReading)) {
+      const { with: typed, without } = await ask(answersOf(name).at(-1));
+      assert.equal(readText(without), readText(typed), name);
+      assert.ok(!('structuredContent' in without), name);
+    }
+    const { without } = await ask(
+      answersOf('get_artifact').find(({ input }) => input['name'] === 'plot.png'),
+    );
+    assert.deepEqual(
+      without.content.map(({ type }) => type),
+      ['text', 'image'],
+    );
+  });
+
   it('has no value that was written by mistake', () => {
     for (const { tool, result } of stage.recorded)
       assert.doesNotMatch(readText(result), /\bundefined\b|\bNaN\b|\[object \w+\]|Invalid Date/, tool);
@@ -89,6 +112,16 @@ async function showClient(stage: Stage): Promise<void> {
 }
 
 const readText = ({ content }: Recorded['result']): string => (content[0] as { text: string }).text;
+
+const isReading = ({ annotations }: { annotations?: ToolAnnotations | undefined }): boolean =>
+  annotations?.readOnlyHint === true;
+
+const connectPlain = ({ server }: Stage) =>
+  connectBy(new StreamableHTTPClientTransport(new URL(`${server.url}/mcp`)), {
+    version: '2025-11-25',
+    capabilities: {},
+    manners: {},
+  });
 
 /** Both run tools answer with the same schema, by the same function. */
 const toolsOfOneAnswer = (tool: string): string[] =>

@@ -23,6 +23,7 @@ import { replyOf, startServer, type TestServer, type ToolReply } from '../server
 /** A call that was answered. */
 export interface Recorded {
   readonly tool: string;
+  readonly input: Record<string, unknown>;
   readonly result: CallToolResult;
 }
 
@@ -71,6 +72,7 @@ export async function openStage(overrides: Partial<Config>): Promise<Stage> {
   const server = opened.use(
     await startServer({
       ...limits,
+      tools: ['all'],
       auditLevel: 'trace',
       crateSources: sources.map((folder) => pathToFileURL(folder).href),
       crateInterval: 0,
@@ -130,7 +132,7 @@ async function connectCaller(
 export function recordCalls(connected: Connected, recorded: Recorded[]): Caller {
   const callAny = async (tool: string, input: Record<string, unknown>): Promise<ToolReply> => {
     const result = await connected.client.callTool({ name: tool, arguments: input });
-    recorded.push({ tool, result });
+    recorded.push({ tool, input, result });
     return replyOf(result);
   };
   return {
