@@ -1,12 +1,11 @@
 /**
- * What the result for a file costs a model, whatever the file's size: tokens of its text, counted with a
- * tokenizer that is not part of the project.
+ * What the result for a file costs a model, whatever the file's size: tokens of its text.
  *
- *   npm install --no-save gpt-tokenizer && node bench/tokens.ts
+ *   node bench/tokens.ts
  */
+import { countTokens } from '../src/tokens.testing.ts';
 import { shareFrom, startProgram, temporaryFolder, uploadTo } from './program.ts';
 
-const { countTokens } = await loadTokenizer();
 using folder = temporaryFolder();
 await using program = await startProgram({ data: folder.path });
 const names = [
@@ -33,12 +32,3 @@ for (const name of names) {
     });
 }
 console.table(rows);
-
-async function loadTokenizer(): Promise<{ countTokens(text: string): number }> {
-  const name = 'gpt-tokenizer';
-  try {
-    return (await import(name)) as { countTokens(text: string): number };
-  } catch {
-    throw new Error('gpt-tokenizer is missing: npm install --no-save gpt-tokenizer');
-  }
-}
