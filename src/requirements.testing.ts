@@ -285,6 +285,24 @@ export const requirements = {
     '2026-07-28-over-http',
     'whichever-way-the-client-offers',
   ],
+  G3: [
+    'files-as-resources',
+    'artifacts-as-resources',
+    'executions-as-resources',
+    'crates-as-resources',
+    'templates-with-completion',
+    'prompts-with-completion',
+    'prompts-name-only-tools-that-are-there',
+    'newest-first-in-pages',
+    'few-bytes-into-a-conversation',
+    'every-name-works',
+    'only-ones-own',
+    'scopes-apply',
+    'audited-counted-and-logged',
+    'unknown-uris-are-an-error-of-the-protocol',
+    'both-eras-over-http-and-stdio',
+    'conformance-without-fixtures',
+  ],
   G4: ['npx-on-older-node', 'old-node-answers-the-handshake', 'docker-image'],
   G5: ['inspector', 'sdk-v1', 'claude-code', 'codex', 'gemini-cli', 'opencode'],
 } as const satisfies Record<string, readonly string[]>;
@@ -345,4 +363,4 @@ export const partsNotYetAskedFor: Partial<Record<Row, readonly string[]>> = {
 
 /** The rows that have not been asked for yet. */
 export const rowsNotYetAskedFor =
-  'A12 B13 B14 C14 D11 D12 D13 D17 D18 D19 D20 D21 F1 F2 F3 F4 F5 F6 F7 G1 G2 G3 H1 H2 H3 H4'.split(' ');
+  'A12 B13 B14 C14 D11 D12 D13 D17 D18 D19 D20 D21 F1 F2 F3 F4 F5 F6 F7 G1 G2 H1 H2 H3 H4'.split(' ');
