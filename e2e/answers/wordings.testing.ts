@@ -69,6 +69,11 @@ const tools: Readonly<Record<string, Wordings>> = {
   get_artifact: { encoding: { words: { base64: /base64/ } }, artifact_id: { start: 1000 } },
   link_status: linkStateWordings,
   revoke_link: { revoked: { words: { true: /revoked|ended/i } } },
+  list_artifacts: { total: { unsaid: 'where a page has all, as many as it lists; else the text has it' } },
+  list_files: {
+    'files[].createdAt': { unsaid: 'the order says it' },
+    'files[].expiresAt': { unsaid: 'the day once for many files, and the time with each' },
+  },
   delete_file: { deleted: { words: { true: /deleted/i } } },
   search_index: {
     query: { unsaid: 'as the call asked for' },
@@ -135,7 +140,6 @@ const notYetInText: Readonly<Record<string, readonly string[]>> = {
   build_exports_content: ['artifacts[].file_id', 'artifacts[].filename'],
   execute_bash: ['folders.{}'],
   execute_code: ['exit_code', 'signal'],
-  get_artifact: ['data', 'filename'],
   get_execution: [
     'exit_code',
     'inputs[].file_id',
@@ -157,14 +161,10 @@ const notYetInText: Readonly<Record<string, readonly string[]>> = {
     'tool',
   ],
   guide_cache_file: ['stored[].encoding'],
-  link_status: ['expiresAt', 'filename', 'lastUsedAt', 'singleUse', 'size'],
-  list_artifacts: ['total'],
   list_client_directory: ['entries[].type', 'offer.expiresAt', 'path', 'rung'],
-  list_files: ['files[].createdAt', 'files[].expiresAt', 'files[].origin'],
   read_client_file: ['mtime'],
   search_executions: ['executions[].code', 'executions[].duration_ms', 'executions[].tool'],
   search_library: ['items[].collections[]', 'items[].doi', 'items[].key', 'items[].tags[]', 'items[].url'],
-  share_file: ['filename'],
   validate_citations: ['missing[].count'],
 };
 

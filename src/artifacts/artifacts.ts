@@ -5,6 +5,7 @@
  */
 import { createKeyedMutex } from '../concurrency/mutex.ts';
 import { runInSlices } from '../concurrency/yield.ts';
+import { findNearest } from '../edit-distance.ts';
 import { asWorkcrateError, isWorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
@@ -79,6 +80,14 @@ export function createArtifacts({ places, sizeLimit, log }: ArtifactsOptions) {
   return {
     sizeLimit,
     use,
+
+    /** The name of an artifact that somebody who gave this one probably meant, among the first; null where none is near. */
+    findSimilar: (caller: Caller, name: string): Promise<string | null> =>
+      wrapFailure('list', async () => {
+        const wish = { after: null, limit: maxNamesOnPage };
+        const { names } = await inLine(caller.user, async () => readNamePage(await folderOf(caller), wish));
+        return findNearest(name, names);
+      }),
 
     /** A page of the names of the caller's artifacts, in the order of their bytes. */
     list: (caller: Caller, wish: Partial<NamePageOptions> = {}): Promise<NamePage> =>

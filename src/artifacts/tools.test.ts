@@ -104,7 +104,7 @@ test('list_artifacts goes on where the text or the page before ended', async () 
   );
   const last = await mcp.call('list_artifacts', { limit: 3, after: 'b' });
   assert.deepEqual(last.data, { artifacts: ['c', 'd', 'e'], count: 3, total: 5, next: null });
-  assert.equal(last.content[0]!.text, '"c"\n"d"\n"e"');
+  assert.equal(last.content[0]!.text, '"c"\n"d"\n"e"\nThere are 5 in all.');
   const behind = await mcp.call('list_artifacts', { after: 'z' });
   assert.equal(behind.content[0]!.text, 'There are no artifacts after "z", and 5 in all.');
   assert.equal((await mcp.call('list_artifacts', { limit: 10_001 })).failed, true);
@@ -161,15 +161,14 @@ test('single_use goes through to the link', async () => {
   assert.equal((await mcp.links.status(ann, data.token)).link.singleUse, true);
 });
 
-test('with delivery base64 the bytes are in the structured content and nothing is stored', async () => {
+test('with delivery base64 the bytes are in the text as in the typed value, and nothing is stored', async () => {
   await using mcp = await connected();
   const bytes = randomBytes(1000);
   mcp.put('x.bin', bytes);
   const { data, content } = await mcp.call('get_artifact', { name: 'x.bin', delivery: 'base64' });
   assert.deepEqual(data, { artifact_id: 'x.bin', data: bytes.toString('base64'), encoding: 'base64' });
-  assert.deepEqual(content, [
-    { type: 'text', text: '"x.bin", 1000 bytes: as base64 in the structured content.' },
-  ]);
+  const text = `x.bin, 1000 bytes, as base64:\n${bytes.toString('base64')}`;
+  assert.deepEqual(content, [{ type: 'text', text }]);
   assert.deepEqual(await mcp.files.list(ann, { limit: 1, after: null }), []);
 });
 
@@ -204,12 +203,14 @@ test('show leaves out what is no such picture or larger than 1 MB, and says so; 
   const last = async (name: string) => {
     const { content, data } = await mcp.call('get_artifact', { name, show: true });
     assert.ok(data.downloadUrl);
-    return content.at(-1)!;
+    return { picture: content.at(-1)!.type === 'image', line: content[0]!.text!.split('\n')[1] };
   };
-  assert.equal((await last('exact.png')).type, 'image');
-  assert.equal((await last('large.png')).text, 'Not shown: it is larger than 1 MB.');
+  assert.deepEqual(await last('exact.png'), { picture: true, line: undefined });
+  const tooLarge = 'Not shown: it is larger than 1 MB.';
+  assert.deepEqual(await last('large.png'), { picture: false, line: tooLarge });
+  const noPicture = 'Not shown: it is not a PNG, JPEG, GIF or WebP.';
   for (const name of ['false.png', 'empty.png', 'plot.svg'])
-    assert.equal((await last(name)).text, 'Not shown: it is not a PNG, JPEG, GIF or WebP.');
+    assert.deepEqual(await last(name), { picture: false, line: noPicture });
 });
 
 test('the limit is for base64 and what is shown; a link has the limit of files', async () => {
@@ -220,7 +221,7 @@ test('the limit is for base64 and what is shown; a link has the limit of files',
   assert.equal(refused.content[0]!.text, "Artifact 'x' is 11 bytes, exceeds limit of 10 bytes");
   const linked = await mcp.call('get_artifact', { name: 'x', show: true });
   assert.equal(linked.data.size, 11);
-  assert.equal(linked.content.at(-1)!.text, 'Not shown: it is larger than 10 bytes.');
+  assert.match(linked.content[0]!.text!, /\nNot shown: it is larger than 10 bytes\.$/);
   mcp.put('sparse', '');
   truncateSync(join(mcp.folder, 'sparse'), 1024 ** 4);
   const huge = await mcp.call('get_artifact', { name: 'sparse' });
@@ -261,4 +262,16 @@ test('a link is logged as a get with its user and size', async () => {
     ['info', 'ann', 'x', 3, 'link', 'ok'],
   );
   recordProof('A13:get-logged-with-user');
+});
+
+test('a name that is nearly right is answered with the one that is there', async () => {
+  await using mcp = await connected();
+  for (const name of ['plot.png', 'table "1".csv']) mcp.put(name, 'x');
+  const ask = async (name: string) => (await mcp.call('get_artifact', { name })).content[0]!.text!;
+  assert.match(
+    await ask('plto.png'),
+    /^Artifact not found: plto\.png\nDid you mean "plot\.png"\? Only files/,
+  );
+  assert.match(await ask('/artifacts/table "2".csv'), /Did you mean "table \\"1\\"\.csv"\?/);
+  assert.doesNotMatch(await ask('something-else.txt'), /Did you mean/);
 });

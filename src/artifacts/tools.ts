@@ -11,7 +11,7 @@ import type { Links } from '../links/links.ts';
 import { hideArguments, listAs, makeWholeNumber } from '../mcp/schema.ts';
 import { defineTool, type Tool, type ToolAnswer, type ToolContext } from '../mcp/tool.ts';
 import { detectPictureType, maxPictureBytes } from '../pictures.ts';
-import { formatBytes } from '../text.ts';
+import { formatBytes, quoteName, toPlainJson } from '../text.ts';
 import { isPlainArtifactName } from './artifact.ts';
 import { readAsBase64, maxNamesOnPage, type Artifact, type Artifacts, type NamePage } from './artifacts.ts';
 
@@ -69,13 +69,12 @@ function describePage({ names, total, next }: NamePage, after: string | null): s
   if (names.length === 0)
     return total === 0
       ? 'There are no artifacts. Code leaves one by writing a file to /artifacts.'
-      : `There are no artifacts after ${JSON.stringify(after)}, and ${total} in all.`;
+      : `There are no artifacts after ${toPlainJson(after)}, and ${total} in all.`;
   // As JSON, so that a line break in a name does not pass for another name.
-  const lines = names.map((name) => JSON.stringify(name));
-  if (next === null && lines.length === names.length) return lines.join('\n');
-  return [...lines, `There are ${total} in all. For the next page, call with after: ${lines.at(-1)}`].join(
-    '\n',
-  );
+  const lines = names.map((name) => toPlainJson(name));
+  if (names.length === total) return lines.join('\n');
+  const more = next === null ? '' : ` For the next page, call with after: ${toPlainJson(next)}`;
+  return [...lines, `There are ${total} in all.${more}`].join('\n');
 }
 
 function makeGetArtifactInput(options: ArtifactToolsOptions) {
@@ -122,15 +121,17 @@ function createGetArtifactTool(options: ArtifactToolsOptions): Tool {
       const wanted = { name: readArtifactName(input), delivery: input.delivery, signal: context.signal };
       const giving = options.artifacts.use(context.caller, wanted, async (artifact) => {
         isThere = true;
-        const shown = input.show ? await showPicture(artifact, options.artifacts.sizeLimit) : [];
+        const shown = input.show ? await showPicture(artifact, options.artifacts.sizeLimit) : null;
         const isLink = input.delivery === 'link';
         const answer = await (isLink
           ? answerAsLink(options, artifact, input, context)
           : answerAsBase64(artifact));
-        return { ...answer, content: [...(answer.content ?? []), ...shown] };
+        return addPicture(answer, shown);
       });
-      return giving.catch((error: unknown) => {
-        throw isThere ? error : addAdvice(error);
+      return giving.catch(async (error: unknown) => {
+        throw isThere
+          ? error
+          : await addAdvice(error, () => options.artifacts.findSimilar(context.caller, wanted.name));
       });
     },
   });
@@ -151,9 +152,11 @@ function readArtifactName({ name, artifact_path: path }: GetArtifactInput): stri
 }
 
 /** The words of the specification (A5, A6) are the first line; what to do is the second. */
-function addAdvice(error: unknown): unknown {
+async function addAdvice(error: unknown, findSimilar: () => Promise<string | null>): Promise<unknown> {
   if (!isWorkcrateError(error, 'not_found') && !isWorkcrateError(error, 'invalid_input')) return error;
-  const message = `${error.message}\nOnly files directly in /artifacts can be fetched; list_artifacts shows them. Copy other files there first, such as with execute_bash: cp FILE /artifacts/`;
+  const similar = error.code === 'not_found' ? await findSimilar() : null;
+  const guess = similar === null ? '' : `Did you mean ${toPlainJson(similar)}? `;
+  const message = `${error.message}\n${guess}Only files directly in /artifacts can be fetched; list_artifacts shows them. Copy other files there first, such as with execute_bash: cp FILE /artifacts/`;
   return new WorkcrateError(error.code, message, { cause: error, details: { ...error.details } });
 }
 
@@ -161,7 +164,7 @@ async function answerAsBase64(artifact: Artifact): Promise<GetArtifactAnswer> {
   const { name, size } = artifact;
   const data = await readAsBase64(artifact);
   return {
-    text: `${JSON.stringify(name)}, ${size} bytes: as base64 in the structured content.`,
+    text: `${quoteName(name)}, ${size} bytes, as base64:\n${data}`,
     structured: { artifact_id: name, data, encoding: 'base64' },
   };
 }
@@ -179,13 +182,19 @@ async function answerAsLink(
   return toLinkAnswer(await links.share(caller, id, { ttlSeconds, singleUse }), baseUrl());
 }
 
-/** The picture, or a word on why there is none. */
-async function showPicture(artifact: Artifact, sizeLimit: number): Promise<ContentBlock[]> {
+/** The picture, or why there is none. */
+async function showPicture(artifact: Artifact, sizeLimit: number): Promise<ContentBlock | string> {
   const most = Math.min(maxPictureBytes, sizeLimit);
-  if (artifact.size > most)
-    return [{ type: 'text', text: `Not shown: it is larger than ${formatBytes(most)}.` }];
+  if (artifact.size > most) return `Not shown: it is larger than ${formatBytes(most)}.`;
   const data = await readAsBase64(artifact);
   const mimeType = detectPictureType(Buffer.from(data.slice(0, 16), 'base64'));
-  if (mimeType === null) return [{ type: 'text', text: 'Not shown: it is not a PNG, JPEG, GIF or WebP.' }];
-  return [{ type: 'image', data, mimeType }];
+  return mimeType === null
+    ? 'Not shown: it is not a PNG, JPEG, GIF or WebP.'
+    : { type: 'image', data, mimeType };
+}
+
+function addPicture(answer: GetArtifactAnswer, shown: ContentBlock | string | null): GetArtifactAnswer {
+  if (shown === null) return answer;
+  if (typeof shown === 'string') return { ...answer, text: `${answer.text}\n${shown}` };
+  return { ...answer, content: [...(answer.content ?? []), shown] };
 }

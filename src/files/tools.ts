@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { WorkcrateError } from '../errors.ts';
 import { makeText, makeWholeNumber } from '../mcp/schema.ts';
 import { defineTool, type Tool } from '../mcp/tool.ts';
+import { formatBytes, quoteName } from '../text.ts';
 import type { Files, StoredFile } from './files.ts';
 
 const listedFileSchema = z.object({
@@ -40,13 +41,30 @@ function listFilesTool(files: Files): Tool {
       const found = await files.list(caller, { limit: limit + 1, after: after ?? null });
       const page = found.slice(0, limit);
       const next = found.length > limit ? page.at(-1)!.id : null;
-      const lines = page.map((file) => `${file.id}  ${file.size} bytes  ${file.name}`);
       return {
-        text: lines.join('\n') || 'There are no files. Send one with request_upload.',
+        text: describeFiles(page, next),
         structured: { files: page.map(toListedFile), next },
       };
     },
   });
+}
+
+/** The day is said once for all files that are kept until then: most of a page are of one or two days. */
+function describeFiles(files: readonly StoredFile[], next: string | null): string {
+  if (files.length === 0) return 'There are no files. Send one with request_upload.';
+  const lines: string[] = [];
+  let day = '';
+  for (const file of files) {
+    const { id, name, size, mediaType, origin } = file;
+    const until = new Date(file.expiresAt).toISOString();
+    if (until.slice(0, 10) !== day) lines.push(`Kept until ${(day = until.slice(0, 10))}, UTC:`);
+    lines.push(
+      `${id} ${quoteName(name)}, ${formatBytes(size)}, ${mediaType}, ${origin}, until ${until.slice(11, 16)}`,
+    );
+  }
+  lines.push('The ETag of a link (share_file) is the sha256.');
+  if (next !== null) lines.push(`There are more: list_files with after ${next}`);
+  return lines.join('\n');
 }
 
 function toListedFile(file: StoredFile): z.input<typeof listedFileSchema> {

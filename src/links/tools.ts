@@ -8,6 +8,7 @@ import { isMediaType, type Files } from '../files/files.ts';
 import type { LocalFiles } from '../files/local-files.ts';
 import { hideArguments, listAs, makeText } from '../mcp/schema.ts';
 import { defineTool, type Tool } from '../mcp/tool.ts';
+import { formatBytes, quoteName } from '../text.ts';
 import { toLinkAnswer, linkShape, toLinkTermFields, formatExpiry } from './link-result.ts';
 import type { Links } from './links.ts';
 import type { Uploads } from './uploads.ts';
@@ -75,7 +76,7 @@ function requestUpload(options: LinkToolsOptions): Tool {
       const uploadUrl = `${options.baseUrl()}/uploads/${token}`;
       const expiresAt = new Date(upload.expiresAt).toISOString();
       return {
-        text: `Send the file, once, before ${formatExpiry(upload)}: curl --fail-with-body -T FILE ${uploadUrl}`,
+        text: `Send it once, before ${formatExpiry(upload)}; the answer has its file_id: curl --fail-with-body -T FILE ${uploadUrl}`,
         structured: { uploadUrl, token, expiresAt },
       };
     },
@@ -190,16 +191,14 @@ function linkStatus({ links }: LinkToolsOptions): Tool {
     annotations: { readOnlyHint: true, openWorldHint: false },
     auditFields: { subject: [], link: { id: 'link_id', token: 'token' }, made: ['filename', 'link_id'] },
     async handle(input, { caller }) {
-      const { link, state, download, isGone } = await links.status(caller, demandLinkReference(input));
-      const shownState = state === 'active' && isGone ? ('gone' as const) : state;
-      const hidden = download === null && !isGone ? ' Its target cannot be reached now.' : '';
-      const why =
-        shownState === 'gone' ? ': its file was deleted, or the bytes are missing, so it answers 410' : '';
+      const found = await links.status(caller, demandLinkReference(input));
+      const { link, download } = found;
+      const state = found.state === 'active' && found.isGone ? ('gone' as const) : found.state;
       return {
-        text: `Link ${link.id} is ${shownState}${why}. Complete downloads: ${link.downloads}; bytes sent: ${link.bytesSent}.${hidden}`,
+        text: describeLink({ ...found, state }),
         structured: {
           link_id: link.id,
-          state: shownState,
+          state,
           filename: download?.filename ?? null,
           size: download?.size ?? null,
           singleUse: link.singleUse,
@@ -212,6 +211,27 @@ function linkStatus({ links }: LinkToolsOptions): Tool {
     },
   });
 }
+
+type FoundStatus = Awaited<ReturnType<Links['status']>>;
+
+interface ShownStatus extends Omit<FoundStatus, 'state'> {
+  readonly state: FoundStatus['state'] | 'gone';
+}
+
+function describeLink({ link, state, download, isGone }: ShownStatus): string {
+  const target =
+    download === null ? '' : ` to ${quoteName(download.filename)}, ${formatBytes(download.size)},`;
+  const terms = `${link.singleUse ? 'for one download, ' : ''}until ${toMinute(link.expiresAt)}`;
+  const used = link.lastUsedAt === null ? '' : `; last used ${toMinute(link.lastUsedAt)}`;
+  return [
+    `Link ${link.id}${target} is ${state} (${terms}).`,
+    ...(state === 'gone' ? ['Its file was deleted, or the bytes are missing: it answers 410.'] : []),
+    ...(download === null && !isGone ? ['Its target cannot be reached now.'] : []),
+    `Complete downloads: ${link.downloads}; bytes sent: ${link.bytesSent}${used}.`,
+  ].join(' ');
+}
+
+const toMinute = (time: number): string => `${new Date(time).toISOString().slice(0, 16)}Z`;
 
 function revokeLink({ links }: LinkToolsOptions): Tool {
   return defineTool({
