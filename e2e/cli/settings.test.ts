@@ -28,7 +28,7 @@ it('--print-config shows every setting with where it came from, and no secret', 
     `# webhook_secret: (set, not shown)  # ${file.path}, line 2: webhook_secret`,
     '# database: (set, not shown)  # WORKCRATE_DATABASE',
     'public_url: ""  # default',
-    'tools: ["all"]  # default',
+    'tools: ["default"]  # default',
   ])
     assert.ok(lines.includes(line), `${line}\n--- in\n${stdout}`);
   assert.doesNotMatch(stdout, /hush/);
