@@ -137,7 +137,6 @@ const tools: Readonly<Record<string, Wordings>> = {
 
 /** What the text of a tool does not say yet. It gets shorter; in the end it is gone. */
 const notYetInText: Readonly<Record<string, readonly string[]>> = {
-  build_exports_content: ['artifacts[].file_id', 'artifacts[].filename'],
   execute_bash: ['folders.{}'],
   execute_code: ['exit_code', 'signal'],
   get_execution: [
@@ -165,7 +164,6 @@ const notYetInText: Readonly<Record<string, readonly string[]>> = {
   read_client_file: ['mtime'],
   search_executions: ['executions[].code', 'executions[].duration_ms', 'executions[].tool'],
   search_library: ['items[].collections[]', 'items[].doi', 'items[].key', 'items[].tags[]', 'items[].url'],
-  validate_citations: ['missing[].count'],
 };
 
 /** What a tool is known to say in its own way, or not at all; null where the text has to have the value. */

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { backends, startServer, upload, type TestServer } from '../server.testing.ts';
 import { recordProof } from '../../src/requirements.testing.ts';
+import { countTokens } from '../../src/tokens.testing.ts';
 
 /** One dot. */
 const png = Buffer.from(
@@ -28,6 +29,7 @@ As shown by [@curie1898] and [@nobody], $E = mc^2$.
 
 interface Artifact {
   readonly format: string;
+  readonly file_id: string;
   readonly filename: string;
   readonly downloadUrl: string;
   readonly size: number;
@@ -65,6 +67,12 @@ describe(`documents, on ${backends}`, () => {
       ],
     );
     assert.deepEqual([reply.data.failures, reply.data.missingCitations], [[], ['nobody']]);
+    const lines = reply.text.split('\n');
+    for (const [at, { format, file_id, filename, downloadUrl }] of artifacts.entries()) {
+      assert.ok(lines[at]!.startsWith(`${format} (${file_id}): ${filename}, `), reply.text);
+      assert.ok(lines[at]!.endsWith(` ${downloadUrl}`), reply.text);
+    }
+    assert.deepEqual(lines.slice(3), ['Warning: nobody is cited, but is in no bibliography.']);
     assert.match(reply.data.warnings.join('\n'), /nobody is cited/);
     assert.ok(reply.data.instructions.length > 0 && artifacts.every(({ token }) => token.length > 20));
     const [pdf, docx, html] = await Promise.all(artifacts.map(fetched));
@@ -80,6 +88,29 @@ describe(`documents, on ${backends}`, () => {
     recordProof('C11:answer-shape');
   });
 
+  it('two documents cost a model at most 250 tokens', async () => {
+    const { text } = await server.call('build_exports_content', {
+      documentContent: 'Some words.',
+      formats: ['pdf', 'docx'],
+      outputBasename: 'report-on-rays',
+    });
+    assert.equal(text.split('\n').length, 2, text);
+    assert.ok(countTokens(text) <= 250, `${countTokens(text)}: ${text}`);
+  });
+
+  it('arguments that are not listed are taken all the same', async () => {
+    const { data } = await server.call('build_exports_content', {
+      documentContent: 'Some words [@nobody].',
+      formats: ['html'],
+      title: 'Given as an argument',
+      authors: ['Ada Byron'],
+      useCiteproc: false,
+    });
+    const html = (await fetched(data.artifacts[0])).toString();
+    assert.match(html, /Given as an argument[^]*Ada Byron/);
+    assert.deepEqual(data.missingCitations, []);
+  });
+
   it('a format that fails names itself, and the others are there', async () => {
     const reply = await server.call('build_exports_content', {
       // No font has it, which PDF/A does not take.
@@ -90,13 +121,18 @@ describe(`documents, on ${backends}`, () => {
     assert.equal(reply.failed, false, reply.text);
     const [failure] = reply.data.failures;
     assert.deepEqual([failure.format, failure.code], ['pdf', 'document_failed']);
+    assert.ok(reply.text.endsWith(`\npdf could not be built: ${failure.message}`), reply.text);
     assert.equal((await fetched(reply.data.artifacts[0])).toString().trim(), '\u{13000}');
     recordProof('C11:one-failure-names-itself');
   });
 
   it('citations are compared with the bibliography', async () => {
-    const { data } = await server.call('validate_citations', { documentContent, bibliographyContent });
+    const { data, text } = await server.call('validate_citations', { documentContent, bibliographyContent });
     assert.deepEqual([data.valid, data.missing[0].key, data.unused], [false, 'nobody', []]);
+    assert.equal(
+      text,
+      '2 keys are cited, and the bibliography has 1 entries: some keys have none.\nWithout an entry: nobody (cited 1×)',
+    );
     recordProof('C13:keys-without-an-entry');
   });
 

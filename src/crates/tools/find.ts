@@ -4,12 +4,13 @@
  */
 import { z } from 'zod';
 import { WorkcrateError } from '../../errors.ts';
+import { listAs, makeText } from '../../mcp/schema.ts';
 import { defineTool, type Tool } from '../../mcp/tool.ts';
 import type { Crates } from '../crates.ts';
 import type { FieldList } from '../index/reading.ts';
 import { crateSummarySchema } from '../metadata/summary.ts';
 import { describeCrate } from './crate-text.ts';
-import { crateIdSchema, textSchema, toSearchAnswer, wholeNumberSchema } from './schema.ts';
+import { crateIdSchema, makeCount, toSearchAnswer } from './schema.ts';
 import { describeEntitySearch, describeFields, describeSearch } from './search-text.ts';
 
 const findToolAnnotations = { readOnlyHint: true, openWorldHint: false };
@@ -26,7 +27,7 @@ export function createFindTools(crates: Crates): Tool[] {
 
 const maxQueryLength = 10_000;
 const maxSearchOffset = 10_000;
-const searchOffsetSchema = wholeNumberSchema(0, maxSearchOffset, 0);
+const searchOffsetSchema = makeCount(0, maxSearchOffset, 0);
 const maxSearchLimit = 100;
 
 const foundCrateSchema = z.object({
@@ -51,7 +52,13 @@ const facetCountsSchema = z.record(
 
 /** Each filter is a condition of the query. */
 const maxFieldFilters = 32;
-const fieldFiltersMessage = 'field_filters takes an object of text to text, such as {"license": "MIT"}';
+const fieldFiltersSchema = z
+  .record(z.string(), z.string(), 'field_filters takes an object of text to text, such as {"license": "MIT"}')
+  .refine(
+    (filters) => Object.keys(filters).length <= maxFieldFilters,
+    `field_filters takes at most ${maxFieldFilters} fields`,
+  )
+  .default({});
 
 function createSearchIndexTool(crates: Crates): Tool {
   return defineTool({
@@ -60,25 +67,23 @@ function createSearchIndexTool(crates: Crates): Tool {
     title: 'Search crates',
     description:
       'Find a dataset, workflow or other research data (RO-Crate) by words, by meaning, or both, in title, description, authors, keywords, names of entities and files.',
+    searchHint: 'find dataset, research data, workflow, ro-crate, publication',
     input: z.strictObject({
       query: z
         .string()
         .refine(({ length }) => length <= maxQueryLength, `takes at most ${maxQueryLength} characters`)
         .describe('Words, "a phrase", prefix*, -without, author:name, Person.name:value; empty: all'),
-      mode: z
-        .enum(['keyword', 'semantic', 'hybrid'])
-        .default('hybrid')
-        .describe('The words themselves, their meaning, or both (default)'),
-      field_filters: z
-        .object({}, fieldFiltersMessage)
-        .catchall(z.string(fieldFiltersMessage))
-        .refine(
-          (filters) => Object.keys(filters).length <= maxFieldFilters,
-          `field_filters takes at most ${maxFieldFilters} fields`,
-        )
-        .optional()
-        .describe('Such as {"type": "ComputationalWorkflow", "year": "2020..2023"}'),
-      limit: wholeNumberSchema(1, maxSearchLimit, 10).describe(`Default 10, at most ${maxSearchLimit}`),
+      mode: listAs(z.enum(['keyword', 'semantic', 'hybrid']).default('hybrid'), {
+        type: 'string',
+        enum: ['keyword', 'semantic', 'hybrid'],
+        description: 'The words themselves, their meaning, or both (default)',
+      }),
+      field_filters: listAs(fieldFiltersSchema, {
+        type: 'object',
+        additionalProperties: { type: 'string' },
+        description: 'Such as {"type": "ComputationalWorkflow", "year": "2020..2023"}',
+      }),
+      limit: makeCount(1, maxSearchLimit, 10, `Default 10, at most ${maxSearchLimit}`),
       offset: searchOffsetSchema,
     }),
     output: z.object({
@@ -95,7 +100,7 @@ function createSearchIndexTool(crates: Crates): Tool {
     auditFields: { subject: [] },
     async handle(input, { caller, signal }) {
       const { query, mode, limit, offset } = input;
-      const filters = Object.entries(input.field_filters ?? {});
+      const filters = Object.entries(input.field_filters);
       const page = await crates.search(caller, { query, mode, filters, limit, offset }, signal);
       return { text: describeSearch(page, offset), structured: toSearchAnswer(query, page) };
     },
@@ -110,15 +115,16 @@ function createSearchByEntityTool(crates: Crates): Tool {
     description:
       'Find crates by an entity in their metadata: its type, a property and the value, such as Person, affiliation.name, University of Oslo.',
     input: z.strictObject({
-      type_name: textSchema(500).describe('Such as Person or File; * for any'),
-      prop_path: textSchema(500).describe('A property, or a path along references: author.affiliation.name'),
-      prop_value: textSchema(2000),
-      entry_field: textSchema(100)
-        .optional()
-        .describe('A field of the crate that must match entry_value too, such as license'),
-      entry_value: textSchema(2000).optional(),
-      exact: z.boolean().default(true).describe('false: any part of the value, ignoring case; default true'),
-      limit: wholeNumberSchema(1, maxSearchLimit, 50).describe(`Default 50, at most ${maxSearchLimit}`),
+      type_name: makeText(500, 'Such as Person or File; * for any'),
+      prop_path: makeText(500, 'A property, or a path along references: author.affiliation.name'),
+      prop_value: makeText(2000),
+      entry_field: makeText(100, 'A field of the crate that must match entry_value too').optional(),
+      entry_value: makeText(2000).optional(),
+      exact: listAs(z.boolean().default(true), {
+        type: 'boolean',
+        description: 'Default true; false: any part of the value, ignoring case',
+      }),
+      limit: makeCount(1, maxSearchLimit, 50, `Default 50, at most ${maxSearchLimit}`),
       offset: searchOffsetSchema,
     }),
     output: z.object({
@@ -171,7 +177,7 @@ function createListSearchableFieldsTool(crates: Crates): Tool {
     description:
       'What search_index and search_by_entity can search: fields, filters with their values, types of entities with their properties.',
     input: z.strictObject({
-      name: textSchema(500).optional().describe('One filter or type, with all of its values or properties'),
+      name: makeText(500, 'One filter or type, with all of its values or properties').optional(),
     }),
     output: z.object({
       fields: z.array(z.object({ name: z.string(), weight: z.number(), description: z.string() })),

@@ -1,5 +1,6 @@
 /** Parts of schemas that several tools use, and answers that the tools share with `--json` on the command line. */
 import { z } from 'zod';
+import { listAs } from '../../mcp/schema.ts';
 import type { CrateFileListing } from '../contents/contents.ts';
 import type { SearchPage } from '../index/reading.ts';
 
@@ -39,33 +40,19 @@ export const toFileAnswer = (file: CrateFileListing['files'][number]) => ({
   last_modified: file.modified === null ? null : new Date(file.modified).toISOString(),
 });
 
-/*
- * The checks below are not in the JSON schemas: patterns and lengths cost tokens in every conversation, and several
- * clients drop them. Their messages say what is wanted.
- */
-
-export const crateIdSchema = z
-  .string()
-  .refine(
-    (id) => /^crate_[0-9a-f]{24}$/.test(id),
-    'a crate_id looks like crate_ and 24 hex digits; search_index shows them',
-  );
-
-/** Text of at least one character. */
-export const textSchema = (most: number) =>
-  z.string().refine(({ length }) => length >= 1 && length <= most, `takes text of 1 to ${most} characters`);
-
-export const memberPathSchema = textSchema(4096).describe('Exactly as list_crate_files shows it');
-
-/** A whole number within bounds, which the description of its field has to name where they matter. */
-export const wholeNumberSchema = (least: number, most: number, fallback: number) =>
+export const crateIdSchema = listAs(
   z
-    .number()
-    .refine(
-      (number) => Number.isInteger(number) && number >= least && number <= most,
-      `takes a whole number from ${least} to ${most}`,
-    )
-    .default(fallback);
+    .string()
+    .regex(/^crate_[0-9a-f]{24}$/, 'a crate_id looks like crate_ and 24 hex digits; search_index shows them'),
+  { type: 'string' },
+);
+
+/** A whole number with a default; the description has to name bounds and default where they matter. */
+export const makeCount = (least: number, most: number, fallback: number, description?: string) =>
+  listAs(z.number().int().min(least).max(most).default(fallback), {
+    type: 'integer',
+    ...(description === undefined ? {} : { description }),
+  });
 
 /** How many to skip: the tools say with which offset to call again. */
-export const offsetSchema = wholeNumberSchema(0, 1_000_000_000, 0);
+export const offsetSchema = makeCount(0, 1_000_000_000, 0);

@@ -5,20 +5,13 @@
 import { z } from 'zod';
 import { isWorkcrateError } from '../../errors.ts';
 import { externalLinkShape, linkShape, toLinkAnswer, toLinkTermFields } from '../../links/link-result.ts';
+import { listAs, makeText } from '../../mcp/schema.ts';
 import { defineTool, type Tool, type ToolAnswer, type ToolContext } from '../../mcp/tool.ts';
 import { formatBytes, quoteName } from '../../text.ts';
 import { maxInlineTextBytes } from '../contents/contents.ts';
 import type { Crates } from '../crates.ts';
 import { describeFiles } from './crate-text.ts';
-import {
-  crateIdSchema,
-  memberPathSchema,
-  offsetSchema,
-  textSchema,
-  toFileAnswer,
-  toListingAnswer,
-  wholeNumberSchema,
-} from './schema.ts';
+import { crateIdSchema, makeCount, offsetSchema, toFileAnswer, toListingAnswer } from './schema.ts';
 import { formatLocator } from './search-text.ts';
 
 export interface CrateShareToolsOptions {
@@ -54,8 +47,8 @@ function createListCrateFilesTool(options: CrateShareToolsOptions): Tool {
       'List the files of an RO-Crate with their sizes, without downloading it. The text shows up to 50, and a link to the list of all.',
     input: z.strictObject({
       crate_id: crateIdSchema,
-      glob: textSchema(1000).optional().describe('Such as *.csv (anywhere), data/*.csv, data/**'),
-      limit: wholeNumberSchema(1, 5000, 200),
+      glob: makeText(1000, 'Such as *.csv (anywhere), data/*.csv, data/**').optional(),
+      limit: makeCount(1, 5000, 200),
       offset: offsetSchema,
     }),
     output: z.object({
@@ -131,11 +124,12 @@ function createReadCrateFileTool(options: CrateShareToolsOptions): Tool {
       'Read one file of an RO-Crate, without downloading the rest: as text up to 20,000 bytes, otherwise as a link. execute_code takes crate_files to work with them.',
     input: z.strictObject({
       crate_id: crateIdSchema,
-      path: memberPathSchema,
-      delivery: z
-        .enum(['text', 'link'])
-        .default('text')
-        .describe('link: by URL, whatever its size; default text'),
+      path: makeText(4096, 'Exactly as list_crate_files shows it'),
+      delivery: listAs(z.enum(['text', 'link']).default('text'), {
+        type: 'string',
+        enum: ['text', 'link'],
+        description: 'Default text; link: by URL, whatever its size',
+      }),
       ...toLinkTermFields(options),
     }),
     output: readCrateFileSchema,
@@ -184,10 +178,11 @@ function createDownloadCrateTool(options: CrateShareToolsOptions): Tool {
     description: 'Get a link to a whole RO-Crate, of any size; a folder comes as a ZIP.',
     input: z.strictObject({
       crate_id: crateIdSchema,
-      delivery: z
-        .enum(['link', 'base64'])
-        .default('link')
-        .describe('base64: the bytes of a small archive in this answer; default link'),
+      delivery: listAs(z.enum(['link', 'base64']).default('link'), {
+        type: 'string',
+        enum: ['link', 'base64'],
+        description: 'Default link; base64: the bytes of a small archive in this answer',
+      }),
       ...toLinkTermFields(options),
     }),
     output: downloadCrateSchema,

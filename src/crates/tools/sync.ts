@@ -4,7 +4,7 @@ import { defineTool, type Tool } from '../../mcp/tool.ts';
 import type { Crates } from '../crates.ts';
 import type { IndexStatus } from '../index/reading.ts';
 import type { SourceReport } from '../sync/sync.ts';
-import { offsetSchema, wholeNumberSchema } from './schema.ts';
+import { makeCount, offsetSchema } from './schema.ts';
 import { describeNext, formatLocator } from './search-text.ts';
 
 /** Tools that update the index, and show its state. */
@@ -80,7 +80,7 @@ function createIndexStatusTool(crates: Crates): Tool {
     description:
       'The sources of crates, when each was synced, how many crates are indexed, which cannot be read and why.',
     input: z.strictObject({
-      limit: wholeNumberSchema(1, 1000, 100).describe('Of broken crates'),
+      limit: makeCount(1, 1000, 100, 'Of broken crates'),
       offset: offsetSchema,
     }),
     output: z.object({

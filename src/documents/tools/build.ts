@@ -9,6 +9,7 @@ import { cleanFilename } from '../../filenames.ts';
 import type { Files } from '../../files/files.ts';
 import { toLinkAnswer, linkShape, toLinkTermFields } from '../../links/link-result.ts';
 import type { Links, Webhook } from '../../links/links.ts';
+import { hideArguments, listAs } from '../../mcp/schema.ts';
 import { defineTool, type Tool, type ToolContext } from '../../mcp/tool.ts';
 import { bibliographyFormats } from '../citations/bibliography.ts';
 import { paperSizes, type DocumentLayout } from '../document.ts';
@@ -25,6 +26,10 @@ import { openUserFiles, demandUserFile, type UserFiles, type UserFilesOptions } 
 const maxBuildFormats = documentFormats.length;
 const fileNameSchema = z.string().min(1).max(4096);
 
+/** Listed without its form and limits, which the message of an error names. */
+const listText = <Schema extends z.ZodType>(schema: Schema, description?: string): Schema =>
+  listAs(schema, { type: 'string', ...(description === undefined ? {} : { description }) });
+
 /** Refuses at once what no document can contain. */
 const lineSchema = (most: number) =>
   z.string().max(most).refine(isPlainLine, 'takes a line of text without control characters');
@@ -33,66 +38,48 @@ const isPlainLine = (text: string): boolean => !/[\p{Cc}\p{Cs}\ufffe\uffff]/u.te
 
 /** The text itself, or the name of a file, so that a long text need not pass through the conversation. */
 export const textInputFields = {
-  documentContent: z
-    .string()
-    .optional()
-    .describe('The document in Pandoc’s Markdown, with YAML front matter if you like'),
-  documentFile: fileNameSchema
-    .optional()
-    .describe('Instead of documentContent: an artifact or a file, by name or file_id'),
-  bibliographyContent: z
-    .string()
-    .optional()
-    .describe('References as BibTeX, BibLaTeX, RIS, CSL JSON or CSL YAML'),
-  bibliographyFile: fileNameSchema
-    .optional()
-    .describe('Instead of bibliographyContent: an artifact or a file'),
-  bibliographyFormat: z.enum(bibliographyFormats).optional().describe('Detected from the text if left out'),
+  documentContent: z.string().optional(),
+  documentFile: listText(fileNameSchema, 'Instead: name or file_id of an artifact or file').optional(),
+  bibliographyContent: z.string().optional().describe('BibTeX, BibLaTeX, RIS, CSL JSON or YAML'),
+  bibliographyFile: listText(fileNameSchema).optional(),
+  bibliographyFormat: z.enum(bibliographyFormats).optional(),
 };
+
+const basenameMessage = 'outputBasename takes a plain name without /, \\ and a leading dot, such as report';
 
 const buildInputFields = {
   ...textInputFields,
-  formats: z
-    .array(z.enum(documentFormats))
-    .min(1)
-    .max(maxBuildFormats)
-    .describe('What to build; html is one file with everything in it'),
-  outputBasename: z
-    .string()
-    .min(1)
-    .max(100)
-    .refine(
-      isPlainBasename,
-      'outputBasename takes a plain name without /, \\ and a leading dot, such as report',
-    )
-    .default('document')
-    .describe('Name of the files, without extension'),
-  cslContent: z.string().optional().describe('A citation style, as the XML of a .csl file'),
-  style: z
-    .string()
-    .max(100)
-    .optional()
-    .describe(
-      'A citation style by name: chicago-author-date (default), apa, ieee, vancouver, harvard, nature, mla',
-    ),
-  useCiteproc: z.boolean().default(true).describe('False leaves citations as they are written'),
+  documentContent: textInputFields.documentContent.describe(
+    'Pandoc Markdown; front matter: title, author, date, lang, toc, number-sections, papersize, margin, fontsize',
+  ),
+  formats: listAs(z.array(z.enum(documentFormats)).min(1).max(maxBuildFormats), {
+    type: 'array',
+    items: { type: 'string', enum: documentFormats },
+  }),
+  outputBasename: listText(
+    z.string().min(1).max(100).refine(isPlainBasename, basenameMessage).default('document'),
+    'File name without extension',
+  ),
+  cslContent: z.string().optional().describe('A style as CSL XML'),
+  style: listText(
+    z.string().max(100),
+    'chicago-author-date (default), apa, ieee, vancouver, harvard, nature, mla',
+  ).optional(),
+  useCiteproc: z.boolean().default(true),
   title: lineSchema(1000).optional(),
   authors: z.array(lineSchema(200)).max(100).optional(),
-  date: lineSchema(100).optional().describe('As it should be printed'),
+  date: lineSchema(100).optional(),
   language: z
     .string()
     .regex(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$/, 'language takes a tag such as en or de-CH')
-    .optional()
-    .describe('Tag such as en or de-CH'),
+    .optional(),
   paper: z.enum(paperSizes).optional(),
-  margin: z.string().max(20).optional().describe('On all sides, such as 25mm, 2.5cm or 1in'),
-  fontSize: z.number().min(8).max(24).optional().describe('In points'),
-  toc: z.boolean().optional().describe('Add a table of contents'),
+  margin: z.string().max(20).optional(),
+  fontSize: z.number().min(8).max(24).optional(),
+  toc: z.boolean().optional(),
   numberSections: z.boolean().optional(),
-  referenceDoc: fileNameSchema
-    .optional()
-    .describe('docx: an artifact or a file, a DOCX whose styles are used'),
-  pdfa: z.boolean().optional().describe('pdf: as PDF/A-2b, for archives'),
+  referenceDoc: listText(fileNameSchema, 'A DOCX whose styles to use').optional(),
+  pdfa: z.boolean().optional(),
 };
 
 const buildFieldsSchema = z.object(buildInputFields);
@@ -171,8 +158,23 @@ export interface BuildToolOptions extends UserFilesOptions {
   readonly baseUrl: () => string;
 }
 
+/** Taken, but not listed: front matter says the same, or nearly nobody needs it. `docs/documents.md` has them all. */
+const unlistedBuildFields = [
+  'bibliographyFormat',
+  'useCiteproc',
+  'title',
+  'authors',
+  'date',
+  'language',
+  'paper',
+  'margin',
+  'fontSize',
+  'toc',
+  'numberSections',
+] as const;
+
 const buildInputSchema = (options: BuildToolOptions) =>
-  z.strictObject({ ...buildInputFields, ...toLinkTermFields(options) });
+  hideArguments(z.strictObject({ ...buildInputFields, ...toLinkTermFields(options) }), unlistedBuildFields);
 
 type BuildToolCall = z.output<ReturnType<typeof buildInputSchema>>;
 
@@ -202,7 +204,9 @@ export function buildTool(options: BuildToolOptions): Tool {
     group: 'documents',
     title: 'Build a document',
     description:
-      'Builds Markdown with citations, maths, tables and pictures into pdf, docx, html, odt, epub, latex, typst, pptx, markdown or plain text, and gives a link for each. Pictures: ![caption](plot.png) names one of your artifacts or files; nothing is fetched from the network. Citations: [@key] with bibliographyContent.',
+      'Convert Markdown to PDF, DOCX (Word), HTML, EPUB, slides and more, with maths, tables, citations and a bibliography; answers with a link per format. ![caption](plot.png) is a picture from your artifacts or files, [@key] a citation. Nothing is fetched from the network.',
+    searchHint:
+      'write a report, paper, document or presentation; export or convert markdown to docx, pdf, html',
     input: buildInputSchema(options),
     output: buildOutputSchema,
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
@@ -273,7 +277,7 @@ async function shareExport(
   const link = toLinkAnswer(shared, baseUrl());
   return {
     artifact: { format, file_id: id, ...link.structured },
-    line: `${format}: ${link.text}`,
+    line: `${format} (${id}): ${link.text}`,
     content: link.content ?? [],
   };
 }
@@ -282,16 +286,18 @@ async function* toSingleChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 
-const maxWarningsInAnswer = 20;
+const maxWarningsInText = 20;
 
 function toBuildAnswer(handed: readonly SharedExport[], result: DocumentBuildResult) {
   const failures = [...result.failures];
   const warnings = [...result.warnings];
   const { missing } = result;
+  const more = warnings.length - maxWarningsInText;
   const lines = [
     ...handed.map(({ line }) => line),
     ...failures.map(({ format, message }) => `${format} could not be built: ${message}`),
-    ...warnings.slice(0, maxWarningsInAnswer).map((warning) => `Warning: ${warning}`),
+    ...warnings.slice(0, maxWarningsInText).map((warning) => `Warning: ${warning}`),
+    ...(more > 0 ? [`and ${more} more warnings`] : []),
   ];
   return {
     text: lines.join('\n'),

@@ -1,6 +1,8 @@
 /** The tool `validate_citations`. The comparison itself is in `citations/validate.ts`. */
 import { z } from 'zod';
+import { hideArguments } from '../../mcp/schema.ts';
 import { defineTool, type Tool } from '../../mcp/tool.ts';
+import { quoteName } from '../../text.ts';
 import { openUserFiles } from '../user-files.ts';
 import { readGivenBibliography, readDocumentText, textInputFields, type BuildToolOptions } from './build.ts';
 
@@ -19,14 +21,16 @@ const validationOutputSchema = z.object({
   duplicates: z.array(z.string()).describe('Keys of more than one entry'),
 });
 
+type MissingKey = z.output<typeof validationOutputSchema>['missing'][number];
+
 export function validateTool(options: BuildToolOptions): Tool {
   return defineTool({
     name: 'validate_citations',
     group: 'documents',
     title: 'Check the citations of a document',
     description:
-      'Compares what a document cites ([@key]) with its bibliography: keys without an entry, entries that are not cited, keys of more than one entry. Builds nothing.',
-    input: z.strictObject(textInputFields),
+      'Check the citations ([@key]) of a Markdown document against its bibliography: keys without an entry, entries not cited, duplicate keys.',
+    input: hideArguments(z.strictObject(textInputFields), ['bibliographyFormat']),
     output: validationOutputSchema,
     annotations: { readOnlyHint: true, openWorldHint: false },
     auditFields: { subject: ['documentFile'] },
@@ -43,23 +47,23 @@ export function validateTool(options: BuildToolOptions): Tool {
 
 const maxKeysInText = 50;
 
-function describeValidation({
-  valid,
-  cited,
-  entries,
-  missing,
-  unused,
-  duplicates,
-}: z.output<typeof validationOutputSchema>): string {
-  const named = missing.map(({ key, suggestions }) =>
-    suggestions.length === 0 ? key : `${key} (did you mean ${suggestions.join(', ')}?)`,
-  );
-  const some = (keys: readonly string[]): string =>
-    keys.length > maxKeysInText ? `${keys.slice(0, maxKeysInText).join(', ')} …` : keys.join(', ');
+function describeValidation(found: z.output<typeof validationOutputSchema>): string {
+  const { valid, cited, entries, missing, unused, duplicates } = found;
   return [
     `${cited} keys are cited, and the bibliography has ${entries} entries: ${valid ? 'every key has an entry' : 'some keys have none'}.`,
-    ...(missing.length > 0 ? [`Without an entry: ${some(named)}`] : []),
-    ...(unused.length > 0 ? [`Not cited: ${some(unused)}`] : []),
-    ...(duplicates.length > 0 ? [`More than one entry: ${some(duplicates)}`] : []),
+    ...describeKeys('Without an entry', missing.map(describeMissingKey)),
+    ...describeKeys('Not cited', unused.map(quoteName)),
+    ...describeKeys('More than one entry', duplicates.map(quoteName)),
   ].join('\n');
+}
+
+function describeMissingKey({ key, count, suggestions }: MissingKey): string {
+  const similar = suggestions.length === 0 ? '' : `; did you mean ${suggestions.map(quoteName).join(', ')}?`;
+  return `${quoteName(key)} (cited ${count}×${similar})`;
+}
+
+function describeKeys(what: string, keys: readonly string[]): string[] {
+  if (keys.length === 0) return [];
+  const more = keys.length - maxKeysInText;
+  return [`${what}: ${keys.slice(0, maxKeysInText).join(', ')}${more > 0 ? ` and ${more} more` : ''}`];
 }
