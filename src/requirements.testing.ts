@@ -303,7 +303,14 @@ export const requirements = {
     'both-eras-over-http-and-stdio',
     'conformance-without-fixtures',
   ],
-  G4: ['npx-on-older-node', 'old-node-answers-the-handshake', 'docker-image'],
+  G4: [
+    'npx-on-older-node',
+    'old-node-answers-the-handshake',
+    'registry-server-json',
+    'mcpb',
+    'plugin',
+    'docker-image',
+  ],
   G5: ['inspector', 'sdk-v1', 'claude-code', 'codex', 'gemini-cli', 'opencode'],
 } as const satisfies Record<string, readonly string[]>;
 

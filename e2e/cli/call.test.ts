@@ -78,7 +78,7 @@ describe('workcrate call', () => {
       'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
     const first = await call('execute_code', 'language=bash', 'code=true');
     // Without walls, code sees the real folder.
-    const [, artifacts] = /\/artifacts is ([^,\s]+)/.exec(first.stdout)!;
+    const [, artifacts] = /\/artifacts is (\S+?)[,.]?\s/.exec(first.stdout)!;
     await writeFile(join(artifacts!, 'dot.png'), Buffer.from(png, 'base64'));
     const told = await call('get_artifact', 'name=dot.png', 'show=true');
     assert.match(told.stderr, /^A picture came with it \(image\/png, .+\)\. --output FOLDER saves it\.\n$/);

@@ -9,7 +9,13 @@ import { it } from 'node:test';
 import { startServer } from '../server.testing.ts';
 
 const root = join(import.meta.dirname, '../..');
-const pages = ['README.md', 'SECURITY.md', 'CONTRIBUTING.md', ...globSync('docs/**/*.md', { cwd: root })];
+const pages = [
+  'README.md',
+  'AGENTS.md',
+  'SECURITY.md',
+  'CONTRIBUTING.md',
+  ...globSync('docs/**/*.md', { cwd: root }),
+];
 const readPage = (name: string): string => readFileSync(join(root, name), 'utf8');
 const dropCodeBlocks = (text: string): string => text.replaceAll(/^```.*?^```/gms, '');
 const dropCode = (text: string): string => dropCodeBlocks(text).replaceAll(/`[^`\n]+`/g, '');
