@@ -136,7 +136,7 @@ describe(`the shape of links, on ${backends}`, () => {
             JSON.stringify(raw.content),
           );
           const texts = raw.content.map((block) => (block as { text?: string }).text ?? '').join('\n');
-          assert.match(texts, new RegExp(`curl -fL (-o \\S+|-OJ) ${downloadUrl}`));
+          assert.match(texts, new RegExp(`curl -fsSL (-o \\S+|-OJ) ${downloadUrl}`));
           const bytes = Buffer.from(await (await fetch(downloadUrl)).arrayBuffer());
           assert.equal(bytes.length, size);
         }

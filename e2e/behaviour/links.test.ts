@@ -36,7 +36,7 @@ describe(`links (${backends})`, () => {
     assert.ok(Date.parse(data.expiresAt) > Date.now());
     assert.match(
       line,
-      new RegExp(`^report\\.pdf, 600 bytes, until \\S+Z: curl -fL -o report\\.pdf ${data.downloadUrl}$`),
+      new RegExp(`^report\\.pdf, 600 bytes, until \\S+Z: curl -fsSL -o report\\.pdf ${data.downloadUrl}$`),
     );
     assert.deepEqual(raw.content[1], {
       type: 'resource_link',
@@ -82,7 +82,7 @@ describe(`links (${backends})`, () => {
     const { text: line } = await server.call('share_file', { file_id: fileId });
     const [, name, command] = /^(".*"), 1 bytes, until \S+: (curl .*)$/.exec(line)!;
     assert.equal(JSON.parse(name!), '$(touch x); `id` "\'.txt');
-    assert.match(command!, /^curl -fL -OJ http:\S+$/);
+    assert.match(command!, /^curl -fsSL -OJ http:\S+$/);
   });
 
   it('a link costs at most 100 tokens, whatever its terms', async () => {

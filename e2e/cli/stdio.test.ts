@@ -49,7 +49,7 @@ it('stdio shares a file of the project by a link that can be fetched over HTTP',
   // The server ends with its client, whatever the link's own time.
   assert.match(
     text,
-    /^result\.txt, 5 bytes, until \S+Z or this client ends: curl -fL -o result\.txt http\S+$/,
+    /^result\.txt, 5 bytes, until \S+Z or this client ends: curl -fsSL -o result\.txt http\S+$/,
   );
   assert.match(data.downloadUrl, /^http:\/\/127\.0\.0\.1:\d+\/files\//);
   assert.equal(await (await fetch(data.downloadUrl)).text(), 'hello');

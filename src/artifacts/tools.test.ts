@@ -147,7 +147,7 @@ test('get_artifact gives a link to a copy in the one shape of links, and no byte
     content.map(({ type }) => type),
     ['text', 'resource_link'],
   );
-  assert.match(content[0]!.text!, /curl -fL -o plot\.svg http/);
+  assert.match(content[0]!.text!, /curl -fsSL -o plot\.svg http/);
   appendFileSync(join(mcp.folder, 'plot.svg'), 'the artifact may change, the link does not');
   assert.deepEqual(await mcp.fetched(token), bytes);
   const [file] = await mcp.files.list(ann, { limit: 1, after: null });

@@ -45,7 +45,7 @@ export function toLinkAnswer<Sha256 extends string | null>(
     size,
   };
   return {
-    text: `${quoteName(filename)}, ${formatBytes(size)}, ${formatLifetime(shared)}: curl -fL ${toCurlOutputOption(filename)} ${downloadUrl}`,
+    text: `${quoteName(filename)}, ${formatBytes(size)}, ${formatLifetime(shared)}: curl -fsSL ${toCurlOutputOption(filename)} ${downloadUrl}`,
     structured: { filename, size, sha256, mediaType, token: shared.token, downloadUrl, expiresAt },
     content: [resource],
   };

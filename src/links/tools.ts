@@ -76,7 +76,7 @@ function requestUpload(options: LinkToolsOptions): Tool {
       const uploadUrl = `${options.baseUrl()}/uploads/${token}`;
       const expiresAt = new Date(upload.expiresAt).toISOString();
       return {
-        text: `Send it once, before ${formatExpiry(upload)}; the answer has its file_id: curl --fail-with-body -T FILE ${uploadUrl}`,
+        text: `Send it once, before ${formatExpiry(upload)}; the answer has its file_id: curl -sS --fail-with-body -T FILE ${uploadUrl}`,
         structured: { uploadUrl, token, expiresAt },
       };
     },

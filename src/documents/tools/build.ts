@@ -314,5 +314,5 @@ function toBuildAnswer(handed: readonly SharedExport[], result: DocumentBuildRes
 
 function buildLinkInstructions(count: number): string {
   const them = count === 1 ? 'the file' : 'each file';
-  return `Give the person the downloadUrl of ${them}, or fetch it with curl -fL -OJ URL. The bytes do not pass through this conversation; after expiresAt the link no longer works.`;
+  return `Give the person the downloadUrl of ${them}, or fetch it with curl -fsSL -OJ URL. The bytes do not pass through this conversation; after expiresAt the link no longer works.`;
 }
