@@ -12,6 +12,7 @@ import { connect, connectBy, type Connected } from '../client-files/clients.test
 import { serve, type Served } from '../client-files/servers.testing.ts';
 import { argumentsOf, command, environment, temporaryFolder } from '../conformance/cli.testing.ts';
 import { versions, type Version } from '../conformance/messages.testing.ts';
+import { withoutChance } from './stage.testing.ts';
 import { recordProof } from '../../src/requirements.testing.ts';
 
 const asking = { _meta: { 'workcrate/structured': true } };
@@ -24,10 +25,6 @@ async function giveFile({ client }: Connected): Promise<string> {
   const answer = await fetch(uploadUrl, { method: 'PUT', body: 'hello' });
   return ((await answer.json()) as { file_id: string }).file_id;
 }
-
-/** Every link has another token, and a moment later another second to end at. */
-const withoutChance = (text: string): string =>
-  text.replaceAll(/[\w-]{43}/g, 'TOKEN').replaceAll(/\d{2}:\d{2}(:\d{2})?Z/g, 'TIME');
 
 const typesOf = ({ content }: CallToolResult): string[] => content.map(({ type }) => type);
 const textOf = ({ content }: CallToolResult): string => withoutChance((content[0] as { text: string }).text);

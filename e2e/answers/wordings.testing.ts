@@ -144,7 +144,6 @@ const notYetInText: Readonly<Record<string, readonly string[]>> = {
     'inputs[].file_id',
     'inputs[].origin.*',
     'inputs[].origin.{}',
-    'inputs[].size',
     'limits.cpus',
     'limits.disk_bytes',
     'limits.file_bytes',
