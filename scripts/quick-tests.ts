@@ -12,7 +12,7 @@ const starters = new Set([
   'src/storage/ceph.testing.ts',
 ]);
 
-/** What takes more than some three seconds of processor time: races, floods, archives of gigabytes. */
+/** What takes more than some three seconds: races, floods, archives of gigabytes, processes that are ended, all formats. */
 const slow = new Set([
   'src/artifacts/artifacts.test.ts',
   'src/artifacts/changes.test.ts',
@@ -20,13 +20,19 @@ const slow = new Set([
   'src/config/config.test.ts',
   'src/crates/index/many-entities.test.ts',
   'src/crates/sync/bounds.test.ts',
+  'src/database/sqlite-full-disk.test.ts',
+  'src/documents/formats/formats.test.ts',
   'src/documents/formats/maths.test.ts',
+  'src/documents/pandoc/converting.test.ts',
   'src/documents/pandoc/wasm.test.ts',
+  'src/documents/typst/open.test.ts',
   'src/documents/typst/template.test.ts',
   'src/executions/flood.test.ts',
   'src/paths/race.test.ts',
   'src/sandbox/bubblewrap/leftovers.test.ts',
+  'src/storage/remote/client.test.ts',
   'src/transfer/vanishing.test.ts',
+  'src/workers/helper-process.test.ts',
   'src/zip/zip64.test.ts',
 ]);
 

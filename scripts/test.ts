@@ -10,6 +10,7 @@ import { proofsVariable } from '../src/requirements.testing.ts';
 import { findUnproven } from './proofs.ts';
 import { installPackages } from './install-packages.ts';
 import { isQuick } from './quick-tests.ts';
+import { formatDuration } from '../src/text.ts';
 import { startStores } from './stores.ts';
 import { commandsOfOtherBackends, findNeeds } from './test-needs.ts';
 
@@ -141,7 +142,7 @@ async function runRound({ title, files, env, postgres: version }: Round): Promis
   await using postgres = needsPostgres ? await startPostgres(version) : null;
   const stream = run({
     files,
-    concurrency: files === everything ? 4 : 5,
+    concurrency: 5,
     timeout: 480_000,
     env: {
       ...(process.env as Record<string, string>),
@@ -154,18 +155,30 @@ async function runRound({ title, files, env, postgres: version }: Round): Promis
       NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} --v8-pool-size=1`.trim(),
     },
   });
-  stream.on('test:pass', ({ skip, details, name }) => {
+  const times = new Map<string, number>();
+  const addTime = (nesting: number, file = '', ms = 0): void =>
+    void (nesting === 0 && times.set(file, (times.get(file) ?? 0) + ms));
+  stream.on('test:pass', ({ skip, details, name, nesting, file }) => {
+    addTime(nesting, file, details.duration_ms);
     if (details.type === 'suite') return;
     if (skip === undefined) counts.passed++;
     else countSkip(name, skip);
   });
-  stream.on('test:fail', ({ details, name, file }) => {
+  stream.on('test:fail', ({ details, name, nesting, file }) => {
+    addTime(nesting, file, details.duration_ms);
     if (details.type === 'suite') return;
     counts.failed++;
     const reason = inspect(details.error.cause ?? details.error).slice(0, 1000);
     failures.push(`  ${title}: ${relative('.', file ?? '')}: ${name}\n${reason.replaceAll(/^/gm, '    ')}`);
   });
   for await (const chunk of stream.compose(spec)) process.stdout.write(chunk as string);
+  process.stdout.write(`slowest: ${listSlowest(times)}\n`);
+}
+
+/** The files that a round waited for longest: where to look first when all tests take too long. */
+function listSlowest(times: ReadonlyMap<string, number>): string {
+  const slowest = [...times].toSorted(([, a], [, b]) => b - a).slice(0, 10);
+  return slowest.map(([file, ms]) => `${relative('.', file)} ${formatDuration(ms)}`).join(', ');
 }
 
 /** All tests together have to prove what is built. It counts as one more of them, skipped where no code can be run. */
