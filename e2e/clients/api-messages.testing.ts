@@ -51,10 +51,13 @@ const textBlock = (text: string): Block => ({ type: 'text', text });
 
 function readBlocks(blocks: Block[]): Received {
   return {
-    text: blocks
-      .filter((block) => block.type === 'text')
-      .map(({ text }) => text)
-      .join('\n'),
+    text: blocks.flatMap(readText).join('\n'),
     pictures: blocks.filter((block) => block.type === 'image').length,
   };
+}
+
+/** Of a search for tools the model gets references, which its API replaces by the tools. */
+function readText(block: Block): string[] {
+  if (block.type === 'text') return [block.text];
+  return block.type === 'tool_reference' ? [block.tool_name] : [];
 }

@@ -6,9 +6,10 @@ export interface Received {
   readonly pictures: number;
 }
 
-/** What the model says next: it calls a tool of Workcrate, runs a command in the client's shell, or ends. */
+/** What the model says next: it calls a tool of Workcrate or of the client, runs a command in the client's shell, or ends. */
 export type Turn =
   | { readonly tool: string; readonly input: Record<string, unknown> }
+  | { readonly ownTool: string; readonly input: Record<string, unknown> }
   | { readonly shell: string }
   | { readonly say: string };
 

@@ -73,6 +73,7 @@ export async function startModel(script: Script, naming: Naming): Promise<Script
     if ('say' in turn) return turn.say;
     const id = `call_${received.length}`;
     if ('shell' in turn) return { id, ...naming.shell(turn.shell) };
-    return { id, name: naming.tool(turn.tool), input: turn.input };
+    const name = 'ownTool' in turn ? turn.ownTool : naming.tool(turn.tool);
+    return { id, name, input: turn.input };
   }
 }
