@@ -309,6 +309,7 @@ export const requirements = {
     'registry-server-json',
     'mcpb',
     'plugin',
+    'deep-links',
     'docker-image',
   ],
   G5: ['inspector', 'sdk-v1', 'claude-code', 'codex', 'gemini-cli', 'opencode'],

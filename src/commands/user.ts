@@ -10,8 +10,9 @@ import { demandScopes, demandUserName, parseExpiry, operatorScope, defaultScopes
 import { removeUser } from '../users/remove.ts';
 import type { SubcommandOf } from './command-help.ts';
 import type { CommandInput } from './command.ts';
+import { formatConnectLines } from './connect-lines.ts';
 import { openUnlocked } from './open-unlocked.ts';
-import { formatConnectLines, formatMinute, formatTable } from './text.ts';
+import { formatMinute, formatTable } from './text.ts';
 
 interface UserInput extends CommandInput {
   /** The words after the name of the command. */
