@@ -41,7 +41,7 @@ async function useOnce(program: Program, data: string): Promise<void> {
 }
 
 const loggedForSure = new Set(
-  'crates.synced execution.ended link.served sweep.done tool.called upload.complete'.split(' '),
+  'crates.synced execution.ended link.served mcp.answered sweep.done tool.called upload.complete'.split(' '),
 );
 
 /** Lines with all their fields: what a call spreads into one, its text does not show. Not all are of a request. */
@@ -57,12 +57,32 @@ async function readMcp(url: string): Promise<Facts> {
   const client = new Client({ name: 'contract', version: '1' });
   await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp?structured=1`)));
   const { tools } = await client.listTools();
+  const { resourceTemplates } = await client.listResourceTemplates();
+  const { prompts } = await client.listPrompts();
+  const file = (await client.listResources()).resources.find(({ uri }) => uri.includes('//files/'))!;
+  const { contents } = await client.readResource({ uri: file.uri });
+  await client.complete({
+    ref: { type: 'ref/prompt', name: 'write_report' },
+    argument: { name: 'formats', value: '' },
+  });
+  await client.getPrompt({ name: 'find_data', arguments: { question: 'any' } });
   const capabilities = client.getServerCapabilities();
   const name = client.getServerVersion()?.name;
   await client.close();
   return [
     ...flatten('mcp server', { name, capabilities }),
     ...tools.flatMap(({ name: tool, ...facts }) => flatten(`tool ${tool}`, withoutTexts(facts))),
+    ...resourceTemplates.flatMap(({ name: kind, ...facts }) =>
+      flatten(`resource ${kind}`, withoutTexts(facts)),
+    ),
+    ...prompts.flatMap(({ name: prompt, arguments: taken = [] }) =>
+      taken.map(({ name: argument, required }): [string, unknown] => [
+        `prompt ${prompt} argument ${argument}`,
+        required === true ? 'required' : 'optional',
+      ]),
+    ),
+    ['resource in a list', Object.keys(file)],
+    ['resource as read', Object.keys(contents[0]!)],
   ];
 }
 

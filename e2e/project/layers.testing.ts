@@ -20,7 +20,7 @@ export const layers: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ],
     ['config', 'database', 'glob.ts', 'net', 'observability', 'paths', 'zip'],
     ['data-folder', 'mcp', 'trusted-clock.ts', 'workers'],
-    ['sandbox', 'storage', 'users'],
+    ['prompts', 'sandbox', 'storage', 'users'],
     ['files', 'http', 'transfer', 'workspaces'],
     ['links'],
     ['audit'],
@@ -65,7 +65,7 @@ export interface Doors {
 
 export const doors: Readonly<Record<string, Doors>> = {
   artifacts: {
-    assembly: 'changes route tools',
+    assembly: 'changes resources route tools',
     only: {
       crates: 'changes',
     },
@@ -94,7 +94,7 @@ export const doors: Readonly<Record<string, Doors>> = {
   },
   crates: {
     assembly:
-      'metadata/metadata pack/pack pack/replay sources/address sources/folder-put sources/sources tools tools/schema',
+      'metadata/metadata pack/pack pack/replay resources sources/address sources/folder-put sources/sources tools tools/schema',
   },
   'crates/contents': {
     all: 'contents copies',
@@ -155,13 +155,13 @@ export const doors: Readonly<Record<string, Doors>> = {
     all: 'library tools',
   },
   executions: {
-    assembly: 'input-files route schema tools',
+    assembly: 'input-files resources route schema tools',
     only: {
       instrumentation: 'counts',
     },
   },
   files: {
-    assembly: 'local-files stored-file tools verify',
+    assembly: 'local-files resources stored-file tools verify',
     only: {
       links: 'local-files',
     },
@@ -182,11 +182,11 @@ export const doors: Readonly<Record<string, Doors>> = {
     },
   },
   mcp: {
-    all: 'schema tool',
+    all: 'prompt resource schema tool',
     assembly: 'asking http server stdio/transport',
     only: {
       http: 'http',
-      audit: 'refused-calls',
+      audit: 'answered-requests refused-calls',
     },
   },
   'mcp/stdio': {

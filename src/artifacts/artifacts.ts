@@ -33,8 +33,8 @@ export interface ArtifactsOptions {
 
 export interface ArtifactRequest {
   readonly name: string;
-  /** How it leaves: as a link to a copy, or in the answer itself. */
-  readonly delivery: 'link' | 'base64';
+  /** How it leaves: as a link to a copy, in the answer itself, or as a resource, which shows little of a large one. */
+  readonly delivery: 'link' | 'base64' | 'resource';
   /** Fires when the caller does not want it any more. */
   readonly signal?: AbortSignal;
 }
@@ -62,7 +62,7 @@ export function createArtifacts({ places, sizeLimit, log }: ArtifactsOptions) {
     return openArtifact(folder, name, limit);
   }
 
-  /** Gives an artifact to `act` for as long as that takes. A link may be of any size. */
+  /** Gives an artifact to `act` for as long as that takes. Only bytes in an answer are bounded. */
   async function use<T>(
     caller: Caller,
     { name, delivery, signal }: ArtifactRequest,
@@ -70,7 +70,7 @@ export function createArtifacts({ places, sizeLimit, log }: ArtifactsOptions) {
   ): Promise<T> {
     const asked = { user: caller.user, name: withoutSecrets(name).slice(0, maxLoggedName), delivery };
     const work = async (note: NoteFields): Promise<T> => {
-      using artifact = await open(caller, name, delivery === 'link' ? Infinity : sizeLimit);
+      using artifact = await open(caller, name, delivery === 'base64' ? sizeLimit : Infinity);
       note({ size: artifact.size });
       return await act(artifact);
     };

@@ -4,6 +4,7 @@
  */
 import { asWorkcrateError, type ErrorCode, type WorkcrateError } from '../errors.ts';
 import { hashToken, isToken, toPublicId } from '../links/link.ts';
+import type { AnsweredRequest } from '../mcp/answered-requests.ts';
 import type { RefusedCall } from '../mcp/refused-calls.ts';
 import { isQuestion, type AuditFields, type Question, type Tool, type ToolAnswer } from '../mcp/tool.ts';
 import type { RefusalKind } from '../paths/paths.ts';
@@ -151,6 +152,15 @@ export function auditRefusedCalls(audit: Audit, tools: readonly Pick<Tool, 'name
     const { kind, ...details } = error.details;
     if (typeof kind === 'string') audit.violation({ ...event, details }, kind, error);
     else audit.note({ ...event, level: 'info', ...(hasFields(details) && { details }) });
+  };
+}
+
+/** A line for each request for resources, prompts and completions. Its subject is the URI, or the name of the prompt. */
+export function auditAnsweredRequests(audit: Audit) {
+  return ({ method, subject, user, client, error, signal }: AnsweredRequest): void => {
+    const event = { operation: method, user, client, subject };
+    if (error === null) audit.note({ ...event, level: 'trace', result: 'ok' });
+    else noteFailure(audit, event, error, signal);
   };
 }
 

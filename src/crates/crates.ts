@@ -16,7 +16,7 @@ import type { EntityRequest, SearchRequest, StatusRequest } from './index/readin
 import { crateSummarySchema, type CrateSummary } from './metadata/summary.ts';
 import type { CratePacker, PackRequest, PackProgress } from './pack/pack.ts';
 import type { SourceReport } from './sync/sync.ts';
-import { getLostIndexFile, removeLogOfDeletedIndex } from './workers/lost-index.ts';
+import { getLostIndexFile, identifyIndex, removeLogOfDeletedIndex } from './workers/lost-index.ts';
 import type { IndexingMethods, IndexingSettings, SearchingMethods } from './workers/workers.ts';
 
 export { createExternalCrateTargets } from './contents/copies.ts';
@@ -106,6 +106,9 @@ export function createCrates(options: CratesOptions) {
     hasRemoteSources: options.sources.some(({ kind }) => kind !== 'folder'),
     /** Whether there are several users, each with private crates. */
     isForSeveral,
+
+    /** Whether there is an index. A server without crates has none, and starts no thread to find nothing. */
+    isIndexed: (): boolean => identifyIndex(settings.location) !== null,
 
     search: ({ user: viewer }: Caller, request: SearchRequest, signal: AbortSignal) =>
       ask(() => searching.call('search', { viewer, request }, { signal }), signal),

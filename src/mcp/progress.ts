@@ -20,7 +20,7 @@ export interface CallProgress extends Disposable {
   readonly report: ToolContext['progress'];
 }
 
-const noProgress: CallProgress = { report: () => {}, [Symbol.dispose]: () => {} };
+export const noProgress: CallProgress = { report: () => {}, [Symbol.dispose]: () => {} };
 
 /** Starts the progress messages of a call; disposing of it ends them. Without a progress token there are none. */
 export function startProgress(

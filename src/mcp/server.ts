@@ -22,7 +22,9 @@ import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { withoutSecrets } from '../secrets.ts';
 import { packageVersion } from '../version.ts';
+import type { AnsweredRequest } from './answered-requests.ts';
 import { askNow, getCaller, createStateCodec, type Answers } from './asking.ts';
+import type { Prompt } from './prompt.ts';
 import {
   readClientName,
   readEnvelope,
@@ -33,7 +35,9 @@ import {
   type RefusalOptions,
   type RefusedCall,
 } from './refused-calls.ts';
-import { startProgress, usualAliveMs, type CallProgress } from './progress.ts';
+import { noProgress, startProgress, usualAliveMs, type CallProgress } from './progress.ts';
+import type { ResourceKind } from './resource.ts';
+import { offerResources, resourceCacheHints } from './resources.ts';
 import {
   asksForStructured,
   fitToolList,
@@ -59,6 +63,8 @@ export interface McpOptions {
   readonly describeTools?: (names: ReadonlySet<string>) => string;
   /** Whether all clients get structured content and output schemas, without asking for them. */
   readonly structured?: boolean;
+  readonly resources?: readonly ResourceKind[];
+  readonly prompts?: readonly Prompt[];
   readonly metrics: Metrics;
   readonly log: Log;
   readonly sharesMachine: boolean;
@@ -76,6 +82,8 @@ export interface McpOptions {
   readonly cutting?: AbortSignal;
   /** Called for calls that do not reach a tool. */
   readonly refused?: (call: RefusedCall) => void;
+  /** Called for requests for resources, prompts and completions. */
+  readonly answered?: (request: AnsweredRequest) => void;
   /** Signs the state that a call hands to its client; a random key by default. */
   readonly stateKey?: Uint8Array;
   readonly extend?: ExtendServer | undefined;
@@ -109,6 +117,7 @@ export function createServerFactory(mcpOptions: McpOptions): McpServerFactory {
         ...describeAllowedTools(options, request.authInfo?.scopes),
         capabilities,
         requestState: { verify: watchState(state.verify) },
+        cacheHints: resourceCacheHints,
       },
     );
     const called = byName.get(readCalledTool(request) ?? '');
@@ -116,6 +125,11 @@ export function createServerFactory(mcpOptions: McpOptions): McpServerFactory {
     const addTool = (offered: OfferedTool): void =>
       registerTool(server, offered, { ...options, isStructured }, state);
     for (const offered of registered) addTool(offered);
+    if (needsResources(request))
+      offerResources(server, {
+        ...options,
+        toContext: (context) => toToolContext(server, context, options, noProgress),
+      });
     renewConnectionOnNewRoots(server.server);
     options.extend?.(server, {
       addTool(tool) {
@@ -149,6 +163,10 @@ function readCalledTool({ era, requestInfo }: McpRequestContext): string | null 
   if (era !== 'modern' || requestInfo?.headers.get('mcp-method') !== 'tools/call') return null;
   return requestInfo.headers.get('mcp-name');
 }
+
+/** A server that is made for one call of a tool does without the rest (decision 031). */
+const needsResources = ({ era, requestInfo }: McpRequestContext): boolean =>
+  era !== 'modern' || !requestInfo?.headers.get('mcp-method')?.startsWith('tools/');
 
 const createRefusalLogger =
   ({ log, refused }: McpOptions) =>

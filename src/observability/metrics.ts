@@ -29,6 +29,12 @@ export function createMetrics() {
       labelNames: ['tool', 'result'] as const,
       registers,
     }),
+    mcpRequests: new Counter({
+      name: 'workcrate_mcp_requests_total',
+      help: 'Requests for resources, prompts and completions, by method and how they ended',
+      labelNames: ['method', 'result'] as const,
+      registers,
+    }),
     auth: new Counter({
       name: 'workcrate_auth_total',
       help: 'Keys and tokens shown, by what came of it',

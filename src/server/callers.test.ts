@@ -74,7 +74,12 @@ const uploads: Reasons<Uploads> = {
   write: byToken,
 };
 const executions: Reasons<Executions> = { lastEnded: ofServer, recover: ofServer, sweep: ofServer };
-const crates: Reasons<Crates> = { isOfSeveral: ofServer, packedBytes: byOwner, sync: ofServer };
+const crates: Reasons<Crates> = {
+  isIndexed: ofServer,
+  isOfSeveral: ofServer,
+  packedBytes: byOwner,
+  sync: ofServer,
+};
 const documents: Reasons<DocumentBuilder> = { occupancy: ofServer };
 const bridge: Reasons<ClientFiles> = {
   demand: byContext,

@@ -5,7 +5,7 @@
 import { getAuditFolder } from '../audit/audit.ts';
 import { openAudit } from '../audit/open.ts';
 import { openAuditMemory } from '../audit/read.ts';
-import { auditTool, auditRefusedCalls } from '../audit/wrappers.ts';
+import { auditAnsweredRequests, auditRefusedCalls, auditTool } from '../audit/wrappers.ts';
 import type { ClientToolsOptions } from '../client-files/tools.ts';
 import type { Config } from '../config/config.ts';
 import type { Crates } from '../crates/crates.ts';
@@ -33,6 +33,7 @@ import { getOutputBounds, startCodeRunner, type CodeRunner } from './execution.t
 import { describeTools } from './instructions.ts';
 import { getLinkBase } from './link-base.ts';
 import { startListening } from './listen.ts';
+import { createAllPrompts, selectResources } from './resources.ts';
 import { describeServerPlace } from './server-id.ts';
 import { openStores, type Stores } from './stores.ts';
 import { startSweeper } from './sweeper.ts';
@@ -81,12 +82,12 @@ export async function startWorkcrate(config: Config, mode: ServerMode) {
   const cutting = new AbortController();
   const client = openClientBridge({ ...context, stores, baseUrl, sharesMachine: mode.sharesMachine });
   started.use(client.bridge);
-  const tools = createTools(context, stores, code, { crates, ...writer, ...client }, baseUrl);
+  const offered = createTools(context, stores, code, { crates, ...writer, ...client }, baseUrl);
   const askMs = config.clientTimeout * 1000;
-  const refused = auditRefusedCalls(audit, tools);
+  const refused = auditRefusedCalls(audit, offered.tools);
   const factoryOptions = {
     ...context,
-    tools,
+    ...offered,
     describeTools,
     structured: config.structured,
     caller: localCaller,
@@ -95,6 +96,7 @@ export async function startWorkcrate(config: Config, mode: ServerMode) {
     askMs,
     stateKey: await sharedStateKey(stores.database),
     refused,
+    answered: auditAnsweredRequests(audit),
     stopping: stopping.signal,
     cutting: cutting.signal,
   };
@@ -143,6 +145,7 @@ function startDocuments(context: AppContext, started: AsyncDisposableStack) {
   return { documents: meterDocuments(started.use(documents), context.metrics, context.log), library };
 }
 
+/** The tools, resources and prompts of the groups that are switched on. */
 function createTools(
   { config, tracing, audit, log }: AppContext,
   { files, links, uploads, webhook }: Stores,
@@ -174,9 +177,12 @@ function createTools(
     baseUrl,
   };
   const chosen = { groups: config.tools, knowsOperators: config.auth.length > 0 };
-  return selectTools({ ...offered, ...terms }, chosen).map((tool) =>
-    auditTool(traceTool(tool, tracing), audit),
-  );
+  const tools = selectTools({ ...offered, ...terms }, chosen);
+  return {
+    tools: tools.map((tool) => auditTool(traceTool(tool, tracing), audit)),
+    resources: selectResources(offered, tools),
+    prompts: createAllPrompts(offered, tools),
+  };
 }
 
 /** MCP_HOST used to be the address to listen on, and still is for other servers. */

@@ -83,6 +83,14 @@ export function createCrateContents(options: CrateContentsOptions) {
       return { ...described, text: decodeCrateText(bytes) };
     },
 
+    /** The size and type of a file. */
+    async describe(caller: Caller, crateId: string, path: string, signal: AbortSignal) {
+      const { container } = await open(caller, crateId, signal);
+      await using _held = container;
+      const { size } = await requireCrateFile(container, path);
+      return { size, mediaType: guessMediaType(path) };
+    },
+
     /** The verified bytes of a file. */
     async *stream(caller: Caller, crateId: string, path: string, signal: AbortSignal) {
       const { container } = await open(caller, crateId, signal);

@@ -4,7 +4,7 @@
  */
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 
-export { removeLogOfDeletedIndex } from './index-file.ts';
+export { identifyIndex, removeLogOfDeletedIndex } from './index-file.ts';
 
 const lostIndexKind = 'index_lost';
 

@@ -1,0 +1,95 @@
+/**
+ * What is done around every request for resources, prompts and completions: it is counted, logged and reported for the
+ * audit, and its errors become errors of the protocol. Calls of tools have their own in `server.ts`.
+ */
+import {
+  ProtocolError,
+  ProtocolErrorCode,
+  ResourceNotFoundError,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import { asWorkcrateError, isOurFault, publicMessage, WorkcrateError, type ErrorCode } from '../errors.ts';
+import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import type { ToolContext } from './tool.ts';
+
+/** A request that has been answered, well or not. */
+export interface AnsweredRequest {
+  /** The method of the protocol, such as `resources/read`. */
+  readonly method: string;
+  /** The URI or the name that it was about, as the client sent it; null where it was about none. */
+  readonly subject: string | null;
+  readonly user: string;
+  readonly client: string | null;
+  /** Null where it went well. */
+  readonly error: WorkcrateError | null;
+  readonly signal: AbortSignal;
+}
+
+export interface AnsweringOptions {
+  readonly metrics: Metrics;
+  readonly log: Log;
+  readonly underWay?: { calls: number };
+  /** Called for each request that touched something of a user. */
+  readonly answered?: (request: AnsweredRequest) => void;
+  readonly toContext: (context: ServerContext) => ToolContext;
+}
+
+export interface RequestSubject {
+  readonly method: string;
+  readonly subject: string | null;
+}
+
+export type AnswerRequest = <T>(
+  request: RequestSubject,
+  context: ServerContext,
+  work: (context: ToolContext) => Promise<T>,
+) => Promise<T>;
+
+export function createAnswering(options: AnsweringOptions): AnswerRequest {
+  const { metrics, log, underWay = { calls: 0 }, answered, toContext } = options;
+  return async ({ method, subject }, serverContext, work) => {
+    const started = performance.now();
+    const context = toContext(serverContext);
+    const { caller, client, signal } = context;
+    const finish = (error: WorkcrateError | null): void => {
+      const result = error?.code ?? 'ok';
+      metrics.mcpRequests.inc({ method, result });
+      const ms = Math.round(performance.now() - started);
+      const cause = error !== null && isOurFault(error) ? { error } : {};
+      log.info('mcp.answered', { method, user: caller.user, result, ms, ...cause });
+      answered?.({ method, subject, user: caller.user, client: client.name, error, signal });
+    };
+    underWay.calls++;
+    try {
+      const result = await work(context);
+      finish(null);
+      return result;
+    } catch (cause) {
+      const error = signal.aborted ? requestCancelledError(cause) : asWorkcrateError(cause);
+      finish(error);
+      throw toProtocolError(error, method === 'resources/read' ? subject : null);
+    } finally {
+      underWay.calls--;
+    }
+  };
+}
+
+const requestCancelledError = (cause: unknown): WorkcrateError =>
+  new WorkcrateError('cancelled', 'The request was cancelled.', { cause });
+
+/** What means, for a URI, that there is nothing to be had by it. */
+const absenceCodes: ReadonlySet<ErrorCode> = new Set([
+  'invalid_input',
+  'not_found',
+  'path_not_found',
+  'path_refused',
+]);
+
+/** A URI of nothing gets the error that the protocol has for it. */
+function toProtocolError(error: WorkcrateError, uri: string | null): ProtocolError {
+  const message = publicMessage(error);
+  if (uri !== null && absenceCodes.has(error.code)) return new ResourceNotFoundError(uri, message);
+  const code = isOurFault(error) ? ProtocolErrorCode.InternalError : ProtocolErrorCode.InvalidParams;
+  return new ProtocolError(code, message, { code: error.code, ...error.details });
+}

@@ -1,0 +1,216 @@
+/**
+ * The prompts: texts that a person picks to start with, each with the tools to call, in order. It calls nothing itself;
+ * which of them are offered, and to whom, is decided in `mcp/resources.ts`.
+ */
+import type { Prompt, PromptArgument } from '../mcp/prompt.ts';
+
+type Complete = NonNullable<PromptArgument['complete']>;
+
+export interface PromptsOptions {
+  /** Names of files and artifacts that begin like this. */
+  readonly completeFileName: Complete;
+  readonly completeExecutionId: Complete;
+}
+
+export function createPrompts(options: PromptsOptions): Prompt[] {
+  return [
+    createAnalyseFilePrompt(options),
+    createWriteReportPrompt(options),
+    createReproducePrompt(options),
+    findDataPrompt,
+  ];
+}
+
+type Has = (tool: string) => boolean;
+
+/** A step, and the tools that it names: it is left out where one of them is not there. */
+interface Step {
+  readonly names?: readonly string[];
+  readonly text: string;
+}
+
+function writeSteps(goal: string, steps: readonly Step[], has: Has): string {
+  const possible = steps.filter(({ names = [] }) => names.every(has));
+  return [goal, '', ...possible.map(({ text }, at) => `${at + 1}. ${text}`)].join('\n');
+}
+
+/** What people type is quoted, so that its lines do not pass for steps. */
+const quote = (value: string): string => JSON.stringify(value);
+
+const withLinks: Step = {
+  names: ['get_artifact'],
+  text: 'Call get_artifact for each file worth keeping and pass its download command or URL on. Do not paste files into the conversation.',
+};
+
+function createAnalyseFilePrompt({ completeFileName }: PromptsOptions): Prompt {
+  return {
+    name: 'analyse_file',
+    title: 'Analyse a file',
+    description: 'Looks into a file with code: what it holds, what stands out, with plots',
+    arguments: [
+      {
+        name: 'file',
+        description: 'A stored file or an artifact by its name or file_id, or a path in the project',
+        required: true,
+        complete: completeFileName,
+      },
+      { name: 'question', description: 'What you want to know; a survey if left out', required: false },
+    ],
+    needs: ['execute_code'],
+    write: ({ file = '', question }, has) =>
+      writeSteps(
+        `Analyse the file ${quote(file)}.${question === undefined ? '' : ` The question is: ${quote(question)}`}`,
+        [
+          {
+            names: ['list_files'],
+            text: 'Find it. For a stored file, list_files gives its file_id: pass that in `files` of execute_code.',
+          },
+          {
+            names: ['list_artifacts'],
+            text: 'If it is an artifact (list_artifacts), code reads it at /artifacts/NAME.',
+          },
+          {
+            names: ['read_client_file'],
+            text: 'If it lies in the project of the user, name its path in `client_files` of execute_code.',
+          },
+          {
+            text: 'With execute_code, first look: size, format, encoding, the first lines, columns with their types, missing values. Read large files in pieces.',
+          },
+          {
+            text: 'Then answer the question, or summarize what stands out. Save plots and tables to /artifacts.',
+          },
+          {
+            names: ['get_artifact'],
+            text: 'Look at each plot yourself with get_artifact and show: true before you rely on it.',
+          },
+          withLinks,
+          { text: 'Say what you found in plain words, with numbers, and what you could not find out.' },
+        ],
+        has,
+      ),
+  };
+}
+
+/** Those that people ask for; build_exports_content takes more. */
+const reportFormats = ['pdf', 'docx', 'html', 'odt', 'pptx', 'epub', 'pdf,docx'];
+
+function createWriteReportPrompt({ completeFileName }: PromptsOptions): Prompt {
+  return {
+    name: 'write_report',
+    title: 'Write a report',
+    description: 'Writes a report with figures and citations, and builds it as PDF, DOCX or a web page',
+    arguments: [
+      { name: 'topic', description: 'What the report is about', required: true },
+      {
+        name: 'source',
+        description: 'A file with data or notes to start from',
+        required: false,
+        complete: completeFileName,
+      },
+      {
+        name: 'formats',
+        description: 'Such as pdf,docx; pdf if left out',
+        required: false,
+        complete: async (begun) => reportFormats.filter((format) => format.startsWith(begun.toLowerCase())),
+      },
+    ],
+    needs: ['build_exports_content'],
+    write: ({ topic = '', source, formats = 'pdf' }, has) =>
+      writeSteps(
+        `Write a report on ${quote(topic)}${source === undefined ? '' : `, starting from ${quote(source)}`}.`,
+        [
+          {
+            names: ['search_executions', 'get_execution'],
+            text: 'See what was done already: search_executions, then get_execution for the runs that matter.',
+          },
+          {
+            names: ['execute_code'],
+            text: 'Compute what is missing with execute_code, and save figures to /artifacts as SVG or PNG.',
+          },
+          {
+            text: 'Write it in Markdown: a title, a summary of a few sentences, method, results with figures (![caption](name of the artifact)), limits. Every number comes from a run or a source.',
+          },
+          {
+            names: ['validate_citations'],
+            text: 'If it cites, write [@key] and give a bibliography, then check it with validate_citations.',
+          },
+          { text: `Call build_exports_content with formats ${quote(formats)}, as a list.` },
+          { text: 'Read its warnings, mend the Markdown and build again if something is missing.' },
+          { text: 'Pass the links on, one a format, with two sentences on what the report says.' },
+        ],
+        has,
+      ),
+  };
+}
+
+function createReproducePrompt({ completeExecutionId }: PromptsOptions): Prompt {
+  return {
+    name: 'make_reproducible',
+    title: 'Make a run reproducible',
+    description:
+      'Runs it again from its record, compares, and packs code, inputs and results into a research crate',
+    arguments: [
+      {
+        name: 'execution_id',
+        description: 'The run, such as exec_ and 12 hex digits',
+        required: true,
+        complete: completeExecutionId,
+      },
+      { name: 'title', description: 'The title of the crate', required: false },
+    ],
+    needs: ['get_execution', 'execute_code', 'pack_crate'],
+    write: ({ execution_id: id = '', title }, has) =>
+      writeSteps(
+        `Make the run ${quote(id)} reproducible.`,
+        [
+          { text: 'Call get_execution and read its code, inputs, output and changed files.' },
+          {
+            text: 'Look for what another run could not repeat: files of /workspace that are no inputs, the time, random numbers without a seed, the network. Mend the code: name every input, set seeds, write all results to /artifacts.',
+          },
+          {
+            text: 'Run the mended code with execute_code twice and compare the outputs. Say where they differ.',
+          },
+          {
+            text: `Call pack_crate with the execution_id of the last run${title === undefined ? ', a title' : `, the title ${quote(title)}`}, a description and the authors that the user gives you. Do not invent authors or a licence: ask.`,
+          },
+          { names: ['get_crate'], text: 'Check the result with get_crate: it should have no issues.' },
+          { text: 'Pass the link of the crate on, and say how to run it again: workcrate replay.' },
+        ],
+        has,
+      ),
+  };
+}
+
+const findDataPrompt: Prompt = {
+  name: 'find_data',
+  title: 'Find data',
+  description: 'Searches the research crates for data that fits a question, and looks into the best ones',
+  arguments: [{ name: 'question', description: 'What the data should be about', required: true }],
+  needs: ['search_index', 'get_crate'],
+  write: ({ question = '' }, has) =>
+    writeSteps(
+      `Find data for this question: ${quote(question)}`,
+      [
+        {
+          text: 'Call search_index with the words of the question, then with synonyms and with fewer words.',
+        },
+        {
+          names: ['list_searchable_fields'],
+          text: 'To narrow it down by licence, year or type, call list_searchable_fields first.',
+        },
+        { text: 'Call get_crate for the best three: who made it, when, under which licence, what is in it.' },
+        {
+          names: ['list_crate_files', 'read_crate_file'],
+          text: 'Look into them with list_crate_files, and read a README or the start of a table with read_crate_file.',
+        },
+        {
+          names: ['execute_code'],
+          text: 'To compute with a file, name it in `crate_files` of execute_code: it need not be downloaded.',
+        },
+        {
+          text: 'Say which crate fits best and why, with its crate_id, licence and how to cite it. If none fits, say so.',
+        },
+      ],
+      has,
+    ),
+};

@@ -1,0 +1,51 @@
+/**
+ * The one list of all kinds of resources, and the prompts with what completes their arguments. Each kind is defined in
+ * the `resources.ts` of its room, the prompts are in `prompts/`.
+ */
+import { completeArtifactName, createArtifactResources } from '../artifacts/resources.ts';
+import { createCrateResources } from '../crates/resources.ts';
+import { completeExecutionId, createExecutionResources } from '../executions/resources.ts';
+import { completeFileName, createFileResources } from '../files/resources.ts';
+import type { Prompt } from '../mcp/prompt.ts';
+import type { ResourceKind } from '../mcp/resource.ts';
+import type { Tool, ToolContext, ToolGroup } from '../mcp/tool.ts';
+import { createPrompts } from '../prompts/prompts.ts';
+import type { ToolsOptions } from './tools.ts';
+
+export type ResourceRooms = Pick<ToolsOptions, 'artifacts' | 'files' | 'executions' | 'crates'>;
+
+/** The kinds of the groups that are switched on. `tools` are those groups' tools: some resources read as one answers. */
+export function selectResources(
+  { artifacts, files, executions, crates }: ResourceRooms,
+  tools: readonly Tool[],
+): ResourceKind[] {
+  const getExecution = findTool(tools, 'get_execution');
+  const getCrate = findTool(tools, 'get_crate');
+  const kinds = [
+    createArtifactResources(artifacts),
+    createFileResources(files),
+    ...(getExecution === undefined ? [] : [createExecutionResources(executions, getExecution)]),
+    ...(getCrate === undefined ? [] : createCrateResources(crates, getCrate)),
+  ];
+  return kinds.filter(({ group }) => tools.some((tool) => tool.group === group));
+}
+
+const findTool = (tools: readonly Tool[], name: string): Tool | undefined =>
+  tools.find((tool) => tool.name === name);
+
+/** Nothing is offered of groups that are switched off, or that the caller's key may not use. */
+export function createAllPrompts(
+  { artifacts, files, executions }: ResourceRooms,
+  tools: readonly Tool[],
+): Prompt[] {
+  const isOn = (group: ToolGroup, { mayUse }: ToolContext): boolean =>
+    mayUse(group) && tools.some((tool) => tool.group === group);
+  return createPrompts({
+    completeFileName: async (begun, context) => [
+      ...(isOn('artifacts', context) ? await completeArtifactName(artifacts, context.caller, begun) : []),
+      ...(isOn('files', context) ? await completeFileName(files, context.caller, begun) : []),
+    ],
+    completeExecutionId: async (begun, context) =>
+      isOn('code', context) ? completeExecutionId(executions, context.caller, begun) : [],
+  });
+}
