@@ -27,6 +27,7 @@ export async function showDocuments({ call, refuse }: Stage): Promise<void> {
   await call('search_library', { query: 'nothing there' });
   await refuse('search_library', { collection: 'No such one' });
   await call('bibliography_for', { keys: ['doe1', 'missing9'] });
+  await call('bibliography_for', { collection: 'Abstracts' });
   await call('bibliography_for', { collection: 'Methods', format: 'bibtex' });
   await refuse('bibliography_for', {});
 }

@@ -14,7 +14,13 @@ import {
   type ClientCapabilities,
 } from '@modelcontextprotocol/client';
 import type { Config } from '../../src/config/config.ts';
-import { articles, collection, key, serveZotero } from '../../src/documents/zotero/zotero-server.testing.ts';
+import {
+  article,
+  articles,
+  collection,
+  key,
+  serveZotero,
+} from '../../src/documents/zotero/zotero-server.testing.ts';
 import { connectBy, type Connected } from '../client-files/clients.testing.ts';
 import { honest } from '../client-files/honest.testing.ts';
 import { makeProject, type Project } from '../client-files/project.testing.ts';
@@ -58,14 +64,20 @@ const limits = {
   warmBash: 1,
 };
 
+/** Too long for the text of an answer. */
+const longReference = {
+  ...article(9, { collections: ['ABSTRAC2'] }),
+  csljson: { type: 'book', title: 'Long', abstract: 'x'.repeat(20_000) },
+};
+
 /** Opens it, with these settings besides. `sandbox` is the one thing that a machine may lack. */
 export async function openStage(overrides: Partial<Config>): Promise<Stage> {
   await using opened = new AsyncDisposableStack();
   const project = opened.use(await makeProject());
   const zotero = opened.use(
     await serveZotero({
-      items: articles(3, { collections: ['METHODS2'] }),
-      collections: [collection('METHODS2', 'Methods')],
+      items: [...articles(3, { collections: ['METHODS2'] }), longReference],
+      collections: [collection('METHODS2', 'Methods'), collection('ABSTRAC2', 'Abstracts')],
     }),
   );
   const sources = [await makeFolder(opened), await makeFolder(opened)] as const;

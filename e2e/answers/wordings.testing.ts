@@ -106,6 +106,7 @@ const tools: Readonly<Record<string, Wordings>> = {
   validate_citations: {
     valid: { words: { true: /every key has an entry/, false: /none|without an entry/i } },
   },
+  bibliography_for: { content: { unsaid: 'where it is too long, a link leads to it' } },
   build_exports_content: {
     'failures[].code': { unsaid: 'for programs; the message says it' },
     instructions: { unsaid: 'what the text of each link says' },
@@ -162,7 +163,6 @@ const notYetInText: Readonly<Record<string, readonly string[]>> = {
   list_client_directory: ['entries[].type', 'offer.expiresAt', 'path', 'rung'],
   read_client_file: ['mtime'],
   search_executions: ['executions[].code', 'executions[].duration_ms', 'executions[].tool'],
-  search_library: ['items[].collections[]', 'items[].doi', 'items[].key', 'items[].tags[]', 'items[].url'],
 };
 
 /** What a tool is known to say in its own way, or not at all; null where the text has to have the value. */

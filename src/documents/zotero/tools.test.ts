@@ -5,8 +5,19 @@ import type { ReferenceLibrary } from './library.ts';
 import { libraryTools } from './tools.ts';
 import { article, articles, collection, keyOf, patient, serveZotero } from './zotero-server.testing.ts';
 
+const unasked = async (): Promise<never> => assert.fail('these are short enough for the text');
+
+/** A long bibliography is a file; `e2e/answers/` has one. */
+const sharing = {
+  files: { add: unasked },
+  links: { share: unasked },
+  fileTtl: 60,
+  maxTtl: 60,
+  baseUrl: () => assert.fail('no link was asked for'),
+};
+
 async function call(library: ReferenceLibrary, name: string, input: object) {
-  const tool = libraryTools({ library }).find((one) => one.name === name)!;
+  const tool = libraryTools({ library, ...sharing }).find((one) => one.name === name)!;
   const context = { signal: patient() } as ToolContext;
   const answer = (await tool.handle(tool.input.parse(input), context)) as ToolAnswer<unknown>;
   return { text: answer.text, structured: tool.output.parse(answer.structured) as Record<string, unknown> };
@@ -18,7 +29,12 @@ test('search_library tells what to cite, and where more is', async () => {
   const { text, structured } = await call(it.zotero, 'search_library', { query: 'article', limit: 2 });
   assert.equal(
     text,
-    `3 found, more from offset 2\n@${keyOf(0)} Doe (2020) "Article 0" journalArticle\n@doe1 Doe (2020) "Article 1" journalArticle`,
+    [
+      '3 found, 2 shown',
+      `@${keyOf(0)} Doe (2020) "Article 0": journalArticle; doi 10.1234/0; https://example.org/paper; tags read`,
+      `@doe1 Doe (2020) "Article 1": journalArticle; key ${keyOf(1)}; doi 10.1234/1; https://example.org/paper; tags read`,
+      'and 1 more: call again with offset 2',
+    ].join('\n'),
   );
   assert.deepEqual([structured['total'], structured['count'], structured['next_offset']], [3, 2, 2]);
   const rest = await call(it.zotero, 'search_library', { query: 'article', limit: 2, offset: 2 });
@@ -54,5 +70,5 @@ test('more references than a conversation holds are refused', async () => {
 });
 
 test('without a library there are no tools for one', () => {
-  assert.deepEqual(libraryTools({ library: null }), []);
+  assert.deepEqual(libraryTools({ library: null, ...sharing }), []);
 });
