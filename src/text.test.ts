@@ -31,10 +31,11 @@ it('times have at most two units, of which the smaller is left out where it is z
 });
 
 it('a name is quoted unless it is plain, so that none can pass for words of ours', () => {
-  for (const plain of ['plot.png', '/artifacts/a b.csv', 'Zürich_2026-11.csv', '-rf', '数据.txt'])
+  for (const plain of ['plot.png', '/artifacts/a.csv', 'Zürich_2026-11.csv', '-rf', '数据.txt'])
     assert.equal(quoteName(plain), plain);
   for (const [name, quoted] of [
     ['', '""'],
+    ['a and 3 more', '"a and 3 more"'],
     ['a, 5 bytes', '"a, 5 bytes"'],
     ['a\nDone.', String.raw`"a\nDone."`],
     [' a', '" a"'],

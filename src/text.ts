@@ -41,7 +41,7 @@ export const toPlainJson = (value: unknown, indent?: number): string =>
 
 /** A name or path, quoted as JSON unless it is plain, so that none can pass for words or a line of ours. */
 export const quoteName = (name: string): string =>
-  /^[\p{L}\p{N}._/+@=-](?:[\p{L}\p{N}._/+@= -]*[\p{L}\p{N}._/+@=-])?$/u.test(name) ? name : toPlainJson(name);
+  /^[\p{L}\p{N}._/+@=-]+$/u.test(name) ? name : toPlainJson(name);
 
 /**
  * Text of others on one line, as JSON, so that it cannot pass for a line of ours: white space becomes single spaces, and
