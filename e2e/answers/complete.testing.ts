@@ -27,7 +27,8 @@ export function listUnsaid(schema: JsonSchema, { tool, structured, text }: Answe
     if ('words' in wording) return !saysByWords(wording.words, value, text);
     if ('silent' in wording && value === wording.silent) return false;
     if ('start' in wording && typeof value === 'string')
-      return !includesOne(text, listTextForms(value.slice(0, wording.start)));
+      return !includesOne(text.replaceAll('**', ''), listTextForms(value.slice(0, wording.start)));
+    if ('form' in wording && typeof value === 'string') return !text.includes(wording.form(value));
     return !saysValue(path, value, text, figures);
   });
   return unsaid.filter(({ path }) => !isRestOfList(tool, path, facts, unsaid, text));

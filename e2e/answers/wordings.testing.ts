@@ -10,7 +10,9 @@ export type Wording =
   | { readonly words: Readonly<Record<string, RegExp | null>> }
   /** Silence says it where it has this value. */
   | { readonly silent: number | null }
-  /** Of a longer text, so many characters are enough. */
+  /** The text has it in another form. */
+  | { readonly form: (value: string) => string }
+  /** Of a longer text, so many characters are enough, with the words that match between ** and **. */
   | { readonly start: number }
   /** Of a long list the first are enough, where the text says how many more there are. */
   | { readonly listed: 'in part' };
@@ -72,14 +74,15 @@ const tools: Readonly<Record<string, Wordings>> = {
   list_artifacts: { total: { unsaid: 'where a page has all, as many as it lists; else the text has it' } },
   list_files: {
     'files[].createdAt': { unsaid: 'the order says it' },
-    'files[].expiresAt': { unsaid: 'the day once for many files, and the time with each' },
+    // The day once for many files, and the time with each.
+    'files[].expiresAt': { form: (time) => time.slice(11, 16) },
   },
   delete_file: { deleted: { words: { true: /deleted/i } } },
   search_index: {
     query: { unsaid: 'as the call asked for' },
     mode: { unsaid: 'as the call asked for; a note tells where it was another' },
     'results[].score': { unsaid: 'the order says it' },
-    'results[].description': { unsaid: 'the words that match are marked in it, or it is cut' },
+    'results[].description': { start: 200 },
     'facets.{}': { unsaid: 'for programs; list_searchable_fields says what can be filtered by' },
     'facets.*[].value': { unsaid: 'for programs; list_searchable_fields says what can be filtered by' },
     'facets.*[].count': { unsaid: 'for programs; list_searchable_fields says what can be filtered by' },
