@@ -67,7 +67,10 @@ const tools: Readonly<Record<string, Wordings>> = {
     stdin_bytes: { silent: 0 },
     succeeded: { unsaid: 'follows from the end and the exit code' },
   },
-  search_executions: { 'executions[].succeeded': { unsaid: 'follows from the end and the exit code' } },
+  search_executions: {
+    'executions[].succeeded': { unsaid: 'follows from the end and the exit code' },
+    'executions[].code': { start: 80 },
+  },
   get_artifact: { encoding: { words: { base64: /base64/ } }, artifact_id: { start: 1000 } },
   link_status: linkStateWordings,
   revoke_link: { revoked: { words: { true: /revoked|ended/i } } },
@@ -141,31 +144,9 @@ const tools: Readonly<Record<string, Wordings>> = {
 
 /** What the text of a tool does not say yet. It gets shorter; in the end it is gone. */
 const notYetInText: Readonly<Record<string, readonly string[]>> = {
-  execute_bash: ['folders.{}'],
-  execute_code: ['exit_code', 'signal'],
-  get_execution: [
-    'exit_code',
-    'inputs[].file_id',
-    'inputs[].origin.*',
-    'inputs[].origin.{}',
-    'limits.cpus',
-    'limits.disk_bytes',
-    'limits.file_bytes',
-    'limits.memory_bytes',
-    'limits.processes',
-    'limits.runtime',
-    'limits.sandbox',
-    'limits.timeout_ms',
-    'limits.tmp_bytes',
-    'signal',
-    'stderr_bytes',
-    'stdout_bytes',
-    'tool',
-  ],
   guide_cache_file: ['stored[].encoding'],
   list_client_directory: ['entries[].type', 'offer.expiresAt', 'path', 'rung'],
   read_client_file: ['mtime'],
-  search_executions: ['executions[].code', 'executions[].duration_ms', 'executions[].tool'],
 };
 
 /** What a tool is known to say in its own way, or not at all; null where the text has to have the value. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { plainSandbox } from './plain-sandbox.testing.ts';
+import { countTokens } from '../tokens.testing.ts';
 import { ada, plenty } from './room.testing.ts';
 import { openTools } from './tools.testing.ts';
 
@@ -31,6 +32,15 @@ test('a result has all fields, and a program that failed is no error of the tool
     text,
     `out\n--- stderr ---\nerr\n[${id}: exit code 7 after ${ms} ms]\nCreated: /artifacts/plot.svg`,
   );
+});
+
+test('print(42) costs at most 35 tokens, and an error little more than its own words', async () => {
+  await using tools = await openTools();
+  const run = async (code: string) => (await tools.call('execute_code', { language: 'python', code })).text;
+  const { text, data } = await tools.call('execute_code', { language: 'python', code: 'print(42)' });
+  assert.ok(text.startsWith(`42\n[${data.execution_id}: exit code 0 after `), text);
+  assert.ok(countTokens(text) <= 35, text);
+  assert.ok(countTokens(await run('{}["key"]')) <= 80);
 });
 
 test('long output is cut, and all of it can be had by link', async () => {
@@ -91,7 +101,10 @@ test('get_execution and search_executions tell of earlier runs', async () => {
   );
   await tools.call('execute_bash', { command: 'echo needle' });
   const page = await tools.call('search_executions', { text: 'needle', limit: 1 });
-  assert.match(page.text, new RegExp(`needle[^]*\\nGo on with after: ${page.data.next}$`));
+  assert.match(
+    page.text,
+    new RegExp(`needle[^]*\\nThere may be more: search_executions with after ${page.data.next}$`),
+  );
   assert.match(
     (await tools.call('get_execution', { execution_id: 'exec_000000000000' })).text,
     /^No execution of yours has this id/,
@@ -109,7 +122,7 @@ test('get_execution tells how much came in on stdin, and not what', async () => 
   const none = await tools.call('execute_code', { language: 'bash', code: 'true' });
   const plain = await tools.call('get_execution', { execution_id: none.data.execution_id });
   assert.equal(plain.data.stdin_bytes, 0);
-  assert.doesNotMatch(plain.text, /stdin/);
+  assert.doesNotMatch(plain.text, /on stdin/);
 });
 
 test('what is not enforced, and names that are not plain, are told as they are', async () => {

@@ -1,6 +1,6 @@
 /**
- * What `execute_code` and `execute_bash` answer: the text for a model, and the structured result. It runs nothing, and
- * links to full outputs are made by `links/`.
+ * What `execute_code` and `execute_bash` answer: the text for a model, and the typed value. It runs nothing, links to full
+ * outputs are made by `links/`, and the texts about earlier runs are in `record-text.ts`.
  */
 import { z } from 'zod';
 import { publicMessage } from '../errors.ts';
@@ -9,7 +9,7 @@ import { toLinkAnswer, linkShape } from '../links/link-result.ts';
 import type { Links, SharedLink } from '../links/links.ts';
 import type { ToolAnswer } from '../mcp/tool.ts';
 import { languages } from '../sandbox/sandbox.ts';
-import { formatBytes, formatDuration } from '../text.ts';
+import { formatBytes, formatDuration, quoteName } from '../text.ts';
 import type { EndedExecution } from './execute.ts';
 import { differenceShape, reasons, showDifference, type Execution } from './fields.ts';
 import { describeMissingPackage } from './hint.ts';
@@ -130,12 +130,6 @@ export function toOutputLines({ stdout, stderr }: Execution): string[] {
   return [...trimmed(stdout), ...(stderr === '' ? [] : ['--- stderr ---', ...trimmed(stderr)])];
 }
 
-/** What it was given, in a line each. */
-export function toInputLines({ inputs, stdinBytes }: Execution): string[] {
-  const files = toNameLines({ Given: inputs.map(({ name }) => name) });
-  return stdinBytes === 0 ? files : [...files, `Given on stdin: ${stdinBytes} bytes`];
-}
-
 /** How files of the client came: one that was remembered may have changed there since. */
 function toClientLines({ inputs }: Execution): string[] {
   return inputs.flatMap(({ origin }) =>
@@ -170,7 +164,8 @@ function groupByFolder(what: string, workingDir: string, names: readonly string[
   };
 }
 
-function describeEnd({ reason, exitCode, signal, durationMs, limits }: Execution): string {
+function describeEnd(execution: Execution): string {
+  const { reason, exitCode, signal, durationMs, limits } = execution;
   const after = durationMs === null ? '' : ` after ${formatDuration(durationMs)}`;
   switch (reason) {
     case 'exit':
@@ -178,17 +173,17 @@ function describeEnd({ reason, exitCode, signal, durationMs, limits }: Execution
     case 'signal':
       return `ended by ${signal ?? 'a signal'}${after}`;
     case 'timeout':
-      return `timed out${after}: its limit is ${formatDuration(limits.timeoutMs)}`;
+      return `timed out${after}: its limit is ${formatDuration(limits.timeoutMs)}${describeStatus(execution)}`;
     case 'oom':
-      return `killed${after}: it used more than its ${formatBytes(limits.memoryBytes)} of memory`;
+      return `killed${after}: it used more than its ${formatBytes(limits.memoryBytes)} of memory${describeStatus(execution)}`;
     case 'pids':
-      return `failed${after}: it tried to start more than its ${limits.processes} processes and threads`;
+      return `failed${after}: it tried to start more than its ${limits.processes} processes and threads${describeStatus(execution)}`;
     case 'disk':
-      return `killed${after}: /workspace and /artifacts took more than their ${formatBytes(limits.diskBytes)} together, or the disk of the server is nearly full. Delete files before you write more`;
+      return `killed${after}: /workspace and /artifacts took more than their ${formatBytes(limits.diskBytes)} together, or the disk of the server is nearly full${describeStatus(execution)}. Delete files before you write more`;
     case 'cancelled':
-      return `cancelled${after}`;
+      return `cancelled${after}${describeStatus(execution)}`;
     case 'lost':
-      return `lost${after}: its sandbox ended unexpectedly`;
+      return `lost${after}: its sandbox ended unexpectedly${describeStatus(execution)}`;
     case 'refused':
       return 'could not be started';
     case 'running':
@@ -196,7 +191,13 @@ function describeEnd({ reason, exitCode, signal, durationMs, limits }: Execution
   }
 }
 
-/** In all lines together: who needs more has the structured content. */
+/** What its first process ended with, where something else ended the run. */
+function describeStatus({ exitCode, signal }: Execution): string {
+  const status = signal ?? (exitCode === null ? null : `exit code ${exitCode}`);
+  return status === null ? '' : ` (${status})`;
+}
+
+/** In all lines together: whoever needs more can list the folder. */
 const maxNamedChanges = 20;
 const maxChangeNameLength = 200;
 
@@ -209,9 +210,7 @@ function toNameLines(lists: Readonly<Record<string, readonly string[]>>): string
   });
 }
 
-/** Quoted unless plain, so that no name can pass for a line of ours. */
 function quoteChangedName(name: string): string {
   const start = name.slice(0, maxChangeNameLength);
-  const isPlain = /^[\p{L}\p{N}._/+@=-][\p{L}\p{N}._/+@= -]*$/u.test(start);
-  return `${isPlain ? start : JSON.stringify(start)}${start === name ? '' : '…'}`;
+  return `${quoteName(start)}${start === name ? '' : '…'}`;
 }

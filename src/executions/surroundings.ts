@@ -9,7 +9,7 @@ import {
   type PythonPackages,
   type Sandbox,
 } from '../sandbox/sandbox.ts';
-import { formatBytes } from '../text.ts';
+import { formatBytes, quoteName } from '../text.ts';
 
 /** What code finds where it runs. */
 export interface Surroundings {
@@ -48,10 +48,11 @@ export function describeFolders(surroundings: Surroundings | null): string {
   return ` Here these folders are not mounted: in a shell they are ~/workspace, ~/artifacts, ~/tools and ~/skills; ${real}.`;
 }
 
-/** `/workspace is /data/places/1/workspace, /artifacts is …`. */
+/** `/workspace is /data/places/1/workspace, /artifacts is …, there is no /tools`. */
 export function describeRealFolders(folders: SandboxFolders): string {
-  const there = Object.entries(folders).filter(([, path]) => path !== null);
-  return there.map(([name, path]) => `/${name} is ${path}`).join(', ');
+  return Object.entries(folders)
+    .map(([name, path]) => (path === null ? `there is no /${name}` : `/${name} is ${quoteName(path)}`))
+    .join(', ');
 }
 
 /** As many as a description has room for. */

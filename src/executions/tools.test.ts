@@ -100,7 +100,7 @@ test('execute_bash runs in /workspace, which is kept, with its time in ms or sec
   }
   const late = await tools.call('execute_bash', { command: 'sleep 600', timeout: 0.3 });
   assert.equal(late.data.timed_out, true);
-  assert.match(late.text, /timed out after [\d.]+ m?s: its limit is 300 ms\]/);
+  assert.match(late.text, /timed out after [\d.]+ m?s: its limit is 300 ms \(SIG\w+\)\]/);
 });
 
 test('output comes as progress while the program runs', async () => {
@@ -202,7 +202,8 @@ test('files of crates are put into the working directory, and get_execution tell
     size: 10,
     sha256: createHash('sha256').update('data/b.csv').digest('hex'),
   });
-  assert.match(shown.text, /^Given: a\.csv, other\.csv$/m);
+  const from = `crate_id ${crateId}, path data/b\\.csv, sha256 ${inputs[1].sha256}`;
+  assert.match(shown.text, new RegExp(`^Given: other\\.csv, 10 bytes, from ${from}$`, 'm'));
   assert.equal(limits.runtime, 'bash 1.0');
   const bash = await tools.call('execute_bash', { command: 'cat a.csv', crate_files: [crate_files[0]] });
   assert.equal(bash.data.stdout, 'data/deep/a.csv');

@@ -1,20 +1,13 @@
 /**
  * The tools `execute_code`, `execute_bash`, `get_execution` and `search_executions`. They translate between MCP and
- * `executions.ts`. The text of an answer is made in `answer.ts`, the schemas are in `schema.ts`.
+ * `executions.ts`. The texts are made in `answer.ts` and `record-text.ts`, the schemas are in `schema.ts`.
  */
 import { z } from 'zod';
 import { WorkcrateError } from '../errors.ts';
 import { hideArguments, listAs, makeText } from '../mcp/schema.ts';
 import { defineTool, isQuestion, type Tool } from '../mcp/tool.ts';
 import { languages } from '../sandbox/sandbox.ts';
-import {
-  buildAnswer,
-  endedShape,
-  toEndLines,
-  toInputLines,
-  toOutputLines,
-  type AnswerOptions,
-} from './answer.ts';
+import { buildAnswer, endedShape, type AnswerOptions } from './answer.ts';
 import {
   clientFilesInput,
   crateFilesInput,
@@ -23,7 +16,8 @@ import {
   type ClientFilePort,
   type FindCrateFiles,
 } from './client-and-crate-files.ts';
-import type { Execution, Executions } from './executions.ts';
+import type { Executions } from './executions.ts';
+import { describeExecution, describeFoundRuns } from './record-text.ts';
 import {
   codeText,
   executionId,
@@ -37,7 +31,7 @@ import {
   stdinText,
 } from './schema.ts';
 import { describeFolders, describeMemory, describeSurroundings } from './surroundings.ts';
-import { truncateText, type OutputBounds } from './truncation.ts';
+import type { OutputBounds } from './truncation.ts';
 
 export type { RequestedClientFile, ClientFilePort, FindCrateFiles } from './client-and-crate-files.ts';
 export { readSurroundings, toInstallCommand, describePackages } from './surroundings.ts';
@@ -213,20 +207,6 @@ function createGetExecutionTool({ executions, outputBounds }: ExecutionToolsOpti
   });
 }
 
-function describeExecution(execution: Execution, bounds: OutputBounds): string {
-  const { language, workingDir, startedAt, code, stdoutFile, stderrFile } = execution;
-  return [
-    `${language} in ${workingDir} at ${new Date(startedAt).toISOString()}:`,
-    truncateText(code, bounds),
-    ...toInputLines(execution),
-    '--- stdout ---',
-    ...toOutputLines(execution),
-    ...toEndLines(execution),
-    ...(stdoutFile === null ? [] : [`All of stdout: share_file with file_id ${stdoutFile}`]),
-    ...(stderrFile === null ? [] : [`All of stderr: share_file with file_id ${stderrFile}`]),
-  ].join('\n');
-}
-
 function createSearchExecutionsTool({ executions }: ExecutionToolsOptions): Tool {
   return defineTool({
     name: 'search_executions',
@@ -240,13 +220,7 @@ function createSearchExecutionsTool({ executions }: ExecutionToolsOptions): Tool
     auditFields: { subject: [] },
     async handle(input, { caller }) {
       const page = await executions.search(caller, input);
-      const lines = page.executions.map(
-        ({ id, startedAt, language, reason, exitCode, code }) =>
-          `${id}  ${new Date(startedAt).toISOString()}  ${language}  ${reason}${exitCode === null ? '' : ` ${exitCode}`}  ${JSON.stringify(code.slice(0, 80))}`,
-      );
-      if (lines.length === 0) lines.push(page.next === null ? 'Nothing was found.' : 'Nothing yet.');
-      if (page.next !== null) lines.push(`Go on with after: ${page.next}`);
-      return { text: lines.join('\n'), structured: toExecutionPage(page) };
+      return { text: describeFoundRuns(page), structured: toExecutionPage(page) };
     },
   });
 }
