@@ -302,6 +302,7 @@ export const requirements = {
     'unknown-uris-are-an-error-of-the-protocol',
     'both-eras-over-http-and-stdio',
     'conformance-without-fixtures',
+    'a-call-of-a-tool-does-not-pay',
   ],
   G4: [
     'npx-on-older-node',

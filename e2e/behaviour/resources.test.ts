@@ -80,7 +80,7 @@ describe(`resources, on ${backends}`, () => {
 
   it('the list is newest first, in pages, and a file that is deleted is gone from it', async () => {
     const ids: string[] = [];
-    for (let count = 0; count < 55; count++) ids.push(await upload(server, `${count}.txt`, 'x'));
+    for (let count = 0; count < 30; count++) ids.push(await upload(server, `${count}.txt`, 'x'));
     const first = await server.client.request({ method: 'resources/list', params: {} });
     const isFile = ({ uri }: { uri: string }): boolean => uri.startsWith('workcrate://files/');
     const listed = first.resources.filter(isFile).map(({ uri }) => uri);
@@ -88,7 +88,7 @@ describe(`resources, on ${backends}`, () => {
       listed,
       ids
         .toReversed()
-        .slice(0, 50)
+        .slice(0, 25)
         .map((id) => `workcrate://files/${id}`),
     );
     const { nextCursor: cursor } = first;

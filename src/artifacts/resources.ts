@@ -40,7 +40,7 @@ export function createArtifactResources(artifacts: Artifacts): ResourceKind {
 const toListedArtifact = (name: string): ListedResource => ({
   variables: { name },
   name,
-  description: 'Artifact, left in /artifacts by code',
+  description: `${JSON.stringify(name)}, artifact`,
   mimeType: guessMediaType(name),
 });
 

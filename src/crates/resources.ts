@@ -28,8 +28,6 @@ function createCrateKind(crates: Crates, getCrate: Tool): ResourceKind {
     template: 'workcrate://crates/{crate_id}',
 
     async list({ after, limit }, context) {
-      // Clients list resources when they connect, whether or not anybody wants a crate.
-      if (!crates.isIndexed()) return { resources: [], next: null };
       const { results, next } = await findCrates(crates, context, {
         query: '',
         limit,
@@ -84,22 +82,30 @@ interface CrateWish {
   readonly offset: number;
 }
 
-/** The newest first where nothing is looked for. */
-const findCrates = (crates: Crates, { caller, signal }: ToolContext, wish: CrateWish) =>
-  crates.search(caller, { ...wish, mode: 'keyword', filters: [], facets: false }, signal);
+/** The newest first where nothing is looked for. Clients ask when they connect, whether anybody wants a crate or not. */
+async function findCrates(
+  crates: Crates,
+  { caller, signal }: ToolContext,
+  wish: CrateWish,
+): Promise<FoundCrates> {
+  if (!crates.isIndexed()) return { results: [], next: null };
+  return crates.search(caller, { ...wish, mode: 'keyword', filters: [], facets: false }, signal);
+}
+
+type FoundCrates = Pick<Awaited<ReturnType<Crates['search']>>, 'results' | 'next'>;
 
 /** A place in the list; anything else, which came with a changed cursor, is its start. */
 const toOffset = (after: string | null): number =>
   after !== null && /^\d{1,5}$/.test(after) ? Number(after) : 0;
 
-type FoundCrate = Awaited<ReturnType<typeof findCrates>>['results'][number];
+type FoundCrate = FoundCrates['results'][number];
 
-const maxDescription = 200;
+const maxDescription = 100;
 
 const toListedCrate = ({ crateId, title, description }: FoundCrate): ListedResource => ({
   variables: { crate_id: crateId },
   name: title,
-  description: `Crate: ${description.slice(0, maxDescription).toWellFormed()}`,
+  description: `${JSON.stringify(title)}, crate: ${description.slice(0, maxDescription).toWellFormed()}`,
   mimeType: 'text/plain',
 });
 

@@ -46,7 +46,7 @@ function toListedFile({ id, name, mediaType, size, createdAt, expiresAt }: Store
   return {
     variables: { file_id: id },
     name,
-    description: `Stored file, ${formatBytes(size)}, kept until ${new Date(expiresAt).toISOString()}`,
+    description: `${JSON.stringify(name)}, stored file, ${formatBytes(size)}, until ${new Date(expiresAt).toISOString().slice(0, 16)}Z`,
     mimeType: mediaType,
     size,
     modified: createdAt,

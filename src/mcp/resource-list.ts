@@ -8,9 +8,9 @@ import { toResourceUri, type ListedResource, type ResourceKind } from './resourc
 import type { ToolContext } from './tool.ts';
 
 /** How many of each kind are on a page. */
-const kindsPageSize = 50;
-/** How many of each kind are listed in all: clients read every page, and people look at the first few. */
-const maxListedOfKind = 500;
+const kindsPageSize = 25;
+/** How many of each kind are listed in all: some clients read every page, and some give all of it to their model. */
+const maxListedOfKind = 100;
 
 interface KindPosition {
   readonly after: string | null;

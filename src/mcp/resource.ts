@@ -14,6 +14,7 @@ export type UriVariables = Readonly<Record<string, string>>;
 export interface ListedResource {
   readonly variables: UriVariables;
   readonly name: string;
+  /** Begins with the name: some clients show this and the URI alone. */
   readonly description: string;
   readonly mimeType: string;
   readonly size?: number;
