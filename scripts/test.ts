@@ -53,6 +53,8 @@ const longest = [
   'e2e/users/',
   'e2e/cli/',
   'examples/',
+  'e2e/behaviour/quota.test',
+  'e2e/behaviour/redirect.test',
   'e2e/',
 ];
 
