@@ -9,7 +9,7 @@ async function pack(member: Member, title: string, shared = false): Promise<Reco
   return reply.data;
 }
 
-const note = /crates that you alone can see.*mode hybrid or keyword/;
+const note = /crates that only you can see.*mode hybrid or keyword/;
 
 it('by meaning, whoever has private crates alone is told why nothing is found, and others are not', async () => {
   await using team = await startTeam({ crateInterval: 0 });

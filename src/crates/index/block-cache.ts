@@ -84,4 +84,4 @@ async function readMissing(
 }
 
 const segmentReplacedError = (): WorkcrateError =>
-  new WorkcrateError('index_busy', 'The index changes faster than it can be read. Try again.');
+  new WorkcrateError('index_busy', 'The index is changing too fast to be read. Try again in a moment.');

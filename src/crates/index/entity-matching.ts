@@ -116,7 +116,7 @@ export async function leadingBack(
 }
 
 const entityIndexChangedError = (): WorkcrateError =>
-  new WorkcrateError('index_busy', 'The index changes faster than it can be read. Try again.');
+  new WorkcrateError('index_busy', 'The index is changing too fast to be read. Try again in a moment.');
 
 /** A reference to an entity is also found by that entity's id, where the whole value is asked for. */
 export function readings(condition: EntityCondition): EntityCondition[] {

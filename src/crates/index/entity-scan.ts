@@ -55,7 +55,7 @@ async function blocksThatMay(
 const tooShort = (): WorkcrateError =>
   new WorkcrateError(
     'invalid_input',
-    'A part of a value has to have at least 3 characters; or ask for the whole value.',
+    'A part of a value must have at least 3 characters. Give a longer part, or the whole value with exact: true.',
   );
 
 /** Longer than any key: see entity-key.ts. */

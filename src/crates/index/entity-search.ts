@@ -79,7 +79,7 @@ function conditionOf({ type, path, value, exact }: EntityRequest): EntityConditi
   if (steps.length > maxEntityPathSteps || steps.includes(''))
     throw new WorkcrateError(
       'invalid_input',
-      `A path is properties with dots between, such as author.affiliation.name, at most ${maxEntityPathSteps} of them.`,
+      `A path is names of properties with dots between them, such as author.affiliation.name, at most ${maxEntityPathSteps}.`,
     );
   return { type: type.trim(), path: steps, value, exact, negated: false };
 }

@@ -36,7 +36,7 @@ export async function searchByMeaning(
 }
 
 const isOff = (): WorkcrateError =>
-  new WorkcrateError('unsupported', 'The search by meaning is off here. Search with the mode keyword.');
+  new WorkcrateError('unsupported', 'Search by meaning is off on this server. Use mode "keyword".');
 
 async function allowedBy(visible: Visible, { required, barred }: Prepared, pace: Pace): Promise<Allowed> {
   const { chosen } =

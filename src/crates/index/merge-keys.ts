@@ -113,10 +113,7 @@ class Cursor {
 }
 
 const indexMergedElsewhereError = (): WorkcrateError =>
-  new WorkcrateError(
-    'index_busy',
-    'Another process merges the index at the same time. Leave it to that one.',
-  );
+  new WorkcrateError('index_busy', 'Another process is merging the index already. There is nothing to do.');
 
 /** Puts postings of several segments one after the other. */
 class Joiner {

@@ -83,7 +83,7 @@ async function mergeSources(
 }
 
 const mergeCancelledError = (): WorkcrateError =>
-  new WorkcrateError('cancelled', 'Merging the index was stopped; it is begun anew the next time.');
+  new WorkcrateError('cancelled', 'Merging the index was stopped. It starts again by itself later.');
 
 async function beginSegment({ database, clock }: Merge, chosen: readonly SegmentRow[]): Promise<number> {
   return database.transaction(async (tx) => {
@@ -136,7 +136,4 @@ async function replaceSegments(
 }
 
 const lostRace = (): WorkcrateError =>
-  new WorkcrateError(
-    'index_busy',
-    'Another process merges the index at the same time. Leave it to that one.',
-  );
+  new WorkcrateError('index_busy', 'Another process is merging the index already. There is nothing to do.');

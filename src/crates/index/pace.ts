@@ -70,11 +70,11 @@ export function paced(cache: BlockCache, pace: Pace): BlockCache {
 const tookTooLong = (ms: number): WorkcrateError =>
   new WorkcrateError(
     'invalid_input',
-    `The search took longer than ${ms / 1000} seconds. Narrow it down: fewer words, longer prefixes, fewer paths such as Person.name.`,
+    `The search was stopped because it took longer than ${ms / 1000} seconds. Narrow it down: fewer words, longer prefixes, fewer paths such as Person.name.`,
   );
 
 const tooManyCrates = (most: number): WorkcrateError =>
   new WorkcrateError(
     'invalid_input',
-    `The references of more than ${most} crates would have to be followed. Narrow it down: a longer value, a shorter path, or filters.`,
+    `The search would follow the references of more than ${most} crates. Narrow it down: a longer value, a shorter path, or filters.`,
   );

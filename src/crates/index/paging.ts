@@ -13,6 +13,6 @@ export function boundPaging({ limit, offset }: Paging): Paging {
   if (offset >= 0 && offset <= mostOffset) return { limit: Math.min(limit, mostResults), offset };
   throw new WorkcrateError(
     'invalid_input',
-    `The offset goes from 0 to ${mostOffset}. Search for something narrower.`,
+    `offset must be from 0 to ${mostOffset}. To see further crates, narrow the search down.`,
   );
 }

@@ -28,7 +28,7 @@ export async function prefixLists(
   const words = [...new Set(found.flatMap((lists) => [...lists.keys()]))].sort();
   if (words.length > mostWords)
     notes.add(
-      `More than ${mostWords} words begin with ${prefix}: the first ${mostWords} of them were looked for.`,
+      `More than ${mostWords} words begin with ${prefix}; only the first ${mostWords} were searched for.`,
     );
   const chosen = new Set(words.slice(0, mostWords));
   const joined: (Postings | null)[] = [];

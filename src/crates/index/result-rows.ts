@@ -33,7 +33,10 @@ function inOrder<T>(documents: readonly number[], rows: ReadonlyMap<number, T>):
   return documents.map((document) => {
     const row = rows.get(document);
     if (row === undefined)
-      throw new WorkcrateError('index_busy', 'The index changes faster than it can be read. Try again.');
+      throw new WorkcrateError(
+        'index_busy',
+        'The index is changing too fast to be read. Try again in a moment.',
+      );
     return row;
   });
 }

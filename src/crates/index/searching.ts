@@ -83,13 +83,15 @@ async function findBy(
     if (found?.total === 0 && mode === 'semantic' && seesPrivate(searching.visible))
       prepared.notes.add(privateNote);
     if (found !== null) return { mode, found };
-    prepared.notes.add('The search by meaning is not to be had yet or is off: words alone were looked for.');
+    prepared.notes.add(
+      'Search by meaning is off or not ready yet, so only the words themselves were searched for.',
+    );
   }
   return { mode: 'keyword', found: await findWords(searching, prepared, most) };
 }
 
 const privateNote =
-  'By meaning, crates that you alone can see are found only by words that crates for everybody have too. Search with the mode hybrid or keyword.';
+  'Search by meaning finds crates that only you can see by those words alone that other crates have too. To find them by their own words, use mode hybrid or keyword.';
 
 /** Whether there are crates that this viewer sees and others do not. */
 function seesPrivate({ segments }: Visible): boolean {

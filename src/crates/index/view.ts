@@ -69,7 +69,10 @@ export function createViews(database: Database, cache: BlockCache): () => Promis
       const loaded = await load(generation);
       if (loaded !== null) return (view = loaded);
     }
-    throw new WorkcrateError('index_busy', 'The index changes faster than it can be read. Try again.');
+    throw new WorkcrateError(
+      'index_busy',
+      'The index is changing too fast to be read. Try again in a moment.',
+    );
   };
 
   // One after the other: what a search before this one reads may be older than this one has a right to.

@@ -95,5 +95,5 @@ function parseRetryPause(header: string | null): number {
 export const embeddingsFailedError = (what: string): WorkcrateError =>
   new WorkcrateError(
     'embeddings_failed',
-    `The embeddings API gave no vectors: ${what}. Search by keyword meanwhile; the operator can look at the settings.`,
+    `The embeddings API returned no vectors: ${what}. Use mode "keyword" meanwhile; the operator can check the settings.`,
   );

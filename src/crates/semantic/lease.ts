@@ -56,5 +56,5 @@ export async function takeFittingLease(
 export const busy = (): WorkcrateError =>
   new WorkcrateError(
     'index_busy',
-    'Another process is fitting the search by meaning. The one that there is goes on serving; try again later.',
+    'Another process is computing the search by meaning. What was computed before stays in use; try again later.',
   );

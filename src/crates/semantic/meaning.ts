@@ -79,7 +79,7 @@ async function vectorOf({ embedder, space }: Loaded, query: string): Promise<Flo
   const vector = await embedder.query(query);
   if (vector.length !== space.dimensions)
     throw embeddingsFailedError(
-      `it now gives ${vector.length} numbers for a text, and gave ${space.dimensions} for the crates`,
+      `it now returns ${vector.length} numbers for a text, but returned ${space.dimensions} for the crates`,
     );
   return isZero(vector) ? null : vector;
 }
@@ -87,10 +87,7 @@ async function vectorOf({ embedder, space }: Loaded, query: string): Promise<Flo
 const off: Meaning = {
   status: async () => ({ provider: 'off', version: null, documents: 0, isStale: false }),
   nearest: async () => {
-    throw new WorkcrateError(
-      'unsupported',
-      'The search by meaning is off on this server. Search by keyword.',
-    );
+    throw new WorkcrateError('unsupported', 'Search by meaning is off on this server. Use mode "keyword".');
   },
   hybrid: (query: string, words: WordRanking, most: number, allowed: Allowed): Promise<Ranked[]> =>
     hybrid({ query, vector: null, loaded: null, words, depth: spaceLimits.candidates, allowed }, most),
@@ -99,5 +96,5 @@ const off: Meaning = {
 const notFitted = (): WorkcrateError =>
   new WorkcrateError(
     'unsupported',
-    'The search by meaning is not ready: it is fitted when crates are indexed. Search by keyword, or sync the index.',
+    'Search by meaning is not ready: it is computed when crates are indexed. Use mode "keyword", or call sync_index.',
   );
