@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { chmod, chown, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -134,4 +135,12 @@ it('a data folder whose database is damaged is refused', async () => {
     await serveOnce(folder.path),
     /SQLite at \S+: file is not a database\. .*restore it from a backup/,
   );
+});
+
+it('replay looks a crate_id up without making a data folder where there is none', async () => {
+  await using folder = await temporaryFolder();
+  const data = join(folder.path, 'none');
+  const { code, stderr } = await run(['replay', `crate_${'0'.repeat(24)}`, '--data', data]);
+  assert.equal(stderr, `workcrate: There is no data in ${data} yet. Set the folder with --data.\n`);
+  assert.deepEqual([code, existsSync(data)], [1, false]);
 });

@@ -21,6 +21,7 @@ import { openSandbox } from '../sandbox/open.ts';
 import { toSandboxOptions, getSandboxUids } from '../server/execution.ts';
 import type { CommandInput } from './command.ts';
 import { demandCrate, openCrateDesk } from './crate-desk.ts';
+import { demandData } from './open-unlocked.ts';
 import { createInterruptSignal } from './stdio.ts';
 
 interface ReplayInput extends CommandInput {
@@ -65,6 +66,7 @@ async function openCrateToReplay(
   signal: AbortSignal,
 ): Promise<CrateContainer> {
   if (crateIdForm.test(which)) {
+    demandData(input.config);
     const desk = opened.use(await openCrateDesk(input));
     await demandCrate(desk, which);
     return opened.use(await desk.crates.inside.open(desk.caller, which, signal));
