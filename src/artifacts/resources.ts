@@ -6,6 +6,7 @@ import { guessMediaType } from '../files/files.ts';
 import type { Caller } from '../identity.ts';
 import { beginsWith, showBytes, type ListedResource, type ResourceKind } from '../mcp/resource.ts';
 import { collectBytes } from '../streams.ts';
+import { quoteName } from '../text.ts';
 import type { Artifacts } from './artifacts.ts';
 
 export function createArtifactResources(artifacts: Artifacts): ResourceKind {
@@ -28,7 +29,7 @@ export function createArtifactResources(artifacts: Artifacts): ResourceKind {
           size: artifact.size,
           mediaType: guessMediaType(artifact.name),
           limit: artifacts.sizeLimit,
-          otherwise: `For a link, call get_artifact with name ${JSON.stringify(artifact.name)}.`,
+          otherwise: `For a link, call get_artifact with name ${quoteName(artifact.name)}.`,
           read: () => collectBytes(artifact.bytes()),
         }),
       ),
@@ -40,7 +41,7 @@ export function createArtifactResources(artifacts: Artifacts): ResourceKind {
 const toListedArtifact = (name: string): ListedResource => ({
   variables: { name },
   name,
-  description: `${JSON.stringify(name)}, artifact`,
+  description: `${quoteName(name)}, artifact`,
   mimeType: guessMediaType(name),
 });
 

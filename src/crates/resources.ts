@@ -12,6 +12,7 @@ import {
 } from '../mcp/resource.ts';
 import type { Tool, ToolContext } from '../mcp/tool.ts';
 import { collectBytes } from '../streams.ts';
+import { quoteShort } from '../text.ts';
 import type { Crates } from './crates.ts';
 import { createFolderRedaction } from './tools/redact-folders.ts';
 
@@ -100,12 +101,12 @@ const toOffset = (after: string | null): number =>
 
 type FoundCrate = FoundCrates['results'][number];
 
-const maxDescription = 100;
+const maxShownText = 100;
 
 const toListedCrate = ({ crateId, title, description }: FoundCrate): ListedResource => ({
   variables: { crate_id: crateId },
   name: title,
-  description: `${JSON.stringify(title)}, crate: ${description.slice(0, maxDescription).toWellFormed()}`,
+  description: `${quoteShort(title, maxShownText)}, crate: ${quoteShort(description, maxShownText)}`,
   mimeType: 'text/plain',
 });
 

@@ -5,6 +5,7 @@
 import type { Caller } from '../identity.ts';
 import { beginsWith, readByTool, type ListedResource, type ResourceKind } from '../mcp/resource.ts';
 import type { Tool } from '../mcp/tool.ts';
+import { quoteShort } from '../text.ts';
 import type { Executions } from './executions.ts';
 import type { ListedExecution } from './fields.ts';
 
@@ -42,7 +43,7 @@ function toListedExecution({
   return {
     variables: { execution_id: id },
     name: id,
-    description: `${language}, ${ending}: ${JSON.stringify(code.slice(0, maxCodeShown).toWellFormed())}`,
+    description: `${language}, ${ending}: ${quoteShort(code, maxCodeShown)}`,
     mimeType: 'text/plain',
     modified: startedAt,
   };

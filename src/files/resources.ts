@@ -6,7 +6,7 @@ import { WorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
 import { beginsWith, showBytes, type ListedResource, type ResourceKind } from '../mcp/resource.ts';
 import { collectBytes } from '../streams.ts';
-import { formatBytes } from '../text.ts';
+import { formatBytes, quoteName } from '../text.ts';
 import { fileDamagedError, type Files, type StoredFile } from './files.ts';
 
 export function createFileResources(files: Files): ResourceKind {
@@ -46,7 +46,7 @@ function toListedFile({ id, name, mediaType, size, createdAt, expiresAt }: Store
   return {
     variables: { file_id: id },
     name,
-    description: `${JSON.stringify(name)}, stored file, ${formatBytes(size)}, until ${new Date(expiresAt).toISOString().slice(0, 16)}Z`,
+    description: `${quoteName(name)}, stored file, ${formatBytes(size)}, until ${new Date(expiresAt).toISOString().slice(0, 16)}Z`,
     mimeType: mediaType,
     size,
     modified: createdAt,
@@ -56,10 +56,7 @@ function toListedFile({ id, name, mediaType, size, createdAt, expiresAt }: Store
 async function readWholeFile(files: Files, file: StoredFile): Promise<Buffer> {
   await using object = await files.open(file);
   if (object === null)
-    throw new WorkcrateError(
-      'bytes_gone',
-      `The bytes of ${JSON.stringify(file.name)} are gone. Send it again.`,
-    );
+    throw new WorkcrateError('bytes_gone', `The bytes of ${quoteName(file.name)} are gone. Send it again.`);
   const bytes = await collectBytes(object.read(0, object.size));
   if (hash('sha256', bytes, 'hex') !== file.sha256) throw fileDamagedError(file);
   return bytes;

@@ -4,7 +4,7 @@
  */
 import { WorkcrateError } from '../errors.ts';
 import { detectPictureType, maxPictureBytes } from '../pictures.ts';
-import { formatBytes } from '../text.ts';
+import { formatBytes, quoteName } from '../text.ts';
 import { isQuestion, type Tool, type ToolContext, type ToolGroup } from './tool.ts';
 
 /** Values of the variables of a URI template, decoded. */
@@ -120,7 +120,7 @@ export async function showBytes(shown: ShownBytes): Promise<ResourceBody> {
 
 function describeBytes({ name, size, mediaType, otherwise }: ShownBytes): ResourceBody {
   const limits = `text of up to ${formatBytes(maxResourceTextBytes)}, pictures of up to ${formatBytes(maxPictureBytes)}`;
-  const text = `${JSON.stringify(name)}, ${formatBytes(size)}, ${mediaType}. It is not shown here: only ${limits}. ${otherwise}`;
+  const text = `${quoteName(name)}, ${formatBytes(size)}, ${mediaType}. It is not shown here: only ${limits}. ${otherwise}`;
   return { mimeType: 'text/plain', text };
 }
 

@@ -3,6 +3,7 @@
  * which of them are offered, and to whom, is decided in `mcp/resources.ts`.
  */
 import type { Prompt, PromptArgument } from '../mcp/prompt.ts';
+import { toPlainJson } from '../text.ts';
 
 type Complete = NonNullable<PromptArgument['complete']>;
 
@@ -35,7 +36,7 @@ function writeSteps(goal: string, steps: readonly Step[], has: Has): string {
 }
 
 /** What people type is quoted, so that its lines do not pass for steps. */
-const quote = (value: string): string => JSON.stringify(value);
+const quote = (value: string): string => toPlainJson(value);
 
 const withLinks: Step = {
   names: ['get_artifact'],
