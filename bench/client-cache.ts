@@ -18,7 +18,12 @@ interface Way {
   readonly proof: string;
 }
 
-const nothing: Way = { name: 'client_cache', tool: 'client_cache', input: {}, proof: '"entryLimit"' };
+const nothing: Way = {
+  name: 'guide_cache_file',
+  tool: 'guide_cache_file',
+  input: {},
+  proof: 'Cached for you',
+};
 const fields: Way = {
   name: 'list_searchable_fields',
   tool: 'list_searchable_fields',

@@ -36,7 +36,6 @@ const tools = [
   'read_client_file',
   'list_client_directory',
   'guide_cache_file',
-  'client_cache',
 ];
 
 for (const lane of lanes)

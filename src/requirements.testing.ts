@@ -258,6 +258,10 @@ export const requirements = {
     'keyed-by-path-with-its-facts',
     'hit-miss-and-eviction-counted',
     'newer-mtime-invalidates',
+    'what-an-agent-sent-answers-one-call',
+    'age-that-a-call-allows',
+    'what-a-person-gave-for-an-hour',
+    'answer-says-since-when-and-how-to-refresh',
     'least-recently-used-goes-first',
   ],
   E6: [
@@ -367,7 +371,6 @@ export const partsNotYetAskedFor: Partial<Record<Row, readonly string[]>> = {
   D1: ['session-id'],
   D9: ['peak-memory-session-guard-verdicts-and-trace-id-in-the-line'],
   D16: ['exposed-by-the-gateway-of-f3'],
-  E5: ['age-that-a-call-allows'],
 };
 
 /** The rows that have not been asked for yet. */

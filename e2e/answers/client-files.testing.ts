@@ -7,7 +7,7 @@ import { writeFiles, type Stage } from './stage.testing.ts';
 export async function showClientFiles(stage: Stage): Promise<void> {
   const { call, refuse, project } = stage;
   const { root } = project;
-  await call('client_cache', {});
+  await call('guide_cache_file', {});
   await call('guide_cache_file', { path: 'docs/plan.md', content: '# Plan\n', mtime: 1_700_000_000_000 });
   await call('guide_cache_file', {
     files: [
@@ -16,9 +16,9 @@ export async function showClientFiles(stage: Stage): Promise<void> {
     ],
   });
   await call('read_client_file', { path: 'docs/plan.md' });
-  await call('client_cache', { forget: 'docs/two.md' });
-  await call('client_cache', { forget: 'docs/two.md' });
-  await refuse('client_cache', { forget: '../secret' });
+  await call('guide_cache_file', { forget: 'docs/two.md' });
+  await call('guide_cache_file', { forget: 'docs/two.md' });
+  await refuse('guide_cache_file', { forget: '../secret' });
   await refuse('guide_cache_file', { path: '../secret', content: 'x' });
   await refuse('read_client_file', { path: 'secret.txt' });
   await refuse('list_client_directory', { path: '/etc' });
@@ -35,8 +35,8 @@ export async function showClientFiles(stage: Stage): Promise<void> {
   })) {
     await using client = await stage.connect(capabilities);
     const its = await furnish(project, name);
-    await client.call('read_client_file', { path: `${its}/grüße an alle.txt` });
-    await client.call('list_client_directory', { path: its, recursive: true });
+    await client.call('read_client_file', { path: `${its}/grüße an alle.txt`, via: name });
+    await client.call('list_client_directory', { path: its, recursive: true, via: name });
   }
   await listPartly(stage);
 }
@@ -52,9 +52,9 @@ async function listPartly({ call }: Stage): Promise<void> {
 async function readAndList({ call }: Pick<Stage, 'call'>, root: string, folder: string): Promise<void> {
   const asking = (tool: string, input: Record<string, unknown>) => ask({ call }, root, tool, input);
   await asking('read_client_file', { path: `${folder}/grüße an alle.txt` });
-  await call('read_client_file', { path: `${folder}/grüße an alle.txt` });
+  await call('read_client_file', { path: `${folder}/grüße an alle.txt`, max_age_s: 600 });
   await asking('read_client_file', { path: `${folder}/data.bin` });
-  await call('read_client_file', { path: `${folder}/data.bin`, binary: true });
+  await call('read_client_file', { path: `${folder}/data.bin`, binary: true, max_age_s: 600 });
   await asking('read_client_file', { path: `${folder}/large.txt` });
   await asking('read_client_file', { path: `${folder}/latin.txt`, encoding: 'utf-8' });
   await asking('list_client_directory', { path: folder, recursive: true });
@@ -62,5 +62,5 @@ async function readAndList({ call }: Pick<Stage, 'call'>, root: string, folder: 
   await writeFiles(root, { 'docs/plan.md': '# Plan' });
   await asking('list_client_directory', { path: 'docs' });
   await call('guide_cache_file', { path: 'docs/plan.md', content: '# Plan\n' });
-  await call('client_cache', { forget: 'docs/plan.md' });
+  await call('guide_cache_file', { forget: 'docs/plan.md' });
 }

@@ -110,8 +110,11 @@ async function showLongOutput(call: Call): Promise<void> {
 async function showInputs({ server, call }: Stage): Promise<void> {
   const file_id = await upload(server, 'given.txt', 'given');
   await call('guide_cache_file', { path: 'docs/from-client.txt', content: 'client' });
-  const input = { files: [file_id], client_files: [{ path: 'docs/from-client.txt' }] };
-  const code = 'cat given.txt from-client.txt -';
+  const { uploadUrl } = (await call('read_client_file', { path: 'docs/sent.txt' })).data.offer;
+  await fetch(uploadUrl, { method: 'PUT', body: 'sent' });
+  const client_files = [{ path: 'docs/from-client.txt' }, { path: 'docs/sent.txt' }];
+  const input = { files: [file_id], client_files };
+  const code = 'cat given.txt from-client.txt sent.txt -';
   const { data } = await call('execute_code', { language: 'bash', code, stdin: 'typed\n', ...input });
   await call('get_execution', { execution_id: data.execution_id });
 }

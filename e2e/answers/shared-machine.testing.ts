@@ -44,5 +44,5 @@ async function fillCache(call: Call): Promise<void> {
   for (const name of ['a', 'b', 'c', 'd', 'e'])
     await call('guide_cache_file', { path: `docs/${name}.md`, content: name, mtime: 1000 });
   await call('guide_cache_file', { path: 'docs/e.md', content: 'newer', mtime: 2000 });
-  await call('client_cache', {});
+  await call('guide_cache_file', {});
 }

@@ -31,6 +31,8 @@ const common: Wordings = {
 };
 
 const runWordings: Wordings = {
+  'client_files[].age_s': { silent: 0 },
+  'client_files[].cached': toldIfTrue(/remembered;/),
   language: { unsaid: 'as the call asked for' },
   truncated: toldIfTrue(/truncated \d+ chars/),
   'artifacts.created[]': { listed: 'in part' },
@@ -55,8 +57,16 @@ const linkStateWordings: Wordings = { singleUse: toldIfTrue(/single use|once|one
 /** A file has no mark. */
 const entryType: Wording = { words: { file: /^/, folder: /\//, link: /\(link\)/, other: /\(other\)/ } };
 
-const cacheWordings: Wordings = {
-  'cache.entryLimit': { unsaid: 'a setting of the server, which errors name where it matters' },
+/** How a file or a listing of the client came, or will come. */
+const howItCame: Wording = {
+  words: {
+    direct: /read in place|Show that this server sees/,
+    upload: /sent by your shell|Run this in/,
+    url: /sent by a person on the page/,
+    form: /typed into a form/,
+    sampling: /typed by a model/,
+    given: /given with guide_cache_file/,
+  },
 };
 
 const tools: Readonly<Record<string, Wordings>> = {
@@ -119,11 +129,14 @@ const tools: Readonly<Record<string, Wordings>> = {
   },
   read_client_file: {
     status: { words: { read: null, offered: /call again/ } },
-    cached: toldIfTrue(/cached/),
+    rung: howItCame,
+    cached: toldIfTrue(/remembered;|unchanged since/),
+    age_s: { silent: 0 },
     fell_back: toldIfTrue(/since it is not in/),
   },
   list_client_directory: {
     status: { words: { listed: null, offered: /call again/ } },
+    rung: howItCame,
     cut: toldIfTrue(/cut off/),
     hidden: { silent: 0 },
     'entries[].type': entryType,
@@ -131,9 +144,7 @@ const tools: Readonly<Record<string, Wordings>> = {
     'entries[].path': { unsaid: 'the names from the folder on, by their depth' },
     'entries[].children[].path': { unsaid: 'the names from the folder on, by their depth' },
   },
-  guide_cache_file: cacheWordings,
-  client_cache: {
-    ...cacheWordings,
+  guide_cache_file: {
     forgot: { words: { true: /Forgotten/, false: /was not cached/, null: null } },
   },
   search_audit: {
@@ -143,11 +154,7 @@ const tools: Readonly<Record<string, Wordings>> = {
 };
 
 /** What the text of a tool does not say yet. It gets shorter; in the end it is gone. */
-const notYetInText: Readonly<Record<string, readonly string[]>> = {
-  guide_cache_file: ['stored[].encoding'],
-  list_client_directory: ['entries[].type', 'offer.expiresAt', 'path', 'rung'],
-  read_client_file: ['mtime'],
-};
+const notYetInText: Readonly<Record<string, readonly string[]>> = {};
 
 /** What a tool is known to say in its own way, or not at all; null where the text has to have the value. */
 export function findWording(tool: string, path: string): Wording | null {
@@ -159,6 +166,7 @@ export function findWording(tool: string, path: string): Wording | null {
 }
 
 const runsOutOfReach = {
+  'client_files[].age_s': 'what came just now has the age 0; the tests of client files show others',
   'end_reason = running': 'an answer comes at the end of a run',
   'end_reason = cancelled': 'nobody hears the answer to a call that was cancelled',
   'end_reason = refused': 'a run that was not started is an error',
@@ -178,5 +186,6 @@ export const cannotBeShown: Readonly<Record<string, Readonly<Record<string, stri
   revoke_link: { 'revoked = false': 'an error says that' },
   delete_file: { 'deleted = false': 'an error says that' },
   build_exports_content: { 'failures[].format = ': 'one format that fails stands for all' },
+  read_client_file: { age_s: 'what came just now has the age 0; freshness.test.ts shows others' },
   bibliography_for: { 'notes[]': 'a library of more than 100,000 references' },
 };

@@ -40,7 +40,13 @@ export function capabilitiesOf({ version, set }: Cell): ClientCapabilities {
   }
 }
 
-/** By which way a file comes where nothing is said about it. A form takes no bytes. */
+/** What a call says so that the client is asked. Nobody is unless it does. */
+export function viaOf(cell: Cell, isBinary = false): { via?: TransferMethod } {
+  const rung = rungOf(cell, isBinary);
+  return rung === 'direct' || rung === 'upload' ? {} : { via: rung };
+}
+
+/** The best way that the client offers. A form takes no bytes. */
 export function rungOf({ transport, version, set }: Cell, isBinary = false): TransferMethod {
   const hasUrl = version !== '2025-06-18';
   switch (set) {

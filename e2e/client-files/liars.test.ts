@@ -25,7 +25,7 @@ describe('a client that lies', () => {
   ): Promise<Connected> => connect(served, { version, capabilities, manners });
 
   async function assertForgotten({ call }: Connected, path: string): Promise<void> {
-    assert.equal((await call('client_cache', { forget: path })).data?.forgot, false);
+    assert.equal((await call('guide_cache_file', { forget: path })).data?.forgot, false);
   }
 
   for (const version of versions)
@@ -52,6 +52,7 @@ describe('a client that lies', () => {
       const { data, text } = await client.call('list_client_directory', {
         path: 'docs/lies',
         recursive: true,
+        via: 'form',
       });
       assert.deepEqual(
         data?.entries.map(({ path }: { path: string }) => path),
@@ -76,7 +77,7 @@ describe('a client that lies', () => {
     await assertForgotten(client, input.path);
     await fetch(data.offer.uploadUrl, { method: 'PUT', body: 'four' });
     assert.equal((await client.call('read_client_file', input)).data?.text, 'four');
-    await client.call('client_cache', { forget: input.path });
+    await client.call('guide_cache_file', { forget: input.path });
   });
 
   it('a file whose hash is not the one that was told does not come', async () => {
@@ -96,7 +97,7 @@ describe('a client that lies', () => {
       const manners: Manners = { form: async () => ({ action: 'accept', content: { content: 'not this' } }) };
       await using client = await liar(form, manners, version);
       for (const told of [{ size: 3 }, { sha256: 'a'.repeat(64) }]) {
-        const input = { path: `docs/form-${version}.txt`, ...told };
+        const input = { path: `docs/form-${version}.txt`, via: 'form', ...told };
         const { failed, data } = await client.call('read_client_file', input);
         assert.equal(failed, true, JSON.stringify(data));
         await assertForgotten(client, input.path);
@@ -105,10 +106,12 @@ describe('a client that lies', () => {
 
   for (const version of versions)
     for (const action of ['decline', 'cancel'] as const)
-      it(`a person who says ${action} is heard, over MCP ${version}`, async () => {
+      it(`a client that says ${action} is heard, and told the next way, over MCP ${version}`, async () => {
         await using client = await liar(form, { form: async () => ({ action }) }, version);
-        const { code, text } = await client.call('read_client_file', { path: 'docs/no.txt' });
+        const { code, text } = await client.call('read_client_file', { path: 'docs/no.txt', via: 'form' });
         assert.equal(code, 'client_refused', text);
+        assert.doesNotMatch(text, /person/, 'nobody knows whether one was asked');
+        assert.match(text, /curl .*\/uploads\/[^]*\/ask\//);
         await assertForgotten(client, 'docs/no.txt');
       });
 
@@ -116,7 +119,10 @@ describe('a client that lies', () => {
     const answers = ['BEGIN-x\nwrong\nEND-x', 'wrong', 'CACHED', ''];
     for (const answer of answers) {
       await using client = await liar({ sampling: {} }, { sample: async () => answer });
-      const { failed, data } = await client.call('read_client_file', { path: 'docs/model.txt' });
+      const { failed, data } = await client.call('read_client_file', {
+        path: 'docs/model.txt',
+        via: 'sampling',
+      });
       assert.equal(failed, true, JSON.stringify(data));
       await assertForgotten(client, 'docs/model.txt');
     }
@@ -130,7 +136,7 @@ describe('a client that lies', () => {
       const { data, text } = await client.call('read_client_file', { path, ...told });
       assert.equal(data?.status, 'offered', text);
     }
-    await client.call('client_cache', { forget: path });
+    await client.call('guide_cache_file', { forget: path });
   });
 
   it('half a file, and then nothing: what came is not taken for the file', async () => {
@@ -150,7 +156,7 @@ describe('a client that lies', () => {
     await using hasty = await serve('HTTP', { clientTimeout: 1 });
     const manners: Manners = { url: async () => ({ action: 'accept' }) };
     await using idle = await connect(hasty, { version: '2026-07-28', capabilities: url, manners });
-    const { code, text } = await idle.call('read_client_file', { path: 'docs/idle.txt' });
+    const { code, text } = await idle.call('read_client_file', { path: 'docs/idle.txt', via: 'url' });
     assert.equal(code, 'client_timeout', text);
     await assertForgotten(idle, 'docs/idle.txt');
   });
@@ -164,10 +170,11 @@ describe('a client that lies', () => {
       },
     };
     await using twice = await liar(url, manners);
-    assert.equal((await twice.call('read_client_file', { path: 'docs/two.txt' })).data?.text, 'first');
+    const { data } = await twice.call('read_client_file', { path: 'docs/two.txt', via: 'url' });
+    assert.equal(data?.text, 'first');
     assert.equal(statuses[0], 201);
     assert.ok(statuses[1]! >= 400);
-    await twice.call('client_cache', { forget: 'docs/two.txt' });
+    await twice.call('guide_cache_file', { forget: 'docs/two.txt' });
   });
 
   it('a listing of a million is cut, and the server goes on', async () => {
@@ -183,12 +190,12 @@ describe('a client that lies', () => {
     const listed = await client.call('list_client_directory', input);
     assert.equal(listed.data?.cut, true, listed.text.slice(0, 500));
     assert.ok(listed.data.entries.length <= 100_000);
-    assert.equal((await client.call('client_cache', {})).failed, false);
+    assert.equal((await client.call('guide_cache_file', {})).failed, false);
   });
 
   it('nothing of all this is in the cache', async () => {
     await using client = await liar({}, {});
-    assert.equal((await client.call('client_cache', {})).data?.cache.entries, 0);
+    assert.equal((await client.call('guide_cache_file', {})).data?.cache.entries, 0);
   });
 });
 

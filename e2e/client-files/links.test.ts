@@ -107,7 +107,7 @@ describe('a client that shares the files of the server', () => {
     const { code, text } = await read('docs/nothing.txt');
     assert.equal(code, 'path_not_found', text);
     for (const path of ['docs/nothing.txt', 'docs/out.txt', 'docs/round'])
-      assert.equal((await client.call('client_cache', { forget: path })).data?.forgot, false);
+      assert.equal((await client.call('guide_cache_file', { forget: path })).data?.forgot, false);
     recordProof('E6:not-found', 'E6:none-is-cached');
   });
 

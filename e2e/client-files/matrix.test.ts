@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ask, prove } from './asking.testing.ts';
-import { capabilitiesOf, cells, rungOf, type Cell } from './cells.testing.ts';
+import { capabilitiesOf, cells, rungOf, viaOf, type Cell } from './cells.testing.ts';
 import { connect, type Connected } from './clients.testing.ts';
 import { honest } from './honest.testing.ts';
 import { binary, furnish, makeProject, umlauts, type Project } from './project.testing.ts';
@@ -41,12 +41,12 @@ for (const transport of ['HTTP', 'stdio'] as const)
 
         it(`a text comes by ${rungOf(cell)} with its umlauts, and the second time from the cache`, async () => {
           const path = `${folder}/grüße an alle.txt`;
-          const { data, text } = await asking('read_client_file', { path });
+          const { data, text } = await asking('read_client_file', { path, ...viaOf(cell) });
           assert.equal(data?.text, umlauts, text);
           assert.equal(data.rung, rungOf(cell));
           assert.equal(data.path, path);
           assert.equal(data.encoding, 'utf-8');
-          const again = await connected.call('read_client_file', { path });
+          const again = await connected.call('read_client_file', { path, max_age_s: 3600 });
           assert.equal(again.data?.text, umlauts, again.text);
           assert.equal(again.data.cached, true);
           recordProof(`E10:${cell.version}-over-${over}`, 'E10:whichever-way-the-client-offers');
@@ -54,7 +54,11 @@ for (const transport of ['HTTP', 'stdio'] as const)
 
         it(`bytes come by ${rungOf(cell, true)} as they are`, async () => {
           const path = `${folder}/data.bin`;
-          const { data, text } = await asking('read_client_file', { path, binary: true });
+          const { data, text } = await asking('read_client_file', {
+            path,
+            binary: true,
+            ...viaOf(cell, true),
+          });
           assert.deepEqual(Buffer.from(data?.data ?? '', 'base64'), Buffer.from(binary), text);
           assert.equal(data.rung, rungOf(cell, true));
           assert.equal(data.size, binary.length);
@@ -62,7 +66,7 @@ for (const transport of ['HTTP', 'stdio'] as const)
         });
 
         it(`a listing comes by ${rungOf(cell)}, with all below and the pattern applied`, async () => {
-          const input = { path: folder, recursive: true, pattern: '*.txt' };
+          const input = { path: folder, recursive: true, pattern: '*.txt', ...viaOf(cell) };
           const { data, text } = await asking('list_client_directory', input);
           assert.deepEqual(
             flattened(data?.entries).map(({ path, type, size }) => [path, type, size]),

@@ -44,7 +44,7 @@ describe('the page that takes a file', { skip: NO_BROWSER }, () => {
   it('sends the file that is chosen, as it is, and tells no more than its name', async () => {
     const path = `${folder}/data.bin`;
     await using client = await person(path);
-    const { data, text } = await client.call('read_client_file', { path, binary: true });
+    const { data, text } = await client.call('read_client_file', { path, binary: true, via: 'url' });
     assert.deepEqual(Buffer.from(data?.data ?? '', 'base64'), Buffer.from(binary), text);
     assert.equal(data.rung, 'url');
     const shown = await tab.see('document.documentElement.outerHTML');
@@ -54,7 +54,7 @@ describe('the page that takes a file', { skip: NO_BROWSER }, () => {
 
   it('sends the names of a folder and no content', async () => {
     await using client = await person(folder);
-    const input = { path: folder, recursive: true, pattern: '*.txt' };
+    const input = { path: folder, recursive: true, pattern: '*.txt', via: 'url' };
     const { data, text } = await client.call('list_client_directory', input);
     assert.deepEqual(
       flattened(data?.entries).map(({ path, size }) => [path, size]),
@@ -69,7 +69,7 @@ describe('the page that takes a file', { skip: NO_BROWSER }, () => {
   });
 
   const listed = async (client: Connected, path: string, recursive: boolean) => {
-    const { data, text } = await client.call('list_client_directory', { path, recursive });
+    const { data, text } = await client.call('list_client_directory', { path, recursive, via: 'url' });
     assert.equal(data?.cut, false, text);
     return flattened(data.entries).map(({ type, path: at }) => `${type} ${at}`);
   };

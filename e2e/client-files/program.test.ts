@@ -1,18 +1,70 @@
 import assert from 'node:assert/strict';
+import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { ClientCapabilities } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { argumentsOf, command, environment, temporaryFolder } from '../conformance/cli.testing.ts';
 import { ask, prove } from './asking.testing.ts';
-import { connectBy } from './clients.testing.ts';
+import { connectBy, type Connected } from './clients.testing.ts';
 import { honest } from './honest.testing.ts';
 import { furnish, makeProject, umlauts } from './project.testing.ts';
 
-test('the program itself, started in a project: first by upload, then directly once that is proven', async () => {
+for (const [who, capabilities] of Object.entries({
+  'that tells its roots': { roots: {} },
+  'that tells none, as Codex does': { elicitation: { form: {}, url: {} } },
+}))
+  test(`the program itself, started in a project by a client ${who}: files are read in place`, async () => {
+    await using project = await makeProject();
+    const { root } = project;
+    const folder = await furnish(project, 'program');
+    await using client = await startIn(root, capabilities, root);
+    const path = `${folder}/grüße an alle.txt`;
+    for (const via of [undefined, 'direct']) {
+      const { data, text } = await client.call('read_client_file', { path, via });
+      assert.equal(data?.text, umlauts, text);
+      assert.deepEqual([data.rung, data.local_path], ['direct', join(root, path)]);
+      assert.match(text, /read in place at /);
+      assert.ok(text.includes(root), text);
+    }
+    await writeFile(join(root, path), 'edited');
+    assert.equal((await client.call('read_client_file', { path })).data?.text, 'edited');
+    const listed = await client.call('list_client_directory', { path: folder });
+    assert.equal(listed.data?.rung, 'direct', listed.text);
+    const outside = await client.call('read_client_file', { path: join(root, 'secret.txt') });
+    assert.equal(outside.code, 'path_not_allowed', outside.text);
+    const none = await client.call('read_client_file', { path: `${folder}/none.txt` });
+    assert.equal(none.code, 'path_not_found', none.text);
+  });
+
+test('the program itself, started elsewhere: a project that its client tells has to be proven first', async () => {
   await using project = await makeProject();
+  await using elsewhere = await temporaryFolder();
   const { root } = project;
   const folder = await furnish(project, 'program');
-  await using data = await temporaryFolder();
+  await using client = await startIn(elsewhere.path, { roots: {} }, root);
+  const path = `${folder}/grüße an alle.txt`;
+  const sent = await ask(client, root, 'read_client_file', { path });
+  assert.equal(sent.data?.text, umlauts, sent.text);
+  assert.equal(sent.data.rung, 'upload');
+  await prove(client, root, folder);
+  const read = await client.call('read_client_file', { path });
+  assert.equal(read.data?.text, umlauts, read.text);
+  assert.equal(read.data.rung, 'direct');
+});
+
+test('a link in the folder that it was started in does not make what it leads to trusted', async () => {
+  await using project = await makeProject();
+  await using started = await temporaryFolder();
+  await symlink(project.root, join(started.path, 'linked'));
+  await using client = await startIn(started.path, { roots: {} }, join(started.path, 'linked'));
+  const { data, text } = await client.call('list_client_directory', { path: 'docs' });
+  assert.deepEqual([data?.status, data?.rung], ['offered', 'upload'], text);
+});
+
+/** The program as a client starts it, in a folder, with the project that the client tells if it is asked. */
+async function startIn(cwd: string, capabilities: ClientCapabilities, root: string): Promise<Connected> {
+  const data = await temporaryFolder();
   const args = argumentsOf(
     'stdio',
     '--structured',
@@ -23,21 +75,13 @@ test('the program itself, started in a project: first by upload, then directly o
     '--sandbox',
     'off',
   );
-  const transport = new StdioClientTransport({
-    command,
-    args,
-    cwd: root,
-    env: environment,
-    stderr: 'ignore',
-  });
-  const wish = { version: '2025-11-25', capabilities: { roots: {} }, manners: honest(root) } as const;
-  await using client = await connectBy(transport, wish);
-  const path = `${folder}/grüße an alle.txt`;
-  const sent = await ask(client, root, 'read_client_file', { path });
-  assert.equal(sent.data?.text, umlauts, sent.text);
-  assert.equal(sent.data.rung, 'upload');
-  await prove(client, root, folder);
-  const read = await client.call('read_client_file', { path });
-  assert.equal(read.data?.text, umlauts, read.text);
-  assert.equal(read.data.rung, 'direct');
-});
+  const transport = new StdioClientTransport({ command, args, cwd, env: environment, stderr: 'ignore' });
+  const client = await connectBy(transport, { version: '2025-11-25', capabilities, manners: honest(root) });
+  return {
+    ...client,
+    async [Symbol.asyncDispose]() {
+      await client[Symbol.asyncDispose]();
+      await data[Symbol.asyncDispose]();
+    },
+  };
+}

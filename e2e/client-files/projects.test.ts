@@ -37,7 +37,8 @@ for (const transport of ['HTTP', 'stdio'] as const)
         for (const round of ['asked for', 'remembered'])
           for (const [at, project] of projects.entries()) {
             await using window = await open(version, project, { elicitation: { form: {} } });
-            const { data, text } = await ask(window, project.root, 'read_client_file', { path });
+            const input = { path, via: 'form' };
+            const { data, text } = await ask(window, project.root, 'read_client_file', input);
             assert.equal(data?.text, `of window ${at}`, `${round}: ${text}`);
           }
       });
@@ -51,8 +52,8 @@ for (const transport of ['HTTP', 'stdio'] as const)
         const { data, text } = await one.call('read_client_file', { path });
         assert.deepEqual([data?.text, data?.rung], ['by hand', 'given'], text);
         await using other = await open(version, second);
-        assert.equal((await other.call('client_cache', { forget: path })).data?.forgot, false);
-        assert.equal((await one.call('client_cache', { forget: path })).data?.forgot, true);
+        assert.equal((await other.call('guide_cache_file', { forget: path })).data?.forgot, false);
+        assert.equal((await one.call('guide_cache_file', { forget: path })).data?.forgot, true);
       });
 
     for (const version of versions.filter((each) => each !== '2026-07-28'))
@@ -62,10 +63,11 @@ for (const transport of ['HTTP', 'stdio'] as const)
         const manners = { ...honest(first.root) };
         const capabilities = { roots: { listChanged: true }, elicitation: { form: {} } };
         await using window = await connect(served, { version, capabilities, manners });
-        assert.equal((await window.call('read_client_file', { path })).data?.text, 'of window 0');
+        const input = { path, via: 'form' };
+        assert.equal((await window.call('read_client_file', input)).data?.text, 'of window 0');
         Object.assign(manners, honest(second.root));
         await window.client.sendRootsListChanged();
-        assert.equal((await window.call('read_client_file', { path })).data?.text, 'of window 1');
+        assert.equal((await window.call('read_client_file', input)).data?.text, 'of window 1');
       });
 
     it(

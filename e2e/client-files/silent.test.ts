@@ -32,7 +32,7 @@ for (const transport of ['HTTP', 'stdio'] as const)
           manners: { form: () => forever },
         });
         const path = `docs/never-${version}.txt`;
-        const { code, text } = await client.call('read_client_file', { path });
+        const { code, text } = await client.call('read_client_file', { path, via: 'form' });
         assert.equal(code, 'client_timeout', text);
         const [line] = await served.audited(
           ({ subject, result }) => subject === path && result === 'client_timeout',
@@ -40,7 +40,7 @@ for (const transport of ['HTTP', 'stdio'] as const)
         assert.equal(line!.level, 'info');
         // Too late: nobody waits for it.
         resolve({ action: 'accept', content: { content: 'late' } });
-        assert.equal((await client.call('client_cache', { forget: path })).data?.forgot, false);
+        assert.equal((await client.call('guide_cache_file', { forget: path })).data?.forgot, false);
         recordProof('E6:timeout-drops-partial-results');
       });
 
@@ -55,11 +55,11 @@ for (const transport of ['HTTP', 'stdio'] as const)
         };
         const path = `docs/gone-${version}.txt`;
         const client = await connect(served, { version, capabilities: form, manners });
-        const call = client.call('read_client_file', { path });
+        const call = client.call('read_client_file', { path, via: 'form' });
         await wasAsked;
         await Promise.all([assert.rejects(call), client[Symbol.asyncDispose]()]);
         await using next = await connect(served, { version, capabilities: {}, manners: {} });
-        assert.equal((await next.call('client_cache', { forget: path })).data?.forgot, false);
+        assert.equal((await next.call('guide_cache_file', { forget: path })).data?.forgot, false);
         assert.equal((await next.call('read_client_file', { path })).data?.status, 'offered');
       });
 
@@ -69,7 +69,7 @@ for (const transport of ['HTTP', 'stdio'] as const)
         const leaving = new AbortController();
         const manners = { url: async () => ({ action: 'accept' as const }) };
         await using client = await connect(patient, { version, capabilities: url, manners });
-        const params = { name: 'read_client_file', arguments: { path } };
+        const params = { name: 'read_client_file', arguments: { path, via: 'url' } };
         // Asked is not yet waited for: in 2026-07-28 the answer comes by a call of its own.
         const { promise: isWaitedFor, resolve } = Promise.withResolvers<void>();
         const onprogress = ({ message }: Progress) => message === 'waiting for the file' && resolve();
@@ -82,6 +82,6 @@ for (const transport of ['HTTP', 'stdio'] as const)
           ({ subject, result }) => subject === path && result === 'cancelled',
         );
         assert.equal(line!.operation, 'read_client_file');
-        assert.equal((await client.call('client_cache', { forget: path })).data?.forgot, false);
+        assert.equal((await client.call('guide_cache_file', { forget: path })).data?.forgot, false);
       });
   });

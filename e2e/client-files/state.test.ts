@@ -39,8 +39,8 @@ describe('the state of a question that a client brings back', () => {
 
   /** Nothing of a path is remembered: whoever asks for it is asked again. */
   async function assertForgotten({ client, call }: Connected, path: string): Promise<void> {
-    await questionOf(client, read, { path });
-    assert.equal((await call('client_cache', { forget: path })).data?.forgot, false);
+    await questionOf(client, read, { path, via: 'form' });
+    assert.equal((await call('guide_cache_file', { forget: path })).data?.forgot, false);
   }
 
   /** E8: a state that was not given to who brings it is a violation. */
@@ -52,7 +52,7 @@ describe('the state of a question that a client brings back', () => {
 
   it('is taken once: an answer that comes twice is refused the second time', async () => {
     const path = 'docs/twice.txt';
-    const asked = await questionOf(ada.client, read, { path });
+    const asked = await questionOf(ada.client, read, { path, via: 'form' });
     const back = { requestState: asked.state, inputResponses: typed(asked, 'once') };
     const { reply } = await round(ada.client, read, { path, refresh: true }, back);
     assert.equal(reply?.data?.text, 'once');
@@ -65,11 +65,11 @@ describe('the state of a question that a client brings back', () => {
     assert.equal(again.reply?.code, 'invalid_input');
     const kept = await ada.call(read, { path });
     assert.equal(kept.data?.text, 'once');
-    assert.equal((await ada.call('client_cache', { forget: path })).data?.forgot, true);
+    assert.equal((await ada.call('guide_cache_file', { forget: path })).data?.forgot, true);
   });
 
   it('of one path does not answer for another, nor a reading for a listing', async () => {
-    const asked = await questionOf(ada.client, read, { path: 'docs/asked.txt' });
+    const asked = await questionOf(ada.client, read, { path: 'docs/asked.txt', via: 'form' });
     const back = { requestState: asked.state, inputResponses: typed(asked, 'for the other') };
     const other = await round(ada.client, read, { path: 'docs/other.txt' }, back);
     assert.equal(other.reply?.code, 'invalid_input');
@@ -81,7 +81,7 @@ describe('the state of a question that a client brings back', () => {
 
   it('of another user is refused, and neither has the file then', async () => {
     const path = 'docs/of-ada.txt';
-    const asked = await questionOf(ada.client, read, { path });
+    const asked = await questionOf(ada.client, read, { path, via: 'form' });
     const back = { requestState: asked.state, inputResponses: typed(asked, 'from bob') };
     await assert.rejects(round(bob.client, read, { path }, back), /requestState/);
     assert.equal((await triedBy('bob', path)).length, 1);
@@ -91,7 +91,7 @@ describe('the state of a question that a client brings back', () => {
 
   it('that was altered, cut, made up or left out is refused, or asked for anew', async () => {
     const path = 'docs/altered.txt';
-    const asked = await questionOf(ada.client, read, { path });
+    const asked = await questionOf(ada.client, read, { path, via: 'form' });
     const inputResponses = typed(asked, 'altered');
     const middle = asked.state.length >> 1;
     const other = asked.state[middle] === 'A' ? 'B' : 'A';
@@ -105,7 +105,7 @@ describe('the state of a question that a client brings back', () => {
         round(ada.client, read, { path }, { requestState, inputResponses }),
         /requestState/,
       );
-    const without = await round(ada.client, read, { path }, { inputResponses });
+    const without = await round(ada.client, read, { path, via: 'form' }, { inputResponses });
     assert.ok(without.asked, 'an answer to nothing is no answer');
     await assertForgotten(ada, path);
     assert.equal((await triedBy('ada', path)).length, 4);
@@ -115,7 +115,7 @@ describe('the state of a question that a client brings back', () => {
     const path = 'docs/late.txt';
     await using hasty = await serve('HTTP', { auth: ['keys'], clientTimeout: 1 });
     await using late = await join(hasty, 'ada');
-    const asked = await questionOf(late.client, read, { path });
+    const asked = await questionOf(late.client, read, { path, via: 'form' });
     await pause(1100);
     const back = { requestState: asked.state, inputResponses: typed(asked, 'late') };
     const { reply } = await round(late.client, read, { path }, back);
@@ -125,13 +125,14 @@ describe('the state of a question that a client brings back', () => {
 
   it('a client that never comes back leaves nothing, and the next call asks anew', async () => {
     const path = 'docs/never.txt';
-    const first = await questionOf(ada.client, read, { path });
-    const second = await questionOf(ada.client, read, { path });
+    const first = await questionOf(ada.client, read, { path, via: 'form' });
+    const second = await questionOf(ada.client, read, { path, via: 'form' });
     assert.notEqual(first.state, second.state);
     await assertForgotten(ada, path);
   });
 
   it('nothing of all this is in the cache of anybody', async () => {
-    for (const { call } of [ada, bob]) assert.equal((await call('client_cache', {})).data?.cache.entries, 0);
+    for (const { call } of [ada, bob])
+      assert.equal((await call('guide_cache_file', {})).data?.cache.entries, 0);
   });
 });

@@ -21,7 +21,7 @@ describe('a client that has no stream but that of its call', () => {
       const client = await connectByHand(served.url, version, form);
       const filled = { result: { action: 'accept', content: { content: 'by hand' } } };
       const path = `docs/form-${version}.txt`;
-      const { last, asked } = await client.call('read_client_file', { path }, () => filled);
+      const { last, asked } = await client.call('read_client_file', { path, via: 'form' }, () => filled);
       assert.deepEqual(asked, ['elicitation/create']);
       assert.equal(last['result'].structuredContent?.text, 'by hand', JSON.stringify(last));
     });
@@ -30,7 +30,7 @@ describe('a client that has no stream but that of its call', () => {
     it(`lends its model there, with MCP ${version}`, async () => {
       const client = await connectByHand(served.url, version, sampling);
       const path = `docs/sampled-${version}.txt`;
-      const { last, asked } = await client.call('read_client_file', { path }, () => ({
+      const { last, asked } = await client.call('read_client_file', { path, via: 'sampling' }, () => ({
         result: { model: 'm', role: 'assistant', content: { type: 'text', text: 'I cannot.' } },
       }));
       assert.deepEqual(asked, ['sampling/createMessage']);
@@ -42,7 +42,7 @@ describe('a client that has no stream but that of its call', () => {
       const client = await connectByHand(served.url, version, url);
       const path = `docs/page-${version}.txt`;
       const declined = () => ({ result: { action: 'decline' } });
-      const { last, asked } = await client.call('read_client_file', { path }, declined);
+      const { last, asked } = await client.call('read_client_file', { path, via: 'url' }, declined);
       assert.deepEqual(asked, ['elicitation/create']);
       assert.equal(codeOf(last), 'client_refused', JSON.stringify(last));
     });
@@ -77,7 +77,8 @@ describe('an answer that does not fit', () => {
       it(`${what} is client_refused, with MCP ${version}`, async () => {
         const client = await connectByHand(served.url, version, capabilities);
         const path = `docs/unfit-${index}-${version}.txt`;
-        const { last } = await client.call('read_client_file', { path }, () => ({ result }));
+        const via = capabilities === form ? 'form' : capabilities === url ? 'url' : 'sampling';
+        const { last } = await client.call('read_client_file', { path, via }, () => ({ result }));
         assert.equal(codeOf(last), 'client_refused', JSON.stringify(last));
       });
     }

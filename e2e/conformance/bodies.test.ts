@@ -92,31 +92,31 @@ describe('what an MCP client sends over HTTP', () => {
   });
 
   it('headers that name another tool or method than the body are refused', async () => {
-    const body = calling('client_cache');
+    const body = calling('guide_cache_file');
     for (const headers of [
       headersOf('tools/call', 'read_client_file'),
       headersOf('tools/call'),
-      headersOf('tools/list', 'client_cache'),
+      headersOf('tools/list', 'guide_cache_file'),
     ]) {
       const { status, json } = await post(body, headers);
       assert.equal(status, 400, JSON.stringify(json));
     }
     const list = JSON.stringify(request(1, 'tools/list', {}));
-    const { status } = await post(list, headersOf('tools/call', 'client_cache'));
+    const { status } = await post(list, headersOf('tools/call', 'guide_cache_file'));
     assert.equal(status, 400);
   });
 
   it('all tools are listed, whichever name a header gives', async () => {
     const list = JSON.stringify(request(1, 'tools/list', {}));
     const bare = await post(list, headersOf('tools/list'));
-    const named = await post(list, headersOf('tools/list', 'client_cache'));
+    const named = await post(list, headersOf('tools/list', 'guide_cache_file'));
     assert.ok(bare.json.result.tools.length > 10);
     assert.deepEqual(named.json.result.tools, bare.json.result.tools);
   });
 
   it('a name that is encoded, as the protocol allows, finds its tool', async () => {
-    const encoded = `=?base64?${Buffer.from('client_cache').toString('base64')}?=`;
-    const { json } = await post(calling('client_cache'), headersOf('tools/call', encoded));
+    const encoded = `=?base64?${Buffer.from('guide_cache_file').toString('base64')}?=`;
+    const { json } = await post(calling('guide_cache_file'), headersOf('tools/call', encoded));
     assert.equal(json.result.structuredContent.cache.entries, 2, JSON.stringify(json));
   });
 });

@@ -64,11 +64,11 @@ for (const version of versions)
     });
 
     it('with arguments that are none is a line', async () => {
-      const params = { name: 'client_cache', arguments: 'all of them' };
+      const params = { name: 'guide_cache_file', arguments: 'all of them' };
       const answer = await client.send(request(8, 'tools/call', params));
       await answer.body?.cancel();
-      const [line] = await served.audited(({ operation }) => operation === 'client_cache');
-      assert.equal(briefly(line!), 'info | client_cache | ada | by hand 1 |  | invalid_input');
+      const [line] = await served.audited(({ operation }) => operation === 'guide_cache_file');
+      assert.equal(briefly(line!), 'info | guide_cache_file | ada | by hand 1 |  | invalid_input');
     });
 
     it('one that reaches its tool and is refused there is one line, not two', async () => {
@@ -140,11 +140,11 @@ for (const version of versions)
     await using served = await serve('stdio');
     await using client = await connect(served, { version, capabilities: {}, manners: {} });
     await assert.rejects(client.call('nope_tool', {}));
-    await client.call('client_cache', { forget: 5 });
+    await client.call('guide_cache_file', { forget: 5 });
     const [unknown] = await served.audited(({ operation }) => operation === 'tools/call');
-    const [unfit] = await served.audited(({ operation }) => operation === 'client_cache');
+    const [unfit] = await served.audited(({ operation }) => operation === 'guide_cache_file');
     assert.equal(briefly(unknown!), 'info | tools/call | local | bridge suite 1 | nope_tool | invalid_input');
-    assert.equal(briefly(unfit!), 'info | client_cache | local | bridge suite 1 |  | invalid_input');
+    assert.equal(briefly(unfit!), 'info | guide_cache_file | local | bridge suite 1 |  | invalid_input');
   });
 
 for (const version of versions)

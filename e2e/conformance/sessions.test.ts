@@ -55,7 +55,7 @@ describe('sessions of the older versions over HTTP', () => {
     it(`the stream of a call that is cancelled ends, and the session goes on, with MCP ${version}`, async () => {
       const client = await connectByHand(server.url, version, { elicitation: { form: {} } });
       const { request } = openingOf(version);
-      const params = { name: 'read_client_file', arguments: { path: 'docs/a.txt' } };
+      const params = { name: 'read_client_file', arguments: { path: 'docs/a.txt', via: 'form' } };
       const called = await client.send(request(5, 'tools/call', params), AbortSignal.timeout(patienceMs));
       let came = '';
       for await (const text of called.body!.pipeThrough(new TextDecoderStream())) {

@@ -39,7 +39,10 @@ for (const version of ['2025-11-25', '2025-06-18'] as const)
   it(`an answer that is too large is as good as none, with MCP ${version}`, async () => {
     await using stdio = await startStdio();
     const { opening, request } = openingOf(version, { roots: {} });
-    stdio.write(...opening, request(2, 'tools/call', call('read_client_file', { path: 'docs/a.txt' })));
+    stdio.write(
+      ...opening,
+      request(2, 'tools/call', call('read_client_file', { path: 'docs/a.txt', via: 'upload' })),
+    );
     await stdio.until((message) => message.method === 'roots/list');
     const { id } = stdio.messages.find((message) => message.method === 'roots/list')!;
     const roots = [{ uri: `file:///${tooLarge}` }];

@@ -47,7 +47,7 @@ for (const version of ['2025-11-25', '2025-06-18'] as const)
   it(`a question over stdio that is open at a stop is answered for the client, with MCP ${version}`, async () => {
     await using stdio = await startStdio('--drain-timeout', '20');
     const { opening, request } = openingOf(version, { elicitation: { form: {} } });
-    const params = { name: 'read_client_file', arguments: { path: 'docs/a.txt' } };
+    const params = { name: 'read_client_file', arguments: { path: 'docs/a.txt', via: 'form' } };
     stdio.write(...opening, request(2, 'tools/call', params));
     await stdio.until(({ method }) => method === 'elicitation/create');
     stdio.child.kill('SIGTERM');

@@ -14,7 +14,7 @@ for (const version of ['2025-11-25', '2025-06-18'] as const) {
     await using program = await serve(['--data', folder.path, '--drain-timeout', '2']);
     const client = await connectByHand(program.url, version, form);
     const ended = Promise.withResolvers<number | null>();
-    const { last } = await client.call('read_client_file', { path: 'docs/a.txt' }, () => {
+    const { last } = await client.call('read_client_file', { path: 'docs/a.txt', via: 'form' }, () => {
       ended.resolve(program.end('SIGTERM'));
       return null;
     });
@@ -27,7 +27,7 @@ for (const version of ['2025-11-25', '2025-06-18'] as const) {
     await using program = await serve(['--data', folder.path, '--drain-timeout', '2']);
     const client = await connectByHand(program.url, version, form);
     const leaving = new AbortController();
-    const params = { name: 'read_client_file', arguments: { path: 'docs/a.txt' } };
+    const params = { name: 'read_client_file', arguments: { path: 'docs/a.txt', via: 'form' } };
     const call = openingOf(version).request(2, 'tools/call', params);
     const reader = (await client.send(call, leaving.signal)).body!.pipeThrough(new TextDecoderStream());
     for await (const text of reader.values({ preventCancel: true }))

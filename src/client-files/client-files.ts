@@ -11,7 +11,8 @@ import type { ClientListing } from './client-file.ts';
 import type { ClientInstructions } from './requests/file-request.ts';
 import { createFolderLister } from './requests/list.ts';
 import { createFileMethods, type FileMethodsOptions } from './requests/methods.ts';
-import { createFileReader, auditOperation, type FoundFile } from './requests/read.ts';
+import type { FoundFile } from './requests/kept-files.ts';
+import { createFileReader, auditOperation, type UnspentFile } from './requests/read.ts';
 import {
   createRequests,
   type ClientRequestsOptions,
@@ -22,7 +23,10 @@ import {
 export type { ClientEntry, ClientFile, ClientListing, TransferMethod } from './client-file.ts';
 export { isInstructions, type ClientInstructions } from './requests/file-request.ts';
 export { createFilesystemChallenges, type FilesystemChallenges } from './requests/filesystem-challenge.ts';
-export type { FoundFile, ReadFile } from './requests/read.ts';
+export type { FoundFile, ReadFile } from './requests/kept-files.ts';
+export type { UnspentFile } from './requests/read.ts';
+export { buildSendFilesCommand } from './requests/commands.ts';
+export { describeMethod } from './freshness.ts';
 export type { ListFolderOptions, ReadFileOptions } from './requests/requests.ts';
 
 export interface ClientFilesOptions extends FileMethodsOptions, Omit<ClientRequestsOptions, 'methods'> {
@@ -42,7 +46,7 @@ export function createClientFiles(options: ClientFilesOptions) {
   const { audit } = options;
   const methods = createFileMethods(options);
   const requests = createRequests({ ...options, methods });
-  const { read, find } = createFileReader({ ...options, methods, requests });
+  const { read, find, offer } = createFileReader({ ...options, methods, requests });
   const list = createFolderLister({ ...options, methods, requests });
   return {
     read: (
@@ -52,8 +56,12 @@ export function createClientFiles(options: ClientFilesOptions) {
       auditOperation(audit, 'read_client_file', input.path, context, () => read(input, context)),
 
     /** The same without asking: null where the client would have to be. */
-    find: (input: ReadFileOptions, context: ToolContext): Promise<FoundFile | Question | null> =>
+    find: (input: ReadFileOptions, context: ToolContext): Promise<UnspentFile | Question | null> =>
       auditOperation(audit, 'read_client_file', input.path, context, () => find(input, context)),
+
+    /** How the client can send it, whether or not it is here. */
+    offer: (input: ReadFileOptions, context: ToolContext): Promise<Question | ClientInstructions> =>
+      auditOperation(audit, 'read_client_file', input.path, context, () => offer(input, context)),
 
     /** Refuses a path that can never be asked for; of some that cannot be known before the client tells its project. */
     demand: (path: string, context: ToolContext): Promise<null> =>

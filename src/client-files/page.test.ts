@@ -11,7 +11,7 @@ const send = (url: string, body: string) => fetch(url.replace('/ask/', '/uploads
 
 test('of two calls that wait for one page, both have what comes by it', async () => {
   await using it = await stage();
-  const input = { path: 'docs/a.md' };
+  const input = { path: 'docs/a.md', via: 'url' } as const;
   const ask = async () => isAsked(await it.bridge.read(input, call(can)));
   const [one, other] = [await ask(), await ask()];
   assert.equal(paramsOf(one)['url'], paramsOf(other)['url']);
@@ -23,7 +23,8 @@ test('of two calls that wait for one page, both have what comes by it', async ()
 
 test('nothing can be sent by a page that the client refused to open', async () => {
   await using it = await stage();
-  const asked = isAsked(await it.bridge.read({ path: 'docs/a.md' }, call(can)));
+  const input = { path: 'docs/a.md', via: 'url' } as const;
+  const asked = isAsked(await it.bridge.read(input, call(can)));
   const context = call(can, { state: asked.state });
   const refusing = {
     ...context.client,
@@ -31,8 +32,9 @@ test('nothing can be sent by a page that the client refused to open', async () =
       throw new WorkcrateError('client_refused', 'no');
     },
   };
-  await assert.rejects(it.bridge.read({ path: 'docs/a.md' }, { ...context, client: refusing }), {
+  await assert.rejects(it.bridge.read(input, { ...context, client: refusing }), {
     code: 'client_refused',
+    message: /^no Instead, run this[^]*curl [^]*\/ask\//,
   });
   assert.equal((await send(paramsOf(asked)['url'], 'late')).status, 404);
 });
@@ -41,7 +43,7 @@ test('while a page is waited for, progress only grows, also when it is shown aga
   await using it = await stage({ timeoutMs: 2000 });
   const seen: number[] = [];
   const progress = (value: number): void => void seen.push(value);
-  const input = { path: 'docs/a.md' };
+  const input = { path: 'docs/a.md', via: 'url' } as const;
   const { state } = isAsked(await it.bridge.read(input, call(can)));
   const again = isAsked(await it.bridge.read(input, { ...call(can, { state, answer: accepted }), progress }));
   const last = { ...call(can, { state: again.state, answer: accepted }), progress };
@@ -56,7 +58,7 @@ test('while a page is waited for, progress only grows, also when it is shown aga
 test('a server that stops waits for nobody at a page', async () => {
   await using it = await stage();
   const stop = new AbortController();
-  const input = { path: 'docs/a.md' };
+  const input = { path: 'docs/a.md', via: 'url' } as const;
   const { state } = isAsked(await it.bridge.read(input, call(can)));
   const waiting = { ...call(can, { state, answer: accepted }), progress: () => stop.abort() };
   await assert.rejects(it.bridge.read(input, { ...waiting, stopping: stop.signal }), { code: 'stopping' });

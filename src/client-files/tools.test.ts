@@ -28,10 +28,14 @@ test('over MCP 2026-07-28 a form is filled, decoded, and remembered', async () =
     asked++;
     return { action: 'accept', content: { content: 'Grüße' } };
   });
-  const first = await far.use('read_client_file', { path: 'docs/a.md', encoding: 'ascii' });
+  const asking = { path: 'docs/a.md', encoding: 'ascii', via: 'form' };
+  const first = await far.use('read_client_file', asking);
   const { text, encoding, fell_back, rung, cached } = first.structuredContent;
   assert.deepEqual([text, encoding, fell_back, rung, cached], ['Grüße', 'utf-8', true, 'form', false]);
-  assert.match(first.content[0].text, /by form.*utf-8[^]*Grüße$/);
+  assert.match(
+    first.content[0].text,
+    /^docs\/a\.md, 7 bytes, in utf-8, since it is not in ascii, typed into a form 0 s ago \(remembered for an hour; refresh: true asks for it anew\):\nGrüße$/,
+  );
   const second = await far.use('read_client_file', { path: 'docs/a.md' });
   assert.deepEqual([second.structuredContent.cached, asked], [true, 1]);
   const refused = await far.use('read_client_file', { path: '../x' });
@@ -43,7 +47,7 @@ test('what was typed is text, whatever the encoding of the file is said to be', 
   await using it = await stage();
   const [read] = it.tools;
   const can = { elicitation: { form: {} } };
-  const input = { path: 'docs/a.txt', encoding: 'utf-16' };
+  const input = { path: 'docs/a.txt', encoding: 'utf-16', via: 'form' };
   const { state }: Any = await read!.handle(input, call(can));
   const answer = { kind: 'elicit', action: 'accept', content: { content: 'Größe' } } as const;
   const typed: Any = await read!.handle(input, call(can, { state, answer }));
@@ -57,7 +61,7 @@ test('what is no text comes by link, unless its bytes or an encoding are asked f
   await using it = await stage();
   const [read] = it.tools;
   const bytes = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), Buffer.alloc(500)]);
-  it.cache.put('ann', null, { ...fileAt('docs/p.png', ''), bytes });
+  it.cache.put('ann', null, { ...fileAt('docs/p.png', ''), bytes, rung: 'given' });
   const got = async (more: object): Promise<Any> =>
     ((await read!.handle({ path: 'docs/p.png', ...more }, call())) as Any).structured;
   const plain = await got({});
@@ -70,7 +74,7 @@ test('what is remembered is read in the encoding in which it was given', async (
   await using it = await stage();
   const [read] = it.tools;
   const bytes = Buffer.from('日本語', 'utf16le');
-  const file = { ...fileAt('docs/j.txt', ''), bytes, encoding: 'utf-16' };
+  const file = { ...fileAt('docs/j.txt', ''), bytes, encoding: 'utf-16', rung: 'given' } as const;
   it.cache.put('ann', null, file);
   const { structured }: Any = await read!.handle({ path: 'docs/j.txt' }, call());
   assert.deepEqual([structured.text, structured.fell_back], ['日本語', false]);
@@ -87,7 +91,7 @@ test('over MCP 2026-07-28 a page takes bytes of any size, and large ones pass by
     await fetch(params.url.replace('/ask/', '/uploads/'), { method: 'PUT', body: bytes });
     return { action: 'accept' };
   });
-  const answer = await far.use('read_client_file', { path: 'docs/large.bin', binary: true });
+  const answer = await far.use('read_client_file', { path: 'docs/large.bin', binary: true, via: 'url' });
   const { size, data, file_id, link, rung } = answer.structuredContent;
   assert.deepEqual([size, data, rung, link.size], [200_000, undefined, 'url', 200_000]);
   assert.match(file_id, /^file_/);
@@ -102,7 +106,7 @@ test('a recursive listing is a tree in the text and in the structured content, a
   const [, list] = it.tools;
   const can = { elicitation: {} };
   const listed = async (content: string, pattern?: string, recursive = true): Promise<Any> => {
-    const input = { path: 'docs', recursive, pattern };
+    const input = { path: 'docs', recursive, pattern, via: 'form' };
     const { state } = (await list!.handle(input, call(can))) as Any;
     const answer = { kind: 'elicit', action: 'accept', content: { content } } as const;
     return list!.handle(input, call(can, { state, answer }));
@@ -110,7 +114,9 @@ test('a recursive listing is a tree in the text and in the structured content, a
   const short = await listed('docs/a.md\nfile 3 0 docs/a/b.md\ndocs/a/');
   assert.equal(
     short.text,
-    ['docs: 3 entries, by form', '  a/', '    b.md  3 bytes  1970-01-01T00:00:00Z', '  a.md'].join('\n'),
+    ['docs: 3 entries, typed into a form', '  a/', '    b.md  3 bytes  1970-01-01T00:00:00Z', '  a.md'].join(
+      '\n',
+    ),
   );
   const none = { size: null, mtime: null };
   assert.deepEqual(short.structured.entries, [
@@ -163,6 +169,13 @@ test('an offer tells what to run, and when it ends', async () => {
   assert.ok(text.includes(structured.offer.command));
   assert.ok(structured.offer.command.includes(structured.offer.uploadUrl));
   assert.ok(text.includes(structured.offer.pageUrl) && text.includes('guide_cache_file'));
+  assert.ok(text.includes(structured.offer.expiresAt.slice(0, 16)));
+  assert.doesNotMatch(text, /via:/, 'of what this client cannot do');
+  const asking: Any = await read!.handle(
+    { path: 'docs/a.md' },
+    call({ elicitation: { form: {}, url: {} }, sampling: {} }),
+  );
+  assert.match(asking.text, /call again with via: "url" or via: "form" or via: "sampling"/);
   assert.equal((await fetch(structured.offer.pageUrl)).status, 200);
   await assert.rejects(read!.handle({ path: 'docs/a.md', encoding: 'klingon' }, call()), {
     code: 'invalid_input',
@@ -177,7 +190,10 @@ test('the page tells no more than a name, which it escapes, and lets nothing els
       '&lt;img src=x onerror=alert(1)&gt;&amp;&quot;&#39;',
     ),
   );
-  const { ask }: Any = await it.bridge.read({ path: 'docs/plans/a.md' }, call({ elicitation: { url: {} } }));
+  const { ask }: Any = await it.bridge.read(
+    { path: 'docs/plans/a.md', via: 'url' },
+    call({ elicitation: { url: {} } }),
+  );
   const { url } = ask.client_file.params;
   const page = await fetch(url);
   assert.doesNotMatch(await page.text(), /plans/);

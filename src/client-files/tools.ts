@@ -5,7 +5,7 @@
 import type { Audit } from '../audit/audit.ts';
 import type { Tool } from '../mcp/tool.ts';
 import type { ClientCache } from './cache/cache.ts';
-import { createCacheTools } from './cache/tools.ts';
+import { createGuideCacheFileTool } from './cache/tools.ts';
 import type { ClientFiles } from './client-files.ts';
 import { createListTool, type ListToolOptions } from './tools/list.ts';
 import { createReadTool, type ReadToolOptions } from './tools/read.ts';
@@ -23,15 +23,11 @@ export function createReadAndListTools(options: ReadAndListOptions): Tool[] {
   return [createReadTool(options), createListTool(options)];
 }
 
-/** These, and those that see to what is remembered. All write their own lines, with each path. */
+/** These, and the one by which a client gives files. All write their own lines, with each path. */
 export function createClientTools(options: ClientToolsOptions): Tool[] {
   const { bridge, cache, audit } = options;
   const noted = createReadAndListTools(options);
-  const given = createCacheTools({
-    cache,
-    audit,
-    policyFor: bridge.policyFor,
-    forgetKept: bridge.forgetKept,
-  });
-  return [...noted, ...given].map((tool) => ({ ...tool, auditsItself: true }));
+  const { policyFor, forgetKept } = bridge;
+  const given = createGuideCacheFileTool({ cache, audit, policyFor, forgetKept });
+  return [...noted, given].map((tool) => ({ ...tool, auditsItself: true }));
 }

@@ -3,6 +3,7 @@
  * for all commands. The protocol is in `mcp/`, the shutdown in `server/shutdown.ts`.
  */
 import { homedir } from 'node:os';
+import { join, sep } from 'node:path';
 import type { Writable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { serveStdio, type StdioServerHandle } from '@modelcontextprotocol/server/stdio';
@@ -37,7 +38,7 @@ async function serveClient({ config, origins, extend }: ServerInput): Promise<vo
   };
   const mode = { sharesMachine: true, extend };
   await using workcrate = await startBesideOthers(
-    { ...config, shareRoots: shareRootsFor(config) },
+    { ...config, shareRoots: shareRootsFor(config), clientRoot: config.clientRoot ?? findProjectFolder() },
     { fixed, mode },
   );
   workcrate.log.info('stdio.links_at', { url: workcrate.baseUrl });
@@ -107,13 +108,24 @@ async function startOnAnyPort(config: Config, fixed: boolean, mode: ServerMode):
  * The folders whose files may be shared by path: those that were named, else the one that the client
  * started the server in, which is its project. A home folder or `/` is no project.
  */
-function shareRootsFor(
-  config: Config,
-  startedIn: string = process.cwd(),
-  home: string = homedir(),
-): string[] {
+function shareRootsFor(config: Config): string[] {
   if (config.shareRoots.length > 0) return [...config.shareRoots];
-  return startedIn === '/' || startedIn === home ? [] : [startedIn];
+  const startedIn = process.cwd();
+  return isProjectFolder(startedIn) ? [startedIn] : [];
+}
+
+/** Neither a home folder nor what is above it. */
+const isProjectFolder = (folder: string): boolean =>
+  !`${homedir()}${sep}`.startsWith(folder.endsWith(sep) ? folder : folder + sep);
+
+/**
+ * The project of a client that does not tell where it is: the folder that it started the server in. The program's own
+ * folder, in which its container starts, is nobody's project.
+ */
+function findProjectFolder(): string | null {
+  const startedIn = process.cwd();
+  const isOwn = startedIn === join(import.meta.dirname, '../..');
+  return isProjectFolder(startedIn) && !isOwn ? startedIn : null;
 }
 
 /** One Ctrl-C can come twice, from the terminal and from npm; a person takes longer to press it again. */

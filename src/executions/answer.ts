@@ -10,6 +10,7 @@ import type { Links, SharedLink } from '../links/links.ts';
 import type { ToolAnswer } from '../mcp/tool.ts';
 import { languages } from '../sandbox/sandbox.ts';
 import { formatBytes, formatDuration, quoteName } from '../text.ts';
+import { clientInputShape, describeClientInput, listClientInputs } from './client-and-crate-files.ts';
 import type { EndedExecution } from './execute.ts';
 import { differenceShape, reasons, showDifference, type Execution } from './fields.ts';
 import { describeMissingPackage } from './hint.ts';
@@ -35,6 +36,7 @@ export const endedShape = z.object({
     .optional()
     .describe('The real paths of /workspace and so on, where nothing is mounted'),
   hint: z.string().nullable().describe('What to do where a package or program is missing'),
+  client_files: z.array(clientInputShape).optional().describe('How files of the client came'),
   full_stdout: linkShape.nullable().describe('All of stdout, where it was cut'),
   full_stderr: linkShape.nullable().describe('All of stderr, where it was cut'),
 });
@@ -58,13 +60,14 @@ export async function buildAnswer(
   const { execution, spooled } = ended;
   const stdout = await shareFullOutput(options, caller, 'stdout', spooled.stdout);
   const stderr = await shareFullOutput(options, caller, 'stderr', spooled.stderr);
+  const clientFiles = listClientInputs(execution.inputs, execution.startedAt);
   const hint = describeMissingPackage(execution, options.surroundings ?? null);
   return {
     text: [
       ...toOutputLines(execution),
       ...toEndLines(execution),
       ...(hint === null ? [] : [hint]),
-      ...toClientLines(execution),
+      ...clientFiles.map(describeClientInput),
       ...stdout.lines,
       ...stderr.lines,
       ...(ended.folders === null ? [] : [`Nothing is mounted here: ${describeRealFolders(ended.folders)}.`]),
@@ -85,6 +88,7 @@ export async function buildAnswer(
       unenforced: [...execution.limits.unenforced],
       ...(ended.folders === null ? {} : { folders: { ...ended.folders } }),
       hint,
+      ...(clientFiles.length === 0 ? {} : { client_files: clientFiles }),
       full_stdout: stdout.link?.structured ?? null,
       full_stderr: stderr.link?.structured ?? null,
     },
@@ -128,15 +132,6 @@ async function shareFullOutput(
 export function toOutputLines({ stdout, stderr }: Execution): string[] {
   const trimmed = (text: string): string[] => (text === '' ? [] : [text.replace(/\n$/, '')]);
   return [...trimmed(stdout), ...(stderr === '' ? [] : ['--- stderr ---', ...trimmed(stderr)])];
-}
-
-/** How files of the client came: one that was remembered may have changed there since. */
-function toClientLines({ inputs }: Execution): string[] {
-  return inputs.flatMap(({ origin }) =>
-    origin?.['client_path'] === undefined
-      ? []
-      : `From the client: ${origin['client_path']}, by ${origin['rung']}${origin['cached'] ? ', cached' : ''}`,
-  );
 }
 
 /** How it ended and what it changed, in a line each. */

@@ -10,8 +10,8 @@ import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import { listAs, makeText } from '../mcp/schema.ts';
 import { isQuestion, type Question, type ToolContext } from '../mcp/tool.ts';
 import { openBelow, parseName, type Components, type OpenFile } from '../paths/paths.ts';
-import { formatBytes } from '../text.ts';
-import type { OtherFile } from './input-files.ts';
+import { formatBytes, formatDuration, quoteName } from '../text.ts';
+import type { InputFileRecord, OtherFile } from './input-files.ts';
 
 /** How a run has files of the client's. */
 export interface ClientFilePort {
@@ -19,32 +19,47 @@ export interface ClientFilePort {
   readonly mostBytes: number;
   /** Refuses what can never be had, before anybody is asked. */
   demand(context: ToolContext, path: string): Promise<unknown>;
-  /** Null where the client has to be asked. */
-  find(context: ToolContext, path: string): Promise<RequestedClientFile | Question | null>;
-  ask(context: ToolContext, path: string): Promise<RequestedClientFile | Question | SendInstructions>;
-  /** How the client can send it of its own accord. */
-  toSend(context: ToolContext, path: string): Promise<RequestedClientFile | SendInstructions>;
+  /** Null where the client has to send it. */
+  find(context: ToolContext, wanted: WantedClientFile): Promise<RequestedClientFile | Question | null>;
+  /** How the client can send all of these. */
+  offer(context: ToolContext, paths: readonly string[]): Promise<SendInstructions>;
+}
+
+/** A file of the client's, and how old a copy of it may be. */
+export interface WantedClientFile {
+  readonly path: string;
+  readonly maxAgeSeconds?: number | undefined;
+  readonly refresh?: boolean | undefined;
 }
 
 export interface RequestedClientFile {
   readonly path: string;
   readonly rung: string;
+  /** How it came, in words. */
+  readonly source: string;
+  /** When it came, in milliseconds. */
+  readonly receivedAt: number;
   readonly cached: boolean;
   readonly size: number;
   /** How many of its bytes are in memory. */
   readonly held: number;
+  /** Its bytes. What was sent for this call counts as used when they were read to the end. */
   open(): AsyncIterable<Uint8Array>;
 }
 
 export interface SendInstructions {
   /** For sh, in the project's folder. */
   readonly command: string;
-  /** Where a person sends it without a shell; null where nothing is sent. */
-  readonly pageUrl: string | null;
+  /** Where a person sends them without a shell. */
+  readonly pageUrls: readonly string[];
+  /** In milliseconds. */
+  readonly expiresAt: number;
 }
 
 /** A path alone stands for a file without options. */
 const toFileOfClient = (given: unknown): unknown => (typeof given === 'string' ? { path: given } : given);
+
+const maxAgeSeconds = 24 * 60 * 60;
 
 export const clientFilesInput = z
   .array(
@@ -53,21 +68,23 @@ export const clientFilesInput = z
       z.strictObject({
         path: makeText(4096),
         as: makeText(255).optional(),
+        max_age_s: z
+          .number()
+          .refine((age) => age >= 0 && age <= maxAgeSeconds, `max_age_s is 0 to ${maxAgeSeconds} seconds.`)
+          .optional(),
+        refresh: z.boolean().optional(),
       }),
     ),
   )
   .refine((files) => files.length <= 20, 'client_files may name at most 20')
   .optional()
   .describe(
-    'Files of your project to put there, under the name as. With a shell, send each first: read_client_file with via upload',
+    'Files of your project, such as docs/data.csv, to put there, under the name as. Each run asks for them anew, unless max_age_s allows an earlier copy',
   );
 
 type RequestedPaths = NonNullable<z.output<typeof clientFilesInput>>;
 
-/** Clients give up on a call that asks too often, and people do so earlier. */
-const maxAskedFiles = 8;
-
-/** One question after the other: what has come is kept, so that the next round goes on with the next file. */
+/** What is here, or how all that is missing can be sent. Nobody but an agent's shell is asked here. */
 export async function findClientFiles(
   port: ClientFilePort | undefined,
   context: ToolContext,
@@ -76,23 +93,55 @@ export async function findClientFiles(
   if (asked.length === 0) return [];
   const files = requireClientFilesAllowed(port, context);
   const names = toInputNames(asked);
-  const paths = [...new Set(asked.map(({ path }) => path))];
-  for (const path of paths) await files.demand(context, path).catch(refuseRun);
+  for (const { path } of asked) await files.demand(context, path).catch(refuseRun);
   const found = new Map<string, RequestedClientFile>();
-  for (const path of paths) {
-    const file = await files.find(context, path).catch(refuseRun);
+  const missing = new Set<string>();
+  for (const { path, max_age_s: maxAgeSeconds, refresh } of asked) {
+    if (found.has(path) || missing.has(path)) continue;
+    const file = await files.find(context, { path, maxAgeSeconds, refresh }).catch(refuseRun);
     if (file !== null && isQuestion(file)) return file;
-    if (file !== null) found.set(path, file);
+    if (file === null) missing.add(path);
+    else found.set(path, file);
     requireInputRoom(found, files.mostBytes);
   }
-  const missing = paths.filter((path) => !found.has(path));
-  if (missing.length > 0) return askForFiles(files, context, missing);
+  if (missing.size > 0) throw await notHereError(files, context, [...missing]);
   return asked.map(({ path }, at) => toInputFile(found.get(path)!, names[at]!));
 }
 
-function toInputFile({ path, rung, cached, size, open }: RequestedClientFile, name: string): OtherFile {
-  const origin = { client_path: path, rung, ...(cached ? { cached: 'true' } : {}) };
-  return { name, origin, size, open };
+function toInputFile(file: RequestedClientFile, name: string): OtherFile {
+  const { path, rung, source, receivedAt, cached, size, open } = file;
+  const received = { source, received_at: new Date(receivedAt).toISOString() };
+  const origin = {
+    client_path: path,
+    rung,
+    ...received,
+    ...(cached && rung !== 'direct' ? { cached: 'true' } : {}),
+  };
+  return { name, origin, size, open, replacesInput: true };
+}
+
+/** How a file of the client's came, for the answer of a run. */
+export const clientInputShape = z.object({
+  path: z.string(),
+  source: z.string().describe('How it came, in words'),
+  age_s: z.number().describe('Seconds since it came when the run began'),
+  cached: z.boolean().describe('Whether it is a remembered copy'),
+});
+
+type ClientInput = z.input<typeof clientInputShape>;
+
+export const listClientInputs = (inputs: readonly InputFileRecord[], begunAt: number): ClientInput[] =>
+  inputs.flatMap(({ origin }) => {
+    const { client_path: path, source, received_at: received, cached } = origin ?? {};
+    if (path === undefined || source === undefined || received === undefined) return [];
+    const age = Math.max(0, Math.round((begunAt - Date.parse(received)) / 1000));
+    return { path, source, age_s: age, cached: cached !== undefined };
+  });
+
+export function describeClientInput({ path, source, age_s: age, cached }: ClientInput): string {
+  const hint = cached ? ' (remembered; refresh: true in client_files asks for it anew)' : '';
+  const since = age === 0 ? '0 s' : formatDuration(age * 1000);
+  return `From the client: ${quoteName(path)}, ${source} ${since} ago${hint}`;
 }
 
 /** Looked at before anybody is asked for anything. */
@@ -107,22 +156,21 @@ function toInputNames(asked: RequestedPaths): string[] {
   return names;
 }
 
-async function askForFiles(
+async function notHereError(
   files: ClientFilePort,
   context: ToolContext,
-  missing: string[],
-): Promise<Question> {
-  const [first, ...others] = missing as [string, ...string[]];
-  const tooMany = missing.length > maxAskedFiles;
-  const answer = tooMany ? await files.toSend(context, first) : await files.ask(context, first);
-  if (isQuestion(answer)) return answer;
-  const rest = await Promise.all(others.map((path) => files.toSend(context, path)));
-  const sent = [answer, ...rest].filter((each) => 'command' in each);
-  const commands = new Set(sent.map(({ command }) => command));
-  const pages = new Set(sent.map(({ pageUrl }) => pageUrl).filter((url) => url !== null));
-  throw new WorkcrateError(
+  missing: readonly string[],
+): Promise<WorkcrateError> {
+  const { command, pageUrls, expiresAt } = await files.offer(context, missing);
+  const until = `${new Date(expiresAt).toISOString().slice(0, 16)}Z`;
+  return new WorkcrateError(
     'client_unsupported',
-    `${missing.length} of the client_files must be sent first. Run this with sh in the project's folder:\n${[...commands].join('\n')}\nThen make the same call again. Without a shell: give the user these pages to upload them, ${[...pages].join(' ')} – or paste short texts with guide_cache_file.`,
+    [
+      `Nothing was run: ${missing.length} of the client_files must be sent first. Run this in the project's folder before ${until}, then make the same call again:`,
+      command,
+      'If it exits with 1 and prints nothing, nothing was sent: one of them is missing, or leads through a link.',
+      `Without a shell: give the user these pages to send them, ${pageUrls.join(' ')} – or paste short texts with guide_cache_file.`,
+    ].join('\n'),
   );
 }
 
@@ -226,17 +274,18 @@ const hashChunkBytes = 256 * 1024;
 
 /**
  * The sha256 of a regular file, by one descriptor, since code of the user's may exchange it meanwhile. Null where
- * no such file is there, `other` where it is not of this size.
+ * no such file is there, `other` where it is not of this size; null takes any size.
  */
 export async function hashExisting(
   root: string,
   path: Components,
-  size: number,
+  size: number | null,
   signal: AbortSignal,
 ): Promise<string | null> {
   try {
     using file = openBelow(root).open(path);
-    return file.stats.size === size ? await hashFile(file, size, signal) : 'other';
+    const found = file.stats.size;
+    return size === null || found === size ? await hashFile(file, found, signal) : 'other';
   } catch (error) {
     // A folder or link in its place fails when the file is created.
     if (isWorkcrateError(error, 'path_not_found') || isWorkcrateError(error, 'path_refused')) return null;

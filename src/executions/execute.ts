@@ -18,10 +18,10 @@ import {
 import type { ExecutionsOptions } from './executions.ts';
 import { noDifference, type Difference, type Execution, type Reason } from './fields.ts';
 import { startComparison } from './folder-diff.ts';
-import { copyInputs, type Inputs, type OtherFile } from './input-files.ts';
+import { copyInputs, type CopyContext, type Inputs, type OtherFile } from './input-files.ts';
 import type { createEndWriter } from './lost.ts';
 import { followRun, type RunOutputs, type ReportProgress, type SpooledOutput } from './output.ts';
-import { insertRunning, newExecutionId, type createBatchWriter } from './store.ts';
+import { insertRunning, newExecutionId, wasInput, type createBatchWriter } from './store.ts';
 import {
   toInsidePath,
   makeFolderFor,
@@ -86,7 +86,8 @@ export async function executeRequest(
     // The first to ask waits for the interpreter's answer, and may as well copy meanwhile.
     const asking = sandbox.runtime(request.language);
     const signal = AbortSignal.any([watching.signal, stop.signal]);
-    const giving = { files, caller, place, folder, sandbox, signal, log: room.log };
+    const wasGiven: CopyContext['wasGiven'] = (input) => wasInput(room.database, caller.user, input);
+    const giving = { files, caller, place, folder, sandbox, signal, log: room.log, wasGiven };
     using inputs = await copyInputs(giving, request.files, request.others);
     const runtime = await asking;
     const compare = await startComparison(room.changes, place, folder);

@@ -34,6 +34,8 @@ export interface OtherFile {
   /** For the record, such as which crate and which path in it. */
   readonly origin: Readonly<Record<string, string>>;
   readonly size: number;
+  /** Whether it takes the place of what an earlier run was given under its name, if nobody changed that since. */
+  readonly replacesInput?: boolean;
   /** All its bytes, `size` of them. Fails rather than give wrong ones, and when the signal fires. */
   open(signal: AbortSignal): AsyncIterable<Uint8Array>;
 }
@@ -46,6 +48,8 @@ export interface CopyContext {
   readonly sandbox: Pick<Sandbox, 'limits' | 'claimDisk'>;
   readonly signal: AbortSignal;
   readonly log: Log;
+  /** Whether an earlier run of the caller was given these bytes under this name. */
+  readonly wasGiven: (input: Pick<InputFileRecord, 'name' | 'sha256'>) => Promise<boolean>;
 }
 
 /** The files that a run was given. Disposing of them takes back what was copied, unless they are kept. */
@@ -58,6 +62,7 @@ export interface Inputs extends Disposable {
 /** A file to copy, from any source; what is not known of it yet is null. */
 interface WantedInput extends Omit<InputFileRecord, 'sha256'> {
   readonly sha256: string | null;
+  readonly replacesInput?: boolean;
   read(signal: AbortSignal): AsyncIterable<Uint8Array>;
 }
 
@@ -148,8 +153,9 @@ export async function* readStoredBytes(
 }
 
 function toWantedInput(file: OtherFile): WantedInput {
-  const { name, origin, size } = file;
-  return { fileId: null, origin, name, size, sha256: null, read: (signal) => file.open(signal) };
+  const { name, origin, size, replacesInput = false } = file;
+  const read: WantedInput['read'] = (signal) => file.open(signal);
+  return { fileId: null, origin, name, size, sha256: null, replacesInput, read };
 }
 
 function requireInputsFit(
@@ -189,8 +195,19 @@ async function findExisting(giving: CopyContext, file: WantedInput): Promise<Inp
   if (found === null) return null;
   const { fileId, origin, name, size } = file;
   const sha256 = file.sha256 ?? (found === 'other' ? null : await readAndHash(giving, file, async () => {}));
-  if (found === 'other' || found !== sha256) throw inputExistsError(name);
-  return { fileId, origin, name, size, sha256 };
+  if (found !== 'other' && found === sha256) return { fileId, origin, name, size, sha256 };
+  if (file.replacesInput && (await removeEarlierInput(giving, path, name))) return null;
+  throw inputExistsError(name);
+}
+
+/** Removes what an earlier run was given, for its newer version. What code wrote or changed stays, and nothing is done. */
+async function removeEarlierInput(giving: CopyContext, path: Components, name: string): Promise<boolean> {
+  const { place, folder, signal, wasGiven } = giving;
+  const root = getInputRoot(place, folder);
+  const there = await hashExisting(root, path, null, signal);
+  if (there === null || there === 'other' || !(await wasGiven({ name, sha256: there }))) return false;
+  openBelow(root).remove(path);
+  return true;
 }
 
 async function copyInput(giving: CopyContext, file: WantedInput, copies: Copy[]): Promise<InputFileRecord> {

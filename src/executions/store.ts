@@ -77,6 +77,20 @@ export async function updateEnded(database: Queries, execution: Execution): Prom
   return rows.length > 0;
 }
 
+const latestInputsSql =
+  "SELECT inputs FROM executions WHERE owner = ? AND inputs <> '[]' ORDER BY started_at DESC, id DESC LIMIT 100";
+
+/** Whether a late run of this user was given these bytes under this name. */
+export async function wasInput(database: Queries, owner: string, input: NamedBytes): Promise<boolean> {
+  const { fromRow } = selectFields(['inputs']);
+  const rows = await database.query(latestInputsSql, owner);
+  return rows.some((row) =>
+    fromRow(row).inputs.some(({ name, sha256 }) => name === input.name && sha256 === input.sha256),
+  );
+}
+
+type NamedBytes = Pick<Execution['inputs'][number], 'name' | 'sha256'>;
+
 /** How much of each can be searched: every row that is looked at takes its time. */
 export const maxSearchedCode = 16 * 1024;
 const maxSearchedOutput = 8 * 1024;

@@ -44,8 +44,7 @@ const shown: Readonly<Record<string, string>> = {
   search_audit: '',
   read_client_file: 'subject: path',
   list_client_directory: 'subject: path',
-  guide_cache_file: 'subject: path',
-  client_cache: '',
+  guide_cache_file: 'subject: path, forget',
 };
 
 const token = 'A'.repeat(43);

@@ -85,6 +85,7 @@ const bridge: Reasons<ClientFiles> = {
   demand: byContext,
   find: byContext,
   list: byContext,
+  offer: byContext,
   page: byToken,
   policyFor: byContext,
   read: byContext,

@@ -5,12 +5,13 @@
 import { existsSync } from 'node:fs';
 import { createCache, type ClientCache } from '../client-files/cache/cache.ts';
 import {
+  buildSendFilesCommand,
   createClientFiles,
   createFilesystemChallenges,
-  isInstructions,
+  describeMethod,
   type ClientFiles,
-  type FoundFile,
   type ClientInstructions,
+  type UnspentFile,
 } from '../client-files/client-files.ts';
 import {
   listAbsoluteAllowed,
@@ -23,7 +24,7 @@ import { WorkcrateError } from '../errors.ts';
 import { readStoredBytes } from '../executions/input-files.ts';
 import type { RequestedClientFile, ClientFilePort } from '../executions/tools.ts';
 import type { Files } from '../files/files.ts';
-import { isQuestion, type Question } from '../mcp/tool.ts';
+import { isQuestion, type ToolContext } from '../mcp/tool.ts';
 import type { Log } from '../observability/log.ts';
 import type { AppContext } from './context.ts';
 import type { Stores } from './stores.ts';
@@ -59,7 +60,11 @@ export function openClientBridge(options: ClientBridgeOptions): {
     ...stores,
     cache,
     audit,
-    proofs: createFilesystemChallenges({ clock }),
+    // As for sharing files by their paths, which needs no proof in these folders either.
+    proofs: createFilesystemChallenges({
+      clock,
+      trusted: [...(config.clientRoot === null ? [] : [config.clientRoot]), ...config.shareRoots],
+    }),
     root: config.clientRoot,
     paths,
     projects,
@@ -108,41 +113,51 @@ function logAllowedPaths(
   if (clientRoot === null && !isUsual && roots.length > 0) bridge.warnOfMissing(roots);
 }
 
-/** Client files as runs need them: the file, or the question or upload that brings it. */
+/** Client files as runs need them: the file, or how the client can send it. */
 export function createClientFilePort(
-  { demand, find, read }: Pick<ClientFiles, 'demand' | 'find' | 'read'>,
+  { demand, find, offer }: Pick<ClientFiles, 'demand' | 'find' | 'offer'>,
   files: Pick<Files, 'open'>,
   mostBytes: number,
 ): ClientFilePort {
-  const asFile = (answer: FoundFile): RequestedClientFile => {
-    const { path, rung, cached } = answer;
-    const facts = { path, rung, cached };
-    if ('stored' in answer)
-      return {
-        ...facts,
-        size: answer.stored.size,
-        held: 0,
-        open: () => readStoredBytes(files, answer.stored),
-      };
-    const { bytes } = answer;
-    return { ...facts, size: bytes.length, held: bytes.length, open: () => yieldOnce(bytes) };
+  const asFile = (found: UnspentFile): RequestedClientFile => {
+    const { path, rung, cached, receivedAt } = found;
+    const facts = { path, rung, cached, receivedAt, source: describeMethod(rung) };
+    const isStored = 'stored' in found;
+    const size = isStored ? found.stored.size : found.bytes.length;
+    const read = () => (isStored ? readStoredBytes(files, found.stored) : yieldOnce(found.bytes));
+    return { ...facts, size, held: isStored ? 0 : size, open: () => spendAfter(read(), found.spend) };
   };
-  const shown = <T extends Question | ClientInstructions | null>(
-    answer: FoundFile | T,
-  ): RequestedClientFile | T =>
-    answer === null || isQuestion(answer) || isInstructions(answer) ? answer : asFile(answer);
+  const send = async (context: ToolContext, path: string): Promise<ClientInstructions> => {
+    const answer = await offer({ path, amongOthers: true }, context);
+    // Roots, which could still be asked for, are known by now.
+    if (isQuestion(answer)) throw new WorkcrateError('internal', 'a question where an offer was wanted');
+    return answer;
+  };
   return {
     mostBytes,
     demand: (context, path) => demand(path, context),
-    find: async (context, path) => shown(await find({ path, amongOthers: true }, context)),
-    ask: async (context, path) => shown(await read({ path, amongOthers: true }, context)),
-    async toSend(context, path) {
-      const answer = shown(await read({ path, amongOthers: true, via: 'upload' }, context));
-      // Roots, which could still be asked for, are known by now.
-      if (isQuestion(answer)) throw new WorkcrateError('internal', 'a question where an offer was wanted');
-      return answer;
+    async find(context, wanted) {
+      const answer = await find({ ...wanted, amongOthers: true }, context);
+      return answer === null || isQuestion(answer) ? answer : asFile(answer);
+    },
+    async offer(context, paths) {
+      const offers = await Promise.all(paths.map((path) => send(context, path)));
+      return {
+        command: buildSendFilesCommand(offers.map(({ path, uploadUrl }) => ({ path, url: uploadUrl! }))),
+        pageUrls: offers.map(({ pageUrl }) => pageUrl!),
+        expiresAt: Math.min(...offers.map(({ expiresAt }) => expiresAt)),
+      };
     },
   };
+}
+
+/** A call that fails before it has the bytes can be made again, and has them then. */
+async function* spendAfter(
+  bytes: AsyncIterable<Uint8Array>,
+  spend: (() => Promise<void>) | undefined,
+): AsyncGenerator<Uint8Array> {
+  yield* bytes;
+  await spend?.();
 }
 
 async function* yieldOnce(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

@@ -147,7 +147,7 @@ function startDocuments(context: AppContext, started: AsyncDisposableStack) {
 
 /** The tools, resources and prompts of the groups that are switched on. */
 function createTools(
-  { config, tracing, audit, log }: AppContext,
+  { config, tracing, audit, clock, log }: AppContext,
   { files, links, uploads, webhook }: Stores,
   { executions, artifacts, surroundings }: CodeRunner,
   rooms: { readonly crates: Crates } & Pick<DocumentToolsOptions, 'documents' | 'library'> &
@@ -164,6 +164,7 @@ function createTools(
   const auditLog = { folder: getAuditFolder(config.data), key: config.auditKey };
   const terms = {
     audit,
+    clock,
     auditLog,
     clientFiles,
     surroundings,

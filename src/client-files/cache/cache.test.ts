@@ -17,7 +17,7 @@ test('a file is found again by user, root and path, with its size, mtime, encodi
   const { cache, time } = cacheOf(1000 * kilobyte);
   const file = { ...fileAt('docs/a.md', 'text', 5), encoding: 'utf-8' };
   assert.ok(cache.put('ada', '/p', file));
-  assert.deepEqual(cache.get('ada', '/p', 'docs/a.md'), { ...file, size: 4, storedAt: time.now });
+  assert.deepEqual(cache.get('ada', '/p', 'docs/a.md'), { ...file, size: 4, receivedAt: time.now });
   for (const [user, root, path] of [
     ['bob', '/p', 'docs/a.md'],
     ['ada', '/q', 'docs/a.md'],

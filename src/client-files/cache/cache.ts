@@ -10,12 +10,20 @@ export interface NewCacheEntry extends ClientFile {
   readonly encoding: string | null;
   /** Identifies the state of the file, if the server opened it itself. */
   readonly mark?: string | undefined;
+  /** When it came, in milliseconds by the clock of the server; now where it is left out. */
+  readonly receivedAt?: number | undefined;
 }
 
 export interface CacheEntry extends NewCacheEntry {
   readonly size: number;
-  /** Milliseconds since 1970, by the clock of the server. */
-  readonly storedAt: number;
+  readonly receivedAt: number;
+}
+
+export interface WantedEntry {
+  /** When the file changed last, if known. An older time is no matter. */
+  readonly mtime?: number | null;
+  /** Whether an entry will do for this call; others may take it. */
+  readonly suits?: (entry: CacheEntry) => boolean;
 }
 
 /** What a listing tells of a file. */
@@ -45,8 +53,8 @@ export interface CacheStatistics {
  * longest. So nobody who holds less than an equal part loses anything to the flood of another.
  */
 export interface ClientCache {
-  /** Null where it is not here, or is older than `mtime`, or may be: then it is forgotten. An older `mtime` is no matter. */
-  get(user: string, root: string | null, path: string, known?: { mtime?: number | null }): CacheEntry | null;
+  /** Null where it is not here or will not do, or is older than `mtime`, or may be: then it is forgotten. */
+  get(user: string, root: string | null, path: string, wanted?: WantedEntry): CacheEntry | null;
   /** The same without a trace: nothing is counted, and it is not the one used last. */
   peek(user: string, root: string | null, path: string): CacheEntry | null;
   /** Whether it is kept now: a file without room is not, and neither is what stood at its path. */
@@ -89,13 +97,13 @@ export function createCache(limits: CacheLimits & { readonly clock: Clock }): Cl
   };
 
   return {
-    get(user, root, path, { mtime = null } = {}) {
+    get(user, root, path, { mtime = null, suits = () => true } = {}) {
       const holder = holders.of(user);
       const key = toCacheKey(root, path);
       const entry = holders.use(holder, key, clock());
       const changed = entry !== null && isOlderEntry(entry, mtime);
       if (changed) invalidate(holder, key);
-      const hit = changed ? null : entry;
+      const hit = entry === null || changed || !suits(entry) ? null : entry;
       holders.count(holder, hit === null ? 'misses' : 'hits');
       return hit;
     },
@@ -140,12 +148,12 @@ const exactMethods: ReadonlySet<ArrivalMethod> = new Set(['direct', 'upload', 'u
 /** If it is unknown when it changed last, it was before it came. */
 function hasEntryChanged(entry: CacheEntry, { size, mtime }: ListedFile): boolean {
   if (size !== null && size !== entry.size && exactMethods.has(entry.rung)) return true;
-  return mtime !== null && Math.trunc(mtime) > Math.trunc(entry.mtime ?? entry.storedAt);
+  return mtime !== null && Math.trunc(mtime) > Math.trunc(entry.mtime ?? entry.receivedAt);
 }
 
 /** The bytes are copied: they may be a part of a buffer that is far larger, or is written to again. */
-function toCacheEntry({ bytes, ...facts }: NewCacheEntry, storedAt: number): CacheEntry {
-  return { ...facts, bytes: new Uint8Array(bytes), size: bytes.length, storedAt };
+function toCacheEntry({ bytes, receivedAt, ...facts }: NewCacheEntry, now: number): CacheEntry {
+  return { ...facts, bytes: new Uint8Array(bytes), size: bytes.length, receivedAt: receivedAt ?? now };
 }
 
 function toStatistics(

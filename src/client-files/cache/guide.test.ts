@@ -36,7 +36,7 @@ test('a file that is given is found under its judged path, with what was told of
     encoding: 'utf-8',
     sha256: '4a99557e4033c3539de2eb65472017cad5f9557f7a0625a09f1c3f6e2ba69c4c',
     rung: 'given',
-    storedAt: 1,
+    receivedAt: 1,
   });
 });
 

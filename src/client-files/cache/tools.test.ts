@@ -9,7 +9,7 @@ import { createMetrics } from '../../observability/metrics.ts';
 import { recordProof } from '../../requirements.testing.ts';
 import { createPolicy } from '../policy/policy.ts';
 import { createCache } from './cache.ts';
-import { createCacheTools, type CacheToolsOptions } from './tools.ts';
+import { createGuideCacheFileTool, type CacheToolsOptions } from './tools.ts';
 
 const policy = createPolicy({ root: '/p', read: null, list: null });
 
@@ -35,7 +35,7 @@ async function connected(policyFor: CacheToolsOptions['policyFor'] = async () =>
   const audit = memoryAudit();
   const factory = createServerFactory({
     structured: true,
-    tools: createCacheTools({ cache, policyFor, audit }),
+    tools: [createGuideCacheFileTool({ cache, policyFor, audit })],
     metrics: createMetrics(),
     log: createLog('error', () => {}),
     sharesMachine: false,
@@ -74,16 +74,18 @@ test('guide_cache_file takes one file or several, and tells the statistics', asy
   ];
   const several = await mcp.call('guide_cache_file', { files });
   assert.equal(several.data.cache.entries, 3);
-  assert.match(several.text, /^Stored 2\. Cached for you: 3 files/);
+  assert.match(
+    several.text,
+    /^Remembered for an hour: 2\.\nsrc\/b  1 bytes\nsrc\/c  0 bytes  utf-8\nCached for you: 3 files/,
+  );
   assert.equal(mcp.cache.get('ada', '/p', 'src/c')?.size, 0);
   recordProof('E9:one-file-or-several', 'E9:statistics-returned');
 });
 
-test('neither, both or half of a file is refused with what to give', async () => {
+test('both or half of a file is refused with what to give', async () => {
   await using mcp = await connected();
   const file = { path: 'docs/a', content: 'x' };
   for (const input of [
-    {},
     { path: 'docs/a' },
     { content: 'x' },
     { ...file, files: [file] },
@@ -93,6 +95,11 @@ test('neither, both or half of a file is refused with what to give', async () =>
     assert.ok(answer.failed);
     assert.match(answer.text, /either path and content, or files/);
   }
+  for (const input of [
+    { forget: 'docs/a', ...file },
+    { forget: 'docs/a', files: [file] },
+  ])
+    assert.match((await mcp.call('guide_cache_file', input)).text, /forget goes alone/);
   for (const input of [
     { files: [] },
     { files: [{ path: 'docs/a' }] },
@@ -109,7 +116,7 @@ test('every file given is an audit line, and a path that leads out of the projec
   await mcp.call('guide_cache_file', { files });
   await mcp.call('guide_cache_file', { files: [...files, { path: '.env', content: 'x' }] });
   await mcp.call('guide_cache_file', { path: 'docs/a', content: '€', encoding: 'latin-1' });
-  await mcp.call('client_cache', { forget: 'docs/../../x' });
+  await mcp.call('guide_cache_file', { forget: 'docs/../../x' });
   assert.deepEqual(
     mcp.audit.lines.map((line) => line.replace(/ \w+$/, (end) => (line.startsWith('violation') ? '' : end))),
     [
@@ -117,20 +124,20 @@ test('every file given is an audit line, and a path that leads out of the projec
       'trace guide_cache_file ada test 1 docs/b ok',
       'info guide_cache_file ada test 1 .env path_not_allowed',
       'info guide_cache_file ada test 1 docs/a invalid_input',
-      'violation client_cache docs/../../x path_refused',
+      'violation guide_cache_file docs/../../x path_refused',
     ],
   );
 });
 
-test('client_cache tells the statistics of the caller alone, and forgets a path', async () => {
+test('without a file it tells the statistics of the caller alone, and it forgets a path', async () => {
   await using mcp = await connected();
   mcp.cache.get('bob', '/p', 'docs/x');
   await mcp.call('guide_cache_file', { path: 'docs/a', content: 'x' });
-  const seen = await mcp.call('client_cache', {});
+  const seen = await mcp.call('guide_cache_file', {});
   assert.deepEqual([seen.data.forgot, seen.data.cache.entries, seen.data.cache.misses], [null, 1, 0]);
-  const gone = await mcp.call('client_cache', { forget: './docs/a' });
+  const gone = await mcp.call('guide_cache_file', { forget: './docs/a' });
   assert.deepEqual([gone.data.forgot, gone.data.cache.entries, gone.data.cache.bytes], [true, 0, 0]);
-  assert.equal((await mcp.call('client_cache', { forget: 'docs/a' })).data.forgot, false);
+  assert.equal((await mcp.call('guide_cache_file', { forget: 'docs/a' })).data.forgot, false);
   recordProof('E5:hit-miss-and-eviction-counted');
 });
 

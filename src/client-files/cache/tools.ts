@@ -1,6 +1,6 @@
 /**
- * The tools `guide_cache_file`, by which a client gives files of its own accord, and `client_cache`. Paths are checked
- * by the policy first. Eviction and fairness are in `cache.ts`.
+ * The tool `guide_cache_file`, by which a client gives files of its own accord, and sees and drops what is remembered.
+ * Paths are checked by the policy first. Eviction and fairness are in `cache.ts`.
  */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
@@ -15,7 +15,7 @@ import {
   type ToolAnswer,
   type ToolContext,
 } from '../../mcp/tool.ts';
-import { formatBytes } from '../../text.ts';
+import { formatBytes, quoteName } from '../../text.ts';
 import type { ClientPath } from '../client-file.ts';
 import { encodeText, normalizeEncoding, parseBase64 } from '../text/text.ts';
 import type { CacheStatistics, ClientCache, NewCacheEntry } from './cache.ts';
@@ -26,36 +26,38 @@ export interface CacheToolsOptions {
   readonly policyFor: (context: ToolContext) => MaybeLater<GuidePolicy | Question>;
   /** Forgets what is not in memory: whether there was anything. */
   readonly forgetKept?: (caller: Caller, root: string | null, path: string) => Promise<boolean>;
-  /** Where given, these tools write their own lines, one for each file. */
+  /** Where given, the tool writes its own lines, one for each file. */
   readonly audit?: Audit;
 }
 
 type MaybeLater<T> = T | Promise<T>;
 
-/** Tools by which a client gives its files of its own accord, and sees what is remembered of them. */
-export function createCacheTools(options: CacheToolsOptions): Tool[] {
-  return [createGuideCacheFileTool(options), createClientCacheTool(options)];
-}
-
-const pathSchema = z.string().min(1).max(4096).describe("From the project's folder, such as docs/plan.md");
-
 /** As much as a request over HTTP holds; over stdio one holds as many, even if each is escaped (mcp/stdio/transport.ts). */
 const maxGuideCharacters = 2 ** 22;
 
+const pathSchema = z
+  .string()
+  .refine(({ length }) => length >= 1 && length <= 4096, 'A path has 1 to 4096 characters.');
+const contentSchema = z
+  .string()
+  .refine(
+    ({ length }) => length <= maxGuideCharacters,
+    `content has at most ${maxGuideCharacters} characters. Send a large file with read_client_file.`,
+  );
+
+/** Without descriptions: the tool describes them once, for one file. */
 const guideFileShape = {
   path: pathSchema,
-  content: z
+  content: contentSchema,
+  encoding: z
     .string()
-    .max(maxGuideCharacters)
-    .describe('The whole text, exactly; with binary, the bytes as base64'),
-  encoding: z.string().max(100).optional().describe('Encoding of the file; default: utf-8'),
-  binary: z.boolean().optional().describe('Whether content is base64'),
+    .refine(({ length }) => length <= 100, 'The name of an encoding has at most 100 characters.')
+    .optional(),
+  binary: z.boolean().optional(),
   mtime: z
     .number()
-    .min(0)
-    .max(8.64e15)
-    .optional()
-    .describe('When it last changed, in milliseconds since 1970'),
+    .refine((time) => time >= 0 && time <= 8.64e15, 'mtime is in milliseconds since 1970.')
+    .optional(),
 };
 
 const integerSchema = z.number().int();
@@ -78,44 +80,58 @@ const storedShape = z.object({
   encoding: z.string().nullable(),
 });
 
-const { path: _path, content: _content, ...further } = guideFileShape;
+const guideOutputShape = z.object({
+  stored: z.array(storedShape),
+  forgot: z
+    .boolean()
+    .nullable()
+    .describe('Whether there was something to forget; null where nothing was to be'),
+  cache: statisticsShape,
+});
 
-function createGuideCacheFileTool(options: CacheToolsOptions): Tool {
+type GuideOutput = z.input<typeof guideOutputShape>;
+
+/** By which a client gives files of its own accord, sees how many are remembered, and has one forgotten. */
+export function createGuideCacheFileTool(options: CacheToolsOptions): Tool {
+  const { path, content, encoding, binary, mtime } = guideFileShape;
   return defineTool({
     name: 'guide_cache_file',
     group: 'client',
     title: 'Give files of the client',
     description:
-      'Gives the server the content of a file of the project (path, content), or of several (files), so that read_client_file and runs need not ask for it. Several are stored together or not at all. For a large file use read_client_file, which sends it outside the conversation.',
+      "Gives the server a short file of the user's project, pasted as text, for read_client_file and client_files within the next hour. For a client without a shell; others send files with read_client_file. Without arguments it says how much is remembered.",
     input: z.strictObject({
-      path: pathSchema.optional(),
-      content: guideFileShape.content.optional(),
-      ...further,
+      path: path.optional().describe("From the project's folder"),
+      content: content.optional().describe('The whole text, exactly'),
+      encoding: encoding.describe('Of the file; default: utf-8'),
+      binary: binary.describe('content is base64'),
+      mtime: mtime.describe('When it changed, in ms since 1970'),
       files: z
         .array(z.strictObject(guideFileShape))
-        .min(1)
-        .max(1000)
+        .refine(({ length }) => length >= 1 && length <= 1000, 'files has 1 to 1000 files.')
         .refine(
           (files) =>
             files.reduce((sum, each) => sum + each.path.length + each.content.length, 0) <=
             maxGuideCharacters,
-          `Together they may have at most ${maxGuideCharacters} characters. Give fewer at once; send large ones with read_client_file and via: "upload".`,
+          `Together they may have at most ${maxGuideCharacters} characters. Give fewer at once; send large ones with read_client_file.`,
         )
         .optional()
-        .describe('Instead of path and content; together no larger than one may be'),
+        .describe('Several instead, stored all or none'),
+      forget: pathSchema.optional().describe('Path of one to forget instead'),
     }),
-    output: z.object({ stored: z.array(storedShape), cache: statisticsShape }),
+    output: guideOutputShape,
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-    auditFields: { subject: ['path'] },
-    handle({ files, ...one }, context) {
-      const subjects = (files ?? [one]).flatMap(({ path }) => path ?? []);
-      return auditGuide(options.audit, 'guide_cache_file', context, subjects, () =>
-        storeGivenFiles(
-          options,
-          files === undefined ? [requireSingleFile(one)] : requireOnlyFiles(files, one),
-          context,
-        ),
-      );
+    auditFields: { subject: ['path', 'forget'] },
+    handle({ files, forget, ...one }, context) {
+      const subjects = forget === undefined ? (files ?? [one]).flatMap((file) => file.path ?? []) : [forget];
+      return auditGuide(options.audit, 'guide_cache_file', context, subjects, () => {
+        const isEmpty = Object.values(one).every((value) => value === undefined);
+        if (forget !== undefined)
+          return forgetFile(options, requireNothingElse(forget, files, isEmpty), context);
+        if (files !== undefined) return storeGivenFiles(options, requireOnlyFiles(files, isEmpty), context);
+        if (isEmpty) return answerStatistics(options, context);
+        return storeGivenFiles(options, [requireSingleFile(one)], context);
+      });
     },
   });
 }
@@ -134,72 +150,77 @@ async function storeGivenFiles(
     sha256,
     encoding,
   }));
-  const lines = shown
-    .slice(0, 20)
-    .map(({ path, size, sha256 }) => `${path}  ${size} bytes  sha256 ${sha256}`);
   return {
-    text: [`Stored ${shown.length}. ${describeStatistics(statistics)}`, ...lines].join('\n'),
-    structured: { stored: shown, cache: statistics },
+    text: [
+      `Remembered for an hour: ${shown.length}.`,
+      ...shown.slice(0, maxShownFiles).map(describeStored),
+      ...(shown.length > maxShownFiles ? [`and ${shown.length - maxShownFiles} more`] : []),
+      describeStatistics(statistics),
+    ].join('\n'),
+    structured: { stored: shown, forgot: null, cache: statistics },
   };
+}
+
+const maxShownFiles = 20;
+
+const describeStored = ({ path, size, encoding }: z.input<typeof storedShape>): string =>
+  `${quoteName(path)}  ${size} bytes${encoding === null ? '' : `  ${encoding}`}`;
+
+async function forgetFile(
+  { cache, policyFor, forgetKept }: CacheToolsOptions,
+  path: string,
+  context: ToolContext,
+) {
+  const policy = await policyFor(context);
+  if ('ask' in policy) return policy;
+  const { user } = context.caller;
+  const { relative } = policy.judge(path, 'read');
+  const wasKept = (await forgetKept?.(context.caller, policy.root, relative)) ?? false;
+  const forgot = cache.forgetPath(user, policy.root, relative) || wasKept;
+  return describeCache(cache, context, forgot, forgot ? 'Forgotten. ' : 'It was not cached. ');
+}
+
+const answerStatistics = async ({ cache }: CacheToolsOptions, context: ToolContext) =>
+  describeCache(cache, context, null, '');
+
+function describeCache(
+  cache: ClientCache,
+  { caller }: ToolContext,
+  forgot: boolean | null,
+  before: string,
+): ToolAnswer<GuideOutput> {
+  const statistics = cache.statistics(caller.user);
+  const structured = { stored: [], forgot, cache: statistics };
+  return { text: `${before}${describeStatistics(statistics)}`, structured };
 }
 
 type SingleFileInput = { [Key in keyof GuideFile]?: GuideFile[Key] | undefined };
 
 function requireSingleFile({ path, content, ...rest }: SingleFileInput): GuideFile {
   if (path !== undefined && content !== undefined) return { path, content, ...rest };
-  throw new WorkcrateError('invalid_input', 'Give either path and content, or files.');
+  throw new WorkcrateError('invalid_input', 'Give either path and content, or files, or forget.');
 }
 
-function requireOnlyFiles(files: readonly GuideFile[], one: SingleFileInput): readonly GuideFile[] {
-  if (Object.values(one).every((value) => value === undefined)) return files;
+function requireOnlyFiles(files: readonly GuideFile[], isEmpty: boolean): readonly GuideFile[] {
+  if (isEmpty) return files;
   throw new WorkcrateError(
     'invalid_input',
     'Give either path and content, or files, and nothing besides files.',
   );
 }
 
-function createClientCacheTool({ cache, policyFor, audit, forgetKept }: CacheToolsOptions): Tool {
-  return defineTool({
-    name: 'client_cache',
-    group: 'client',
-    title: 'See which files of the client are cached',
-    description:
-      'Shows how many of your files the server has cached and how often that helped. With forget, it drops one, so that the next read_client_file asks for it again.',
-    input: z.strictObject({ forget: pathSchema.optional() }),
-    output: z.object({ forgot: z.boolean().nullable(), cache: statisticsShape }),
-    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-    auditFields: { subject: [] },
-    handle: ({ forget }, context) =>
-      auditGuide(audit, 'client_cache', context, forget === undefined ? [] : [forget], async () => {
-        const { user } = context.caller;
-        const answer = (forgot: boolean | null, before = '') => {
-          const statistics = cache.statistics(user);
-          return {
-            text: `${before}${describeStatistics(statistics)}`,
-            structured: { forgot, cache: statistics },
-          };
-        };
-        if (forget === undefined) return answer(null);
-        const policy = await policyFor(context);
-        if ('ask' in policy) return policy;
-        const { relative } = policy.judge(forget, 'read');
-        const wasKept = (await forgetKept?.(context.caller, policy.root, relative)) ?? false;
-        const forgot = cache.forgetPath(user, policy.root, relative) || wasKept;
-        return answer(forgot, forgot ? 'Forgotten. ' : 'It was not cached. ');
-      }),
-  });
+function requireNothingElse(
+  forget: string,
+  files: readonly GuideFile[] | undefined,
+  isEmpty: boolean,
+): string {
+  if (isEmpty && files === undefined) return forget;
+  throw new WorkcrateError('invalid_input', 'forget goes alone: give files in a call of their own.');
 }
 
-function describeStatistics({
-  entries,
-  bytes,
-  limit,
-  hits,
-  misses,
-  evictions,
-  invalidations,
-}: CacheStatistics): string {
-  return `Cached for you: ${entries} files, ${formatBytes(bytes)} (limit for all users: ${formatBytes(limit)}); ${hits} hits, ${misses} misses, ${evictions} evicted, ${invalidations} invalidated.`;
+function describeStatistics({ entries, bytes, limit, entryLimit, ...counts }: CacheStatistics): string {
+  const { hits, misses, evictions, invalidations } = counts;
+  return `Cached for you: ${entries} files, ${formatBytes(bytes)} (for all users at most ${formatBytes(limit)} and ${entryLimit} files); ${hits} hits, ${misses} misses, ${evictions} evicted, ${invalidations} invalidated.`;
 }
 
 /** As much of the policy as is asked here. */

@@ -10,7 +10,12 @@ import { openUploads } from '../../links/open-uploads.ts';
 import { createLog } from '../../observability/log.ts';
 import { memoryStorage } from '../../storage/memory.ts';
 import type { FileRequest } from './file-request.ts';
-import { createPendingUploads, type ReceivedFile } from './pending-uploads.ts';
+import {
+  createPendingUploads,
+  type IsRecentEnough,
+  type PendingUploads,
+  type ReceivedFile,
+} from './pending-uploads.ts';
 
 const postgres = await findPostgres();
 const backends = {
@@ -44,6 +49,21 @@ const keptTextOf = (came: ReceivedFile): Promise<string> => {
   return textOf(came);
 };
 
+/** As most calls do: what answered one answers no other. */
+async function take<T>(
+  awaited: PendingUploads,
+  ...finding: [Caller, FileRequest, (came: ReceivedFile) => Promise<T>, IsRecentEnough?]
+): Promise<T | null> {
+  const used = await awaited.findReceived(...finding);
+  await used?.spend();
+  return used === null ? null : used.value;
+}
+
+const since =
+  (moment: number): IsRecentEnough =>
+  ({ receivedAt }) =>
+    receivedAt >= moment;
+
 async function open(location: string) {
   const database = await openDatabase(location);
   const time = { now: 1_790_000_000_000 };
@@ -76,23 +96,40 @@ for (const [kind, { location, skip }] of Object.entries(backends))
     it('what came is had once and then deleted, unless it is kept: then later calls find it as kept', async () => {
       await using room = await open(await location());
       const request = makeRequest('docs/a.md');
-      assert.equal(await room.awaited.taking(ann, request, textOf), null, 'nobody asked');
+      assert.equal(await take(room.awaited, ann, request, textOf), null, 'nobody asked');
       const { token } = await room.awaited.expect(ann, request, 'upload');
-      assert.equal(await room.awaited.taking(ann, request, textOf), null, 'nothing came');
+      assert.equal(await take(room.awaited, ann, request, textOf), null, 'nothing came');
       const id = await room.send(token, 'hello');
-      assert.equal(await room.awaited.taking(ann, request, keptTextOf), 'hello');
+      assert.equal(await take(room.awaited, ann, request, keptTextOf), 'hello');
       assert.equal((await room.stored()).length, 1);
       assert.equal(await room.awaited.kept({ user: 'bob' }, request), null);
       for (const { awaited } of [room, room.server()]) {
         assert.equal((await awaited.kept(ann, request))?.file.id, id);
-        assert.equal(await awaited.taking(ann, request, textOf), null, 'it is not new any more');
+        assert.equal(await take(awaited, ann, request, textOf), null, 'it is not new any more');
       }
       const { token: other } = await room.awaited.expect(ann, request, 'upload');
       room.time.now += 1;
       await room.send(other, 'again');
-      assert.equal(await room.awaited.taking(ann, request, textOf), 'again', 'the later one');
+      assert.equal(await take(room.awaited, ann, request, textOf), 'again', 'the later one');
       assert.equal((await room.stored()).length, 1, 'somebody was told of the first');
       assert.equal(await room.awaited.kept(ann, request), null, 'which is an older one now');
+    });
+
+    it('what came answers calls at any server until it is spent, and then none', async () => {
+      await using room = await open(await location());
+      const request = makeRequest('docs/a.md');
+      await room.send((await room.awaited.expect(ann, request, 'upload')).token, 'hello');
+      const servers = [room, room.server(), room.server()];
+      const found = await Promise.all(
+        servers.map(({ awaited }) => awaited.findReceived(ann, request, textOf)),
+      );
+      assert.deepEqual(
+        found.map((used) => used?.value),
+        ['hello', 'hello', 'hello'],
+      );
+      await found[1]!.spend();
+      assert.deepEqual(await room.stored(), []);
+      for (const { awaited } of servers) assert.equal(await take(awaited, ann, request, textOf), null);
     });
 
     it('what was kept is forgotten where it is wanted anew, at any server, and what came since is not', async () => {
@@ -102,7 +139,7 @@ for (const [kind, { location, skip }] of Object.entries(backends))
       const ask = async () => (await room.awaited.expect(ann, request, 'upload')).token;
       await room.send(await ask(), 'hello');
       assert.equal(await other.forgetKept(ann, request), false);
-      assert.equal(await room.awaited.taking(ann, request, keptTextOf), 'hello', 'nobody had it yet');
+      assert.equal(await take(room.awaited, ann, request, keptTextOf), 'hello', 'nobody had it yet');
       assert.equal(await other.forgetKept(ann, request), true);
       assert.equal(await room.awaited.kept(ann, request), null);
       assert.equal((await room.stored()).length, 1, 'somebody was told of it');
@@ -113,14 +150,14 @@ for (const [kind, { location, skip }] of Object.entries(backends))
       const request = makeRequest('docs/a.md');
       await room.send((await room.awaited.expect(ann, request, 'url')).token, 'hello');
       const failing = (code: ErrorCode) =>
-        room.awaited.taking(ann, request, async ({ rung, file }) => {
+        take(room.awaited, ann, request, async ({ rung, file }) => {
           throw new WorkcrateError(code, `${rung} ${file.name} ${file.size}`);
         });
       await assert.rejects(failing('storage_failed'), { message: 'url a.md 5' });
       assert.equal((await room.stored()).length, 1);
       await assert.rejects(failing('hash_mismatch'), { code: 'hash_mismatch' });
       assert.deepEqual(await room.stored(), []);
-      assert.equal(await room.awaited.taking(ann, request, textOf), null);
+      assert.equal(await take(room.awaited, ann, request, textOf), null);
     });
 
     it('of calls at once, at whichever server, none has anything but what came, and at least one has it', async () => {
@@ -128,7 +165,7 @@ for (const [kind, { location, skip }] of Object.entries(backends))
       const request = makeRequest('docs/a.md');
       await room.send((await room.awaited.expect(ann, request, 'upload')).token, 'hello');
       const calls = [room, room, room.server(), room.server()];
-      const had = await Promise.all(calls.map(({ awaited }) => awaited.taking(ann, request, textOf)));
+      const had = await Promise.all(calls.map(({ awaited }) => take(awaited, ann, request, textOf)));
       assert.deepEqual([...new Set(had.filter((text) => text !== null))], ['hello']);
       assert.deepEqual(await room.stored(), []);
     });
@@ -137,8 +174,8 @@ for (const [kind, { location, skip }] of Object.entries(backends))
       await using room = await open(await location());
       const request = makeRequest('docs/a.md');
       await room.send((await room.awaited.expect(ann, request, 'upload')).token, 'hello');
-      assert.equal(await room.awaited.taking(ann, request, textOf, room.time.now + 1), null);
-      assert.equal(await room.awaited.taking(ann, request, textOf, room.time.now), 'hello');
+      assert.equal(await take(room.awaited, ann, request, textOf, since(room.time.now + 1)), null);
+      assert.equal(await take(room.awaited, ann, request, textOf, since(room.time.now)), 'hello');
     });
 
     it('what is kept is found until it expires, however late it came, and no call prolongs it', async () => {
@@ -149,7 +186,7 @@ for (const [kind, { location, skip }] of Object.entries(backends))
       await room.send(token, 'hello');
       room.time.now += 2000;
       await room.uploads.sweep();
-      assert.equal(await room.awaited.taking(ann, request, keptTextOf), 'hello');
+      assert.equal(await take(room.awaited, ann, request, keptTextOf), 'hello');
       room.time.now += 3_597_000;
       await room.uploads.sweep();
       assert.ok(await room.server().awaited.kept(ann, request));
@@ -169,7 +206,7 @@ for (const [kind, { location, skip }] of Object.entries(backends))
       ] as const) {
         const request = makeRequest(`docs/${name}`, { projectKey: '/p' });
         await room.send((await room.awaited.expect(ann, request, 'upload')).token, 'hello');
-        await room.awaited.taking(ann, request, keptTextOf);
+        await take(room.awaited, ann, request, keptTextOf);
         await room.server().awaited.outdate(ann, null, [seen(`docs/${name}`, 7, null)]);
         assert.ok(await room.awaited.kept(ann, request), 'of another project');
         await room.server().awaited.outdate(ann, '/p', [seen(`docs/${name}`, size, mtime)]);
@@ -185,12 +222,12 @@ for (const [kind, { location, skip }] of Object.entries(backends))
       assert.equal(await tell(), first);
       const id = await room.send(first, 'hello');
       await room.files.remove(ann, id);
-      assert.equal(await room.awaited.taking(ann, request, textOf), null);
+      assert.equal(await take(room.awaited, ann, request, textOf), null);
       const second = await tell();
       assert.notEqual(second, first);
       assert.equal(await tell(), second);
       await room.send(second, 'again');
-      assert.equal(await room.awaited.taking(ann, request, textOf), 'again');
+      assert.equal(await take(room.awaited, ann, request, textOf), 'again');
     });
 
     it('an earlier URL counts beside a new one, what came last is taken, and no older file after it', async () => {
@@ -204,8 +241,8 @@ for (const [kind, { location, skip }] of Object.entries(backends))
       room.time.now += 1;
       await room.send(first.token, 'later');
       const rungAndText = async (came: ReceivedFile) => `${came.rung} ${await textOf(came)}`;
-      assert.equal(await other.taking(ann, request, rungAndText), 'upload later');
-      assert.equal(await room.awaited.taking(ann, request, rungAndText), null);
+      assert.equal(await take(other, ann, request, rungAndText), 'upload later');
+      assert.equal(await take(room.awaited, ann, request, rungAndText), null);
       assert.deepEqual(await room.stored(), []);
     });
 
@@ -218,7 +255,7 @@ for (const [kind, { location, skip }] of Object.entries(backends))
       assert.equal((await room.awaited.expect(ann, wrong, 'upload')).token, first.token);
       await assert.rejects(room.send(first.token, 'hello'), { code: 'too_large' });
       await room.send(second.token, 'hello');
-      assert.equal(await room.awaited.taking(ann, plain, textOf), 'hello');
+      assert.equal(await take(room.awaited, ann, plain, textOf), 'hello');
     });
 
     it('what is withdrawn at one server can be sent to at none; what others await stays', async () => {
@@ -250,7 +287,7 @@ for (const [kind, { location, skip }] of Object.entries(backends))
       assert.equal(await other.page('guess'), null);
       await room.send(token, 'x');
       assert.equal(await room.awaited.page(token), null);
-      await other.taking(ann, request, keptTextOf);
+      await take(other, ann, request, keptTextOf);
       assert.equal(await room.awaited.page(token), null);
     });
   });

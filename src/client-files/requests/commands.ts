@@ -10,103 +10,92 @@ import type { FileRequest, RawEntry } from './file-request.ts';
 /** Quotes anything for sh: within single quotes, nothing but their end means anything. */
 export const quoteForShell = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
+/** Plain words stay as they are: the checks of careful clients, and people, read those best. */
+const toShellWord = (text: string): string => (/^[\w./-]+$/.test(text) ? text : quoteForShell(text));
+
 /** Begins with `./`, so that no name passes for an option or for standard input. */
-const toRelativeArgument = (relative: string): string =>
-  quoteForShell(relative === '' ? '.' : `./${relative}`);
+const toRelativeArgument = (relative: string): string => toShellWord(relative === '' ? '.' : `./${relative}`);
 
-/** `-g`, since curl would take braces and brackets in a name for a list of names. */
-const buildCurlCommand = (from: string, url: string): string =>
-  `curl -sS --fail-with-body -g -T ${from} ${quoteForShell(url)}`;
-
-/** Goes before what is done only where a condition holds: a command that does nothing says why. */
-const guardCommand = (condition: string, unless: string): string =>
-  `{ ${condition} || { echo ${quoteForShell(`Nothing was sent: ${unless}`)} >&2; false; }; } && `;
-
-/** For sh in the project's folder: sends one file. A folder would go as an empty file, and a pipe would never end. */
-export function buildSendFileCommand({ path }: FileRequest, url: string): string {
-  const file = toRelativeArgument(path.relative);
-  const folder = path.relative.split('/').slice(0, -1).join('/');
-  const isFile = `${buildNoLinkTest(folder)}[ -f ${file} ] && [ ! -L ${file} ]`;
-  return `${guardCommand(isFile, describeAbsence('file'))}${buildCurlCommand(file, url)}`;
+/** A file to send, and the URL that takes it. */
+export interface FileToSend {
+  /** From the project's folder. */
+  readonly path: string;
+  readonly url: string;
 }
 
-/** For sh in the project's folder: sends a listing of a folder, by GNU find or else by Python. */
-export function buildSendListingCommand(request: FileRequest, url: string): string {
-  const folder = toRelativeArgument(request.path.relative);
-  const isFolder = `${buildNoLinkTest(request.path.relative)}[ -d ${folder} ] && [ ! -L ${folder} ]`;
-  const canList = `${hasFindTest} || command -v python3 >/dev/null`;
-  const lister = `{ if ${hasFindTest}; then ${buildFindCommand(request)}; else ${buildPythonCommand(request)}; fi; }`;
-  return `${guardCommand(isFolder, describeAbsence('folder'))}${guardCommand(canList, noListerMessage)}${lister} | ${buildCurlCommand('-', url)}`;
+/**
+ * For sh in the project's folder: sends files by one curl, or nothing where one of them is missing, no file, or behind
+ * a link. A folder would go as an empty file, and a pipe would never end. There is no substitution and no brace in it:
+ * clients that check commands refuse those. `-g`, since curl would take brackets in a name for a list of names.
+ */
+export function buildSendFilesCommand(files: readonly FileToSend[]): string {
+  const paths = files.map(({ path }) => path);
+  const isFile = paths.map(toRelativeArgument).flatMap((file) => [`test -f ${file}`, `test ! -L ${file}`]);
+  const sent = files.map(({ path, url }) => `-T ${toRelativeArgument(path)} ${quoteForShell(url)}`);
+  return [...buildLinkTests(paths), ...isFile, `curl -sS --fail-with-body -g ${sent.join(' ')}`].join(' && ');
 }
 
-const describeAbsence = (what: string): string =>
-  `there is no such ${what} below this folder, or its path contains a link. Run this in the folder of the project.`;
-const noListerMessage =
-  'this needs GNU find or python3, and neither is installed. Install one of them, or list another way.';
+/** What takes the place of `-printf …` in a listing command on macOS and BSD, whose find has no such thing. */
+export const bsdListingForm = "-print0 | xargs -0 stat -f '%Sp%t%z%t%m%t%N'";
+const gnuListingForm = "-printf '%y\\t%s\\t%T@\\t%P\\0'";
 
-/** Others have no -printf. */
-const hasFindTest = "find . -maxdepth 0 -printf '' 2>/dev/null";
-
-/** A test for sh that no part of the path is a link: where a link leads was not checked. */
-function buildNoLinkTest(folder: string): string {
-  if (folder === '') return '';
-  return `[ "$(cd -P ${toRelativeArgument(folder)} && pwd -P)" = "$(pwd -P)"${quoteForShell(`/${folder}`)} ] && `;
-}
-
-/** Ends records with NUL, the one character that no name can hold. The last is written only if all went well. */
-function buildFindCommand({ path, recursive, pattern }: FileRequest): string {
+/**
+ * For sh in the project's folder: sends a listing of a folder. The folder itself comes last (`-depth`), which tells a
+ * whole listing from one that was cut off.
+ */
+export function buildSendListingCommand({ path, recursive, pattern }: FileRequest, url: string): string {
+  const folder = toRelativeArgument(path.relative);
+  const isFolder = path.relative === '' ? [] : [`test -d ${folder}`, `test ! -L ${folder}`];
   const depth = recursive ? '' : ' -maxdepth 1';
-  const name = toFindPattern(pattern) === null ? '' : ` -name ${quoteForShell(pattern!)}`;
-  return `find ${toRelativeArgument(path.relative)} -mindepth 1${depth}${name} -printf '%y\\t%s\\t%T@\\t%P\\0' && printf '%s\\0' ${quoteForShell(endRecord)}`;
+  const find = `find ${folder}${depth} -depth${buildNameTest(folder, pattern)} ${gnuListingForm}`;
+  const sent = `${find} | curl -sS --fail-with-body -T - ${quoteForShell(url)}`;
+  return [...buildLinkTests([path.relative]), ...isFolder, sent].join(' && ');
 }
 
-/** A pattern that find means as we do; any other is applied here alone. */
-const toFindPattern = (pattern: string | null): string | null =>
-  pattern !== null && /^[\w.*-]+$/.test(pattern) && !pattern.includes('**') ? pattern : null;
+/** Tests for sh that no folder above these paths is a link: where a link leads was not checked. */
+function buildLinkTests(paths: readonly string[]): string[] {
+  const folders = paths.flatMap((path) => {
+    const names = path.split('/').slice(0, -1);
+    return names.map((_, at) => names.slice(0, at + 1).join('/'));
+  });
+  return [...new Set(folders)].map((folder) => `test ! -L ${toRelativeArgument(folder)}`);
+}
 
-/** As find does, it goes on past what it may not see, and then does not say that it is done. */
-const pythonListingScript = `import json, os, sys
-whole = True
-def walk(folder, prefix):
-    global whole
-    try:
-        for e in os.scandir(folder):
-            s = e.stat(follow_symlinks=False)
-            kind = "link" if e.is_symlink() else "folder" if e.is_dir() else "file" if e.is_file() else "other"
-            print(json.dumps({"path": prefix + e.name, "type": kind, "size": s.st_size, "mtime": s.st_mtime * 1000}))
-            if kind == "folder" and sys.argv[2] == "all": walk(e.path, prefix + e.name + "/")
-    except OSError as error:
-        whole = False
-        print(error, file=sys.stderr)
-walk(sys.argv[1], "")
-if whole: print(json.dumps({"end": True}))`;
-
-const buildPythonCommand = ({ path, recursive }: FileRequest): string =>
-  `python3 -c ${quoteForShell(pythonListingScript)} ${toRelativeArgument(path.relative)} ${recursive ? 'all' : 'one'}`;
+/** A pattern that find means as we do, beside the folder itself; any other is applied here alone. */
+function buildNameTest(folder: string, pattern: string | null): string {
+  const isSame = pattern !== null && /^[\w.*-]+$/.test(pattern) && !pattern.includes('**');
+  if (!isSame || folder.startsWith("'")) return '';
+  return ` '(' -path ${folder} -o -name ${quoteForShell(pattern)} ')'`;
+}
 
 const maxRecordBytes = 32 * 1024;
 
-/** What ends a record: find writes NULs, all others line feeds. Which of them it is shows in the first record. */
+/** What ends a record: GNU find writes NULs, all others line feeds. Which of them it is shows in the first record. */
 const recordEnds = { find: 0, lines: 10 };
 
 type ListingForm = keyof typeof recordEnds;
 
-/** The last record of a whole listing. Without it, a command that failed half way looks like one that did not. */
+/**
+ * The last record of a whole listing that find did not write; find writes the folder itself there. Without it, a command
+ * that failed half way looks like one that did not.
+ */
 export const endRecord = '{"end":true}';
 
 export interface ListingTextOptions {
   /** Whether it is whole where it ends, as what somebody typed is; all else has to say so by its last record. */
   readonly isWhole: boolean;
+  /** The folder that is listed, from the project's: BSD names each path from there. */
+  readonly folder: string;
 }
 
 /**
- * Reads a listing as clients write them, in whichever way: records of GNU find, one JSON object a line, lines of
- * `type size mtime path`, or plain paths. What is none of these is null, so that whoever reads can
+ * Reads a listing as clients write them, in whichever way: records of GNU find, lines of BSD stat, one JSON object a
+ * line, lines of `type size mtime path`, or plain paths. What is none of these is null, so that whoever reads can
  * count it: a listing may be made of nothing else.
  */
 export async function* parseListing(
   chunks: AsyncIterable<Uint8Array>,
-  { isWhole }: ListingTextOptions,
+  { isWhole, folder }: ListingTextOptions,
 ): AsyncGenerator<RawEntry | null, RawEnd> {
   let [rest, hasEnded] = [Buffer.alloc(0), isWhole];
   let form: ListingForm | null = null;
@@ -115,7 +104,7 @@ export async function* parseListing(
     let start = form === null ? countMarkBytes(bytes) : 0;
     form ??= detectListingForm(bytes);
     for (let end = findRecordEnd(bytes, form, start); end !== -1; end = findRecordEnd(bytes, form, start)) {
-      const entry = parseRecord(bytes.subarray(start, end), form!);
+      const entry = parseRecord(bytes.subarray(start, end), form!, folder);
       start = end + 1;
       if (entry === 'end') hasEnded = true;
       else yield entry;
@@ -124,7 +113,7 @@ export async function* parseListing(
     if (rest.length > maxRecordBytes)
       throw new WorkcrateError('invalid_input', 'This is not a listing: a line of it is too long.');
   }
-  const last = parseLastRecord(rest, form);
+  const last = parseLastRecord(rest, form, folder);
   if (last !== null && last !== 'end') yield last;
   return { end: hasEnded || last === 'end' ? 'whole' : 'unknown', hidden: 0 };
 }
@@ -138,10 +127,8 @@ function detectListingForm(bytes: Buffer): ListingForm | null {
   return bytes.includes(recordEnds.lines) ? 'lines' : null;
 }
 
-/** An empty folder has nothing but an end. */
 const isFromFind = (bytes: Buffer): boolean =>
-  /^[a-zA-Z?]\t\d+\t-?[\d.]+\t/.test(bytes.toString('latin1', 0, 64)) ||
-  bytes.indexOf(`${endRecord}\0`) === 0;
+  /^[a-zA-Z?]\t\d+\t-?[\d.]+\t/.test(bytes.toString('latin1', 0, 64));
 
 /** The mark of UTF-8, which Windows writes, is no part of the first path. */
 function countMarkBytes(bytes: Buffer): number {
@@ -155,20 +142,24 @@ function countMarkBytes(bytes: Buffer): number {
 }
 
 /** Lines may lack the last line feed. What find wrote was cut off there, and may be half a name. */
-function parseLastRecord(rest: Buffer, form: ListingForm | null): RawEntry | 'end' | null {
+function parseLastRecord(rest: Buffer, form: ListingForm | null, folder: string): RawEntry | 'end' | null {
   if (form === 'find' || (form === null && isFromFind(rest))) return null;
-  return parseRecord(rest.subarray(form === null ? countMarkBytes(rest) : 0), 'lines');
+  return parseRecord(rest.subarray(form === null ? countMarkBytes(rest) : 0), 'lines', folder);
 }
 
-function parseRecord(record: Buffer, form: ListingForm): RawEntry | 'end' | null {
+function parseRecord(record: Buffer, form: ListingForm, folder: string): RawEntry | 'end' | null {
   // No string can name it again.
   if (!isUtf8(record)) return null;
   const text = record.toString('utf8');
   const line = form === 'find' ? text : text.replace(/\r$/, '');
   if (line.trim() === '') return null;
   if (line.startsWith('{')) return parseJsonRecord(line);
-  const tabbed = /^(?<type>[a-zA-Z?])\t(?<size>\d+)\t(?<seconds>-?[\d.]+)\t(?<path>[^]+)$/.exec(line)?.groups;
+  const tabbed = /^(?<type>[a-zA-Z?])\t(?<size>\d+)\t(?<seconds>-?[\d.]+)\t(?<path>[^]*)$/.exec(line)?.groups;
   if (tabbed) return parseFindRecord(tabbed);
+  const stated = /^(?<type>[-bcdlpsw])\S{9} ?\t(?<size>\d+)\t(?<seconds>-?[\d.]+)\t(?<path>[^]+)$/.exec(
+    line,
+  )?.groups;
+  if (stated) return parseFindRecord({ ...stated, path: cutFolder(stated['path']!, folder) });
   const worded = /^(?<type>file|folder|link|other) (?<size>\d+|-) (?<mtime>\S+) (?<path>.+)$/.exec(
     line,
   )?.groups;
@@ -181,10 +172,20 @@ function parseRecord(record: Buffer, form: ListingForm): RawEntry | 'end' | null
 
 type RecordParts = Record<string, string>;
 
-const findTypeNames: Readonly<Record<string, string>> = { f: 'file', d: 'folder', l: 'link' };
+const findTypeNames: Readonly<Record<string, string>> = { f: 'file', '-': 'file', d: 'folder', l: 'link' };
 
-const parseFindRecord = ({ type, size, seconds, path }: RecordParts): RawEntry =>
-  createRawEntry(path!, findTypeNames[type!] ?? 'other', Number(size), Number(seconds) * 1000);
+/** The folder itself, which has no path from there, comes last. */
+function parseFindRecord({ type, size, seconds, path }: RecordParts): RawEntry | 'end' {
+  if (path === '') return 'end';
+  return createRawEntry(path!, findTypeNames[type!] ?? 'other', Number(size), Number(seconds) * 1000);
+}
+
+/** The path from the listed folder on; empty for that folder. What is not below it stays, and is refused later. */
+function cutFolder(path: string, folder: string): string {
+  const listed = folder === '' ? '.' : `./${folder}`;
+  if (path === listed) return '';
+  return path.startsWith(`${listed}/`) ? path.slice(listed.length + 1) : path;
+}
 
 function parseWordedRecord({ type, size, mtime, path }: RecordParts): RawEntry {
   const time = /^\d+$/.test(mtime!) ? Number(mtime) : Date.parse(mtime!);

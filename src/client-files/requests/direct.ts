@@ -16,7 +16,7 @@ import {
   type FolderRoot,
 } from '../../paths/paths.ts';
 import type { PathPolicy, PathPurpose, RawEnd } from '../policy/policy.ts';
-import { clientRefusedError, notAFileError, notAFolderError, clientPathNotFoundError } from './failures.ts';
+import { clientRefusedError, notAFileError, notAFolderError, localPathNotFoundError } from './failures.ts';
 import type { FileRequest, RawEntry } from './file-request.ts';
 
 /** Where a path leads once its links are followed; that was checked again. */
@@ -87,9 +87,9 @@ function withDirectErrors<T>(request: FileRequest, act: () => T): T {
   } catch (error) {
     const errno = getErrno(error);
     if (errno === 'ENOENT' || errno === 'ENOTDIR' || isWorkcrateError(error, 'path_not_found'))
-      throw clientPathNotFoundError(path, 'server');
+      throw localPathNotFoundError(path, request.root ?? '');
     if (errno === 'EACCES' || errno === 'EPERM' || isRefusedFor(error, 'denied'))
-      throw clientRefusedError(path, 'permission was denied');
+      throw clientRefusedError(path, 'permission was denied (via: "upload" lets your shell send it)');
     if (errno === 'ENAMETOOLONG' || isRefusedFor(error, 'too_long'))
       throw clientRefusedError(
         path,

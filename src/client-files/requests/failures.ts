@@ -7,14 +7,21 @@ import type { ToolContext } from '../../mcp/tool.ts';
 import type { Log } from '../../observability/log.ts';
 import { formatBytes } from '../../text.ts';
 import { createPolicy, type AllowedPaths } from '../policy/policy.ts';
+import type { ClientInstructions } from './file-request.ts';
 
 /** The failures of asking a client (E6), each with what can be done about it. */
 
-/** `seenBy` is who looked for it. */
-export const clientPathNotFoundError = (path: string, seenBy: 'client' | 'server'): WorkcrateError =>
+export const clientPathNotFoundError = (path: string): WorkcrateError =>
   new WorkcrateError(
     'path_not_found',
-    `${seenBy === 'client' ? 'The client says that there is no' : 'There is no'} ${quoteRequestedPath(path)} in the project. list_client_directory shows what there is.`,
+    `The client says that there is no ${quoteRequestedPath(path)} in the project. list_client_directory shows what there is.`,
+  );
+
+/** Where the server looked by itself, which may be another machine than the client means. */
+export const localPathNotFoundError = (path: string, root: string): WorkcrateError =>
+  new WorkcrateError(
+    'path_not_found',
+    `There is no ${quoteRequestedPath(path)} in the project's folder ${quoteRequestedPath(root)}. list_client_directory shows what there is. If your files are on another machine, call again with via: "upload".`,
   );
 
 export const notAFileError = (path: string): WorkcrateError =>
@@ -30,24 +37,28 @@ export const notAFolderError = (path: string): WorkcrateError =>
   );
 
 export const clientRefusedError = (path: string, why: string): WorkcrateError =>
-  new WorkcrateError(
-    'client_refused',
-    `${quoteRequestedPath(path)} was not sent: ${why}. Ask the user, call again with via: "upload", or paste what is needed with guide_cache_file.`,
-  );
+  new WorkcrateError('client_refused', `${quoteRequestedPath(path)} was not sent: ${why}.`);
+
+/** Some clients decline by themselves, and do not tell that from a person who does. */
+export const declinedReason = 'the client declined, and did not say whether anyone was asked';
 
 export const clientTimeoutError = (path: string, timeoutMs: number): WorkcrateError =>
   new WorkcrateError(
     'client_timeout',
     `${quoteRequestedPath(path)} did not arrive within ${Math.ceil(timeoutMs / 1000)} seconds. ` +
-      'Call again, or use via: "upload", which does not wait for a person.',
+      'Call again without via, which does not wait for a person.',
   );
 
+/** What can be done where the client was asked in vain, or cannot be: all of it in one answer. */
+export const describeOtherWays = ({ command, pageUrl }: ClientInstructions): string =>
+  `run this in the project's folder, then call again without via:\n${command}\nWithout a shell: give the user this page to send it, ${pageUrl}\nOr paste the text with guide_cache_file.`;
+
 /** MCP has no request by which a server reads a resource of its client: what is attached has to be handed on. */
-const orPaste =
-  'Or: paste the text with guide_cache_file; where a file cannot be read, a person can attach it to the conversation as a resource first.';
+const orAttach =
+  'Where a file cannot be read, a person can attach it to the conversation as a resource first.';
 
 export const clientUnsupportedError = (what: string, instead: string): WorkcrateError =>
-  new WorkcrateError('client_unsupported', `${what} What can be done instead: ${instead} ${orPaste}`);
+  new WorkcrateError('client_unsupported', `${what} What can be done instead: ${instead} ${orAttach}`);
 
 export const wrongAnswerError = (): WorkcrateError =>
   new WorkcrateError(

@@ -40,6 +40,8 @@ export interface ClientInstructions {
   readonly rung: TransferMethod;
   /** For sh, in the project's folder. */
   readonly command: string;
+  /** What takes the place of `-printf …` in it on macOS and BSD; null where nothing has to. */
+  readonly bsdForm: string | null;
   readonly uploadUrl: string | null;
   /** Where a person sends the same; null for a proof. */
   readonly pageUrl: string | null;
@@ -47,6 +49,8 @@ export interface ClientInstructions {
   readonly expiresAt: number;
   /** A command whose output, given as `proof`, lets files be read without being sent; null where that cannot be. */
   readonly proofCommand: string | null;
+  /** By which the client said that it can be asked. */
+  readonly askable: readonly AskingMethod[];
 }
 
 export const isInstructions = (answer: object): answer is ClientInstructions => 'offer' in answer;
@@ -70,6 +74,8 @@ export interface AnswerSource {
   readonly sha256: string | null;
   /** Of what was typed: it is text, and in no other. */
   readonly encoding: string | null;
+  /** When it came, in milliseconds. */
+  readonly receivedAt: number;
   /** Where it came as a stored file, which goes unless it is kept. */
   readonly stored: Pick<ReceivedFile, 'file' | 'keep'> | null;
 }
@@ -128,6 +134,12 @@ const hasForms = ({ form, url }: NonNullable<ClientCapabilities['elicitation']>)
 /** In this order, since a person at a page is surer than a model that retypes a file. */
 const askingMethods = ['url', 'form', 'sampling'] as const;
 
-/** The way that is taken where nobody chose one: the client is asked where it can be, else its agent's shell sends. */
-export const chooseMethod = (request: FileRequest, support: ClientSupport): TransferMethod =>
-  askingMethods.find((rung) => supportsMethod(rung, request, support)) ?? 'upload';
+/** The methods by which a person or a model is asked. */
+export type AskingMethod = (typeof askingMethods)[number];
+
+/** By which of them this client said that it can be asked. */
+export const listAskable = (request: FileRequest, support: ClientSupport): AskingMethod[] =>
+  askingMethods.filter((rung) => supportsMethod(rung, request, support));
+
+/** Nobody is asked unless a call says so: most agents have a shell, and many clients decline for their users. */
+export const usualMethod: TransferMethod = 'upload';

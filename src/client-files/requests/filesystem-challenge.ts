@@ -3,12 +3,12 @@
  * that only its own user can read. It opens no file of a project: `direct.ts` does, after the proof.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
-import { lstatSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { lstatSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, sep } from 'node:path';
 import type { Clock } from '../../clock.ts';
 import { BoundedMap } from '../../concurrency/bounded-map.ts';
-import { WorkcrateError } from '../../errors.ts';
+import { getErrno, WorkcrateError } from '../../errors.ts';
 import { quoteForShell } from './commands.ts';
 
 interface Challenge {
@@ -24,13 +24,22 @@ const maxProven = 1000;
 
 const challengePrefix = 'workcrate-proof-';
 
+export interface FilesystemChallengesOptions {
+  readonly clock: Clock;
+  /** Where the files of challenges are. */
+  readonly folder?: string;
+  /** Projects in these folders need no proof: somebody named them, or started the server there. */
+  readonly trusted?: readonly string[];
+}
+
 export type FilesystemChallenges = ReturnType<typeof createFilesystemChallenges>;
 
 /**
  * Whether a client sees the files that this process sees: it has to say what is in a file that only its own user
  * can read. A pipe alone proves nothing, since its other end may be a container or another machine.
  */
-export function createFilesystemChallenges({ clock, folder = tmpdir() }: { clock: Clock; folder?: string }) {
+export function createFilesystemChallenges(options: FilesystemChallengesOptions) {
+  const { clock, folder = tmpdir(), trusted = [] } = options;
   const challenges = new BoundedMap<string, Challenge>({
     mostEntries: maxOpenChallenges,
     onEvict: removeChallengeFile,
@@ -56,7 +65,8 @@ export function createFilesystemChallenges({ clock, folder = tmpdir() }: { clock
   }
 
   return {
-    isProven: (user: string, root: string): boolean => (proven.get(keyOf(user, root)) ?? 0) > clock(),
+    isProven: (user: string, root: string): boolean =>
+      (proven.get(keyOf(user, root)) ?? 0) > clock() || trusted.some((above) => isWithin(root, above)),
 
     /** What to run: its output is the proof. */
     challenge(user: string, root: string): { command: string; until: number } {
@@ -79,6 +89,17 @@ export function createFilesystemChallenges({ clock, folder = tmpdir() }: { clock
       challenges.evictAll();
     },
   };
+}
+
+/** Links are followed first: one in a trusted folder does not make what it leads to a part of it. */
+function isWithin(root: string, above: string): boolean {
+  try {
+    const [below, folder] = [realpathSync(root), realpathSync(above)];
+    return below === folder || below.startsWith(folder.endsWith(sep) ? folder : folder + sep);
+  } catch (error) {
+    if (getErrno(error) === null) throw error;
+    return false;
+  }
 }
 
 const removeChallengeFile = ({ file }: Challenge): void => rmSync(file, { force: true });

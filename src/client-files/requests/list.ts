@@ -13,6 +13,7 @@ import { listDirectly } from './direct.ts';
 import { clientRefusedError } from './failures.ts';
 import type { ClientInstructions, AnswerSource, UseAnswer } from './file-request.ts';
 import type { FileMethods } from './methods.ts';
+import { offerIfRefused } from './offers.ts';
 import type { PreparedRequest, ClientRequests, ListFolderOptions } from './requests.ts';
 
 export interface ListRequestOptions {
@@ -56,12 +57,17 @@ export function createFolderLister({ methods, requests, audit, cache }: ListRequ
     if ('ask' in prepared) return prepared;
     const { call, policy, state } = prepared;
     const use: UseAnswer<ClientListing> = (chunks, source) =>
-      judged(prepared, parseListing(chunks, { isWhole: isTypedAnswer(source) }), source);
-    if (state !== null) {
-      const came = await methods.answered(call, state, { use, meanwhile: () => null });
-      if (came === null) throw clientRefusedError(call.request.path.relative, 'the answer holds no listing');
-      return came;
-    }
+      judged(
+        prepared,
+        parseListing(chunks, { isWhole: isTypedAnswer(source), folder: call.request.path.relative }),
+        source,
+      );
+    if (state !== null)
+      return offerIfRefused(methods, call, async () => {
+        const came = await methods.answered(call, state, { use, meanwhile: () => null });
+        if (came !== null) return came;
+        throw clientRefusedError(call.request.path.relative, 'the answer holds no listing');
+      });
     if (prepared.isDirect)
       return judged(prepared, listDirectly(call.request, policy), { rung: 'direct', from: 'folder' });
     return (await methods.arrived(call, use)) ?? requests.ask(prepared, input);

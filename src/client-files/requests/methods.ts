@@ -14,10 +14,11 @@ import { isWorkcrateError } from '../../errors.ts';
 import { stoppingError, type Question, type ToolContext } from '../../mcp/tool.ts';
 import type { TransferMethod } from '../client-file.ts';
 import { encodeText, parseBase64 } from '../text/text.ts';
-import { buildSendFileCommand, buildSendListingCommand } from './commands.ts';
+import { mayAnswerFirst } from '../freshness.ts';
 import {
   clientRefusedError,
   clientPathNotFoundError,
+  declinedReason,
   tooLargeForMethodError,
   clientTimeoutError,
 } from './failures.ts';
@@ -29,8 +30,14 @@ import {
   type RequestCall,
   type UseAnswer,
 } from './file-request.ts';
-import type { FilesystemChallenges } from './filesystem-challenge.ts';
-import { createPendingUploads, type PendingUploads, type PendingUploadsOptions } from './pending-uploads.ts';
+import { createOffers, type OffersOptions } from './offers.ts';
+import {
+  createPendingUploads,
+  type IsRecentEnough,
+  type PendingUploads,
+  type PendingUploadsOptions,
+  type UsedUpload,
+} from './pending-uploads.ts';
 import {
   answerKey,
   createQuestions,
@@ -39,67 +46,48 @@ import {
   type Questions,
 } from './questions.ts';
 
-export interface FileMethodsOptions extends PendingUploadsOptions, QuestionsOptions {
-  readonly proofs: FilesystemChallenges;
-  /** The base of the URLs handed out. A function, since the port may be known only later. */
-  readonly baseUrl: () => string;
-}
+export interface FileMethodsOptions
+  extends PendingUploadsOptions, QuestionsOptions, Omit<OffersOptions, 'awaited'> {}
 
 export type FileMethods = ReturnType<typeof createFileMethods>;
 
 /** The methods of asking. Which of them a client supports is decided elsewhere. */
 export function createFileMethods(options: FileMethodsOptions) {
-  const { proofs, baseUrl, timeoutMs } = options;
+  const { baseUrl, timeoutMs, clock } = options;
   const questions = createQuestions(options);
   const awaited = createPendingUploads(options);
 
-  /** What was sent meanwhile, and since that moment; or null. */
-  const arrived = <T>({ request, context }: RequestCall, use: UseAnswer<T>, since = 0): Promise<T | null> =>
-    awaited.taking(
+  const isRecent: IsRecentEnough = (came) => mayAnswerFirst(came, { refresh: true }, clock());
+
+  /** What was sent for this and answered no call yet; or null. It answers others too until it is spent. */
+  const findArrived = <T>(
+    { request, context }: RequestCall,
+    use: UseAnswer<T>,
+    isRecentEnough = isRecent,
+  ): Promise<UsedUpload<T> | null> =>
+    awaited.findReceived(
       context.caller,
       request,
-      ({ file, rung, read, keep }) => use(read(), { ...nothingSaid, rung, stored: { file, keep } }),
-      since,
+      ({ file, rung, receivedAt, read, keep }) =>
+        use(read(), { ...nothingSaid, rung, receivedAt, stored: { file, keep } }),
+      isRecentEnough,
     );
 
+  /** The same, spent at once. */
+  async function arrived<T>(...finding: Parameters<typeof findArrived<T>>): Promise<T | null> {
+    const used = await findArrived<T>(...finding);
+    await used?.spend();
+    return used === null ? null : used.value;
+  }
+
   const pages = createUploadPages({ questions, awaited, arrived, baseUrl, timeoutMs });
-
-  async function offer({ request, context }: RequestCall): Promise<ClientInstructions> {
-    const { token, expiresAt } = await awaited.expect(context.caller, request, 'upload');
-    const uploadUrl = `${baseUrl()}/uploads/${token}`;
-    const command =
-      request.operation === 'read'
-        ? buildSendFileCommand(request, uploadUrl)
-        : buildSendListingCommand(request, uploadUrl);
-    const path = request.path.relative;
-    const proofCommand = proofFor(request, context)?.command ?? null;
-    const pageUrl = `${baseUrl()}/ask/${token}`;
-    return { offer: 'upload', path, rung: 'upload', command, uploadUrl, pageUrl, expiresAt, proofCommand };
-  }
-
-  function proofFor({ root }: FileRequest, { caller, sharesMachine }: ToolContext) {
-    if (!sharesMachine || root === null || proofs.isProven(caller.user, root)) return null;
-    return proofs.challenge(caller.user, root);
-  }
-
-  function offerProof({ request, context }: RequestCall): ClientInstructions {
-    const { command, until } = proofs.challenge(context.caller.user, request.root!);
-    const path = request.path.relative;
-    return {
-      offer: 'proof',
-      path,
-      rung: 'direct',
-      command,
-      uploadUrl: null,
-      pageUrl: null,
-      expiresAt: until,
-      proofCommand: command,
-    };
-  }
+  const { offer, offerProof } = createOffers({ ...options, awaited });
 
   return {
     questions,
+    findArrived,
     arrived,
+    offer,
     offerProof,
     page: awaited.page,
 
@@ -133,7 +121,15 @@ export function createFileMethods(options: FileMethodsOptions) {
       if (state.rung === 'url') return pages.answered(call, state, taking);
       const answer = context.client.answer(answerKey);
       const encoding = request.binary ? null : 'utf-8';
-      const announced = { from: 'root', size: null, sha256: null, encoding, stored: null } as const;
+      const receivedAt = clock();
+      const announced = {
+        from: 'root',
+        size: null,
+        sha256: null,
+        encoding,
+        receivedAt,
+        stored: null,
+      } as const;
       if (state.rung === 'form')
         return use(yieldBytesOnce(readFormAnswer(request, answer)), { ...announced, rung: 'form' });
       const typed = readSamplingAnswer(request, state.nonce, answer);
@@ -179,8 +175,7 @@ function buildFormRequest({ operation, path, recursive }: FileRequest): InputReq
 function readFormAnswer({ path: { relative } }: FileRequest, answer: InputResponseView): Uint8Array {
   if (answer.kind !== 'elicit')
     throw clientRefusedError(relative, 'the client sent no answer to the question');
-  if (answer.action === 'decline') throw clientRefusedError(relative, 'the person declined');
-  if (answer.action === 'cancel') throw clientRefusedError(relative, 'the person closed the question');
+  if (answer.action !== 'accept') throw clientRefusedError(relative, declinedReason);
   const content = answer.content?.['content'];
   if (typeof content !== 'string') throw clientRefusedError(relative, 'the answer holds no text');
   // Half a character is refused, and not replaced.
@@ -259,7 +254,7 @@ function readSamplingAnswer(request: FileRequest, mark: string, answer: InputRes
   const text = blocks.map((block) => (typeof block['text'] === 'string' ? block['text'] : '')).join('');
   const given = extractBetween(text, `BEGIN-${mark}`, `END-${mark}`);
   if (given !== null) return parseTypedFile(relative, given, request.binary);
-  if (text.includes(`NOT-FOUND-${mark}`)) throw clientPathNotFoundError(relative, 'client');
+  if (text.includes(`NOT-FOUND-${mark}`)) throw clientPathNotFoundError(relative);
   if (text.includes(`DENIED-${mark}`)) throw clientRefusedError(relative, 'the client may not read it');
   if (answer.result.stopReason === 'maxTokens')
     throw tooLargeForMethodError('sampling', relative, maxTypedBytes);
@@ -325,7 +320,7 @@ function createUploadPages({ questions, awaited, arrived, baseUrl, timeoutMs }: 
       const answer = context.client.answer(answerKey);
       if (answer.kind !== 'elicit')
         throw clientRefusedError(relative, 'the client sent no answer to the question');
-      if (answer.action !== 'accept') throw clientRefusedError(relative, 'the person declined');
+      if (answer.action !== 'accept') throw clientRefusedError(relative, declinedReason);
     } catch (error) {
       if (isWorkcrateError(error, 'client_refused')) await awaited.withdraw(context.caller, request);
       throw error;

@@ -15,7 +15,7 @@ import {
   type UploadNote,
 } from './received-uploads.ts';
 
-export type { ReceivedFile, KeptFile } from './received-uploads.ts';
+export type { IsRecentEnough, KeptFile, ReceivedFile, UsedUpload } from './received-uploads.ts';
 
 /** A file that was asked for and has not come. */
 export interface PendingUpload extends UploadNote {
@@ -66,7 +66,7 @@ export function createPendingUploads(options: PendingUploadsOptions) {
     const purpose = { key, note: JSON.stringify(note) };
     const announced = { filename, size, sha256, mediaType: null, keepSeconds, purpose };
     const { token, upload } = await uploads.request(caller, announced);
-    tokens.set(caller.user, toAnnouncedKey(request), token);
+    tokens.set(caller.user, toAnnouncedKey(request, note.rung), token);
     return toPendingUpload(token, upload, note);
   }
 
@@ -76,11 +76,9 @@ export function createPendingUploads(options: PendingUploadsOptions) {
     request: FileRequest,
     note: UploadNote,
   ): Promise<PendingUpload | null> {
-    const token = tokens.get(user, toAnnouncedKey(request));
+    const token = tokens.get(user, toAnnouncedKey(request, note.rung));
     const upload = token === undefined ? null : await find(token);
-    if (upload === null) return null;
-    if (parseUploadNote(upload).rung !== note.rung) await uploads.note(upload, JSON.stringify(note));
-    return toPendingUpload(token!, upload, note);
+    return upload && toPendingUpload(token!, upload, note);
   }
 
   async function ask(caller: Caller, request: FileRequest, rung: UploadNote['rung']): Promise<PendingUpload> {
@@ -105,7 +103,7 @@ export function createPendingUploads(options: PendingUploadsOptions) {
     /** The same for as long as it is good: whoever lost the answer gets it again, from the same server. */
     async expect(caller: Caller, request: FileRequest, rung: UploadNote['rung']): Promise<PendingUpload> {
       const { user } = caller;
-      const key = JSON.stringify([toAnnouncedKey(request), rung]);
+      const key = toAnnouncedKey(request, rung);
       const underWay = requested.get(user, key) ?? ask(caller, request, rung);
       requested.set(user, key, underWay);
       try {
@@ -128,9 +126,12 @@ export function createPendingUploads(options: PendingUploadsOptions) {
   };
 }
 
-/** What was said of a file is held against what is sent: who says something else gets another URL. */
-const toAnnouncedKey = (request: FileRequest): string =>
-  JSON.stringify([toPurposeKey(request), request.size, request.sha256]);
+/**
+ * What was said of a file is held against what is sent: who says something else gets another URL. So do people and
+ * shells, since what a person gave is remembered for longer.
+ */
+const toAnnouncedKey = (request: FileRequest, rung: UploadNote['rung']): string =>
+  JSON.stringify([toPurposeKey(request), request.size, request.sha256, rung]);
 
 const toPendingUpload = (token: string, { expiresAt }: Upload, note: UploadNote): PendingUpload => ({
   ...note,

@@ -16,13 +16,24 @@ export interface ReceivedFile {
   readonly file: StoredFile;
   /** By which it was asked for. */
   readonly rung: UploadNote['rung'];
+  /** When it came, in milliseconds. */
+  readonly receivedAt: number;
   /** Its bytes. A chunk is good only until the next is asked for. */
   readonly read: () => AsyncIterable<Uint8Array>;
   /** Lets the file stay: it is found as what is kept, until it expires. */
   readonly keep: () => void;
 }
 
-export type KeptFile = Pick<ReceivedFile, 'file' | 'rung'>;
+export type KeptFile = Pick<ReceivedFile, 'file' | 'rung' | 'receivedAt'>;
+
+/** Whether an upload that came by this way, then, may answer a call. */
+export type IsRecentEnough = (came: Pick<ReceivedFile, 'rung' | 'receivedAt'>) => boolean;
+
+/** What was made of an upload. It answers other calls as well until it is spent. */
+export interface UsedUpload<T> {
+  readonly value: T;
+  readonly spend: () => Promise<void>;
+}
 
 export interface ReceivedUploadsOptions {
   readonly uploads: Pick<Uploads, 'file' | 'arrivedFor' | 'allArrived' | 'claim' | 'note'>;
@@ -40,11 +51,9 @@ const isUnusableUpload = (error: unknown): boolean =>
  * deleted only when somebody has had all of it, so that nothing is lost with a call or a process that ends before.
  */
 export function createReceivedUploads({ uploads, files }: ReceivedUploadsOptions) {
-  /** What came after that moment, the newest first. */
-  async function cameAfter({ user }: Caller, request: FileRequestKey, since: number): Promise<Upload[]> {
-    const came = await uploads.arrivedFor(user, toPurposeKey(request));
-    return came.filter(({ completedAt }) => completedAt! >= since);
-  }
+  /** The newest first. */
+  const listArrived = ({ user }: Caller, request: FileRequestKey): Promise<Upload[]> =>
+    uploads.arrivedFor(user, toPurposeKey(request));
 
   /** Deletes what came. If a caller knows its id, the file stays until it expires. */
   async function release(upload: Upload): Promise<void> {
@@ -56,61 +65,65 @@ export function createReceivedUploads({ uploads, files }: ReceivedUploadsOptions
     uploads.note(upload, JSON.stringify({ ...parseUploadNote(upload), isKept: true }));
 
   /** Null where its bytes are gone, such as by its owner, or had by another call: it counts as never sent. */
-  async function takeOne<T>(upload: Upload, use: (came: ReceivedFile) => Promise<T>): Promise<T | null> {
+  async function useUpload<T>(
+    upload: Upload,
+    use: (came: ReceivedFile) => Promise<T>,
+  ): Promise<UsedUpload<T> | null> {
     const file = await uploads.file(upload);
     await using object = file && (await files.open(file));
     if (file === null || object === null) return null;
     let isKept = false;
     const read = () => object.read(0, object.size);
     try {
-      const done = await use({
-        file,
-        rung: parseUploadNote(upload).rung,
-        read,
-        keep: () => void (isKept = true),
-      });
-      await (isKept ? markKept(upload) : release(upload));
-      return done;
+      const value = await use({ file, ...toArrival(upload), read, keep: () => void (isKept = true) });
+      return { value, spend: () => (isKept ? markKept(upload) : release(upload)) };
     } catch (error) {
       if (isUnusableUpload(error)) await release(upload);
       throw error;
     }
   }
 
-  return {
-    /** Gives what came last to `use`, and deletes it afterwards unless it was kept. Null where nothing new came. */
-    async taking<T>(
-      caller: Caller,
-      request: FileRequest,
-      use: (came: ReceivedFile) => Promise<T>,
-      since = 0,
-    ): Promise<T | null> {
-      const came = await cameAfter(caller, request, since);
-      const fresh = came.filter((upload) => !parseUploadNote(upload).isKept);
-      for (const upload of fresh) {
-        const done = await takeOne(upload, use);
-        if (done === null) {
-          await uploads.claim(upload);
-          continue;
-        }
-        for (const older of came.filter((other) => other !== upload)) await release(older);
-        return done;
+  /** Gives what came last to `use`, and leaves it for other calls until it is spent. Null where nothing new came. */
+  async function findReceived<T>(
+    caller: Caller,
+    request: FileRequest,
+    use: (came: ReceivedFile) => Promise<T>,
+    isRecentEnough: IsRecentEnough = () => true,
+  ): Promise<UsedUpload<T> | null> {
+    const came = await listArrived(caller, request);
+    const fresh = came.filter(
+      (upload) => !parseUploadNote(upload).isKept && isRecentEnough(toArrival(upload)),
+    );
+    for (const upload of fresh) {
+      const used = await useUpload(upload, use);
+      if (used === null) {
+        await uploads.claim(upload);
+        continue;
       }
-      return null;
-    },
+      const spend = async () => {
+        await used.spend();
+        for (const older of came.filter((other) => other !== upload)) await release(older);
+      };
+      return { value: used.value, spend };
+    }
+    return null;
+  }
+
+  return {
+    findReceived,
 
     /** What was kept, for any number of calls. */
     async kept(caller: Caller, request: FileRequest): Promise<KeptFile | null> {
-      for (const upload of await cameAfter(caller, request, 0)) {
+      for (const upload of await listArrived(caller, request)) {
         const file = parseUploadNote(upload).isKept ? await uploads.file(upload) : null;
-        if (file !== null) return { file, rung: parseUploadNote(upload).rung };
+        if (file !== null) return { file, ...toArrival(upload) };
       }
       return null;
     },
 
     /** Has what was kept asked for anew. The file itself stays, since a caller knows its id. */
     async forgetKept(caller: Caller, request: FileRequestKey): Promise<boolean> {
-      const kept = (await cameAfter(caller, request, 0)).filter((upload) => parseUploadNote(upload).isKept);
+      const kept = (await listArrived(caller, request)).filter((upload) => parseUploadNote(upload).isKept);
       for (const upload of kept) await release(upload);
       return kept.length > 0;
     },
@@ -128,6 +141,11 @@ export function createReceivedUploads({ uploads, files }: ReceivedUploadsOptions
     },
   };
 }
+
+const toArrival = (upload: Upload) => ({
+  rung: parseUploadNote(upload).rung,
+  receivedAt: upload.completedAt!,
+});
 
 const hasUploadChanged = ({ declaredSize, completedAt }: Upload, { size, mtime }: ClientEntry): boolean =>
   (size !== null && size !== declaredSize) || (mtime !== null && mtime > completedAt!);

@@ -9,6 +9,7 @@ import { isWorkcrateError } from '../../errors.ts';
 import type { Question, ToolContext } from '../../mcp/tool.ts';
 import type { Log } from '../../observability/log.ts';
 import type { TransferMethod } from '../client-file.ts';
+import type { AgeTerms } from '../freshness.ts';
 import {
   createPathsByProject,
   createPolicy,
@@ -16,10 +17,10 @@ import {
   type PathPolicy,
   type ProjectPaths,
 } from '../policy/policy.ts';
-import { clientUnsupportedError, createMissingWarning, toProjectKey } from './failures.ts';
+import { clientUnsupportedError, createMissingWarning, describeOtherWays, toProjectKey } from './failures.ts';
 import {
   supportsMethod,
-  chooseMethod,
+  usualMethod,
   type FileRequest,
   type ClientSupport,
   type ClientInstructions,
@@ -32,7 +33,7 @@ import { answerKey, createProjectRoots, type QuestionState, type QuestionSubject
 /** What every request for something of a client's has. */
 export interface RequestOptions {
   readonly path: string;
-  /** The method to use; by default the best that this client supports. */
+  /** The method to use; by default the file is read in place where that is allowed, else the agent's shell sends it. */
   readonly via?: TransferMethod | undefined;
   /** What the command of an offer printed. */
   readonly proof?: string | undefined;
@@ -40,7 +41,7 @@ export interface RequestOptions {
   readonly amongOthers?: boolean | undefined;
 }
 
-export interface ReadFileOptions extends RequestOptions {
+export interface ReadFileOptions extends RequestOptions, AgeTerms {
   /** Of the text, by any of its names. */
   readonly encoding?: string | undefined;
   /** Whether the bytes matter, not a text. */
@@ -48,8 +49,6 @@ export interface ReadFileOptions extends RequestOptions {
   /** What the file is said to be; compared with what comes. */
   readonly size?: number | undefined;
   readonly sha256?: string | undefined;
-  /** Whether to ignore what is cached. */
-  readonly refresh?: boolean | undefined;
 }
 
 export interface ListFolderOptions extends RequestOptions {
@@ -187,18 +186,14 @@ export function createRequests(options: ClientRequestsOptions) {
     async ask({ call }: PreparedRequest, { via }: RequestOptions): Promise<Question | ClientInstructions> {
       const { request, context } = call;
       const support = getClientSupport(context, request);
-      const rung = via ?? chooseMethod(request, support);
+      const rung = via ?? usualMethod;
       if (!supportsMethod(rung, request, support)) throw await unable(call, rung);
       return rung === 'direct' ? methods.offerProof(call) : methods.ask(rung, call);
     },
   };
 
   async function unable(call: RequestCall, rung: TransferMethod) {
-    const offer = (await methods.ask('upload', call)) as ClientInstructions;
-    return clientUnsupportedError(
-      unsupportedReasons[rung],
-      `run this with sh in the project's folder and call again without via: ${offer.command}\nWithout a shell: give the user this page to upload it, ${offer.pageUrl}`,
-    );
+    return clientUnsupportedError(unsupportedReasons[rung], describeOtherWays(await methods.offer(call)));
   }
 }
 

@@ -4,7 +4,13 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it, test } from 'node:test';
-import { parseListing, quoteForShell, buildSendFileCommand, buildSendListingCommand } from './commands.ts';
+import {
+  bsdListingForm,
+  buildSendFilesCommand,
+  buildSendListingCommand,
+  parseListing,
+  quoteForShell,
+} from './commands.ts';
 import type { FileRequest } from './file-request.ts';
 
 test('sh takes a quoted text for nothing but itself', () => {
@@ -38,7 +44,9 @@ describe('the command that is offered', () => {
     mkdirSync(join(project, 'docs/empty'));
     for (const path of ['docs/a.md', 'docs/sub/b.md', 'docs/sub/closed/c.md'])
       writeFileSync(join(project, path), 'four');
+    writeFileSync(join(project, "docs/it's.md"), 'quote');
     symlinkSync('a.md', join(project, 'docs/link'));
+    symlinkSync('docs/sub', join(project, 'linked'));
     execFileSync('mkfifo', [join(project, 'docs/pipe')]);
   });
   after(() => rmSync(project, { recursive: true }));
@@ -57,7 +65,7 @@ describe('the command that is offered', () => {
 
   /** Curl stands for what it would send. */
   function run(command: string, pretended = '', more = {}) {
-    const curl = `curl() { for from; do [ "$last" = -T ] && break; last=$from; done; cat -- "$from"; }; `;
+    const curl = `curl() { for from; do [ "$last" = -T ] && cat -- "$from"; last=$from; done; }; `;
     const { status, stdout, stderr } = spawnSync('sh', ['-c', `${curl}${pretended}${command}`], {
       cwd: project,
       timeout: 60_000,
@@ -66,8 +74,9 @@ describe('the command that is offered', () => {
     return { status, stdout, stderr: stderr.toString() };
   }
 
-  async function listed(stdout: Buffer) {
-    const entries = parseListing([stdout] as unknown as AsyncIterable<Uint8Array>, { isWhole: false });
+  async function listed(stdout: Buffer, folder: string) {
+    const chunks = [stdout] as unknown as AsyncIterable<Uint8Array>;
+    const entries = parseListing(chunks, { isWhole: false, folder });
     const paths: string[] = [];
     for (let step = await entries.next(); ; step = await entries.next()) {
       if (step.done) return { paths: paths.sort(), cut: step.value.end !== 'whole' };
@@ -75,55 +84,90 @@ describe('the command that is offered', () => {
     }
   }
 
-  it('sends a file, and of a folder, a pipe, a link or nothing it says that it sends nothing', () => {
-    const sent = run(buildSendFileCommand(errandTo('docs/a.md'), 'http://x'));
+  const sendOne = (path: string): string => buildSendFilesCommand([{ path, url: 'http://x' }]);
+  const sendListing = (path: string, more: Partial<FileRequest> = {}): string =>
+    buildSendListingCommand({ ...errandTo(path), ...more }, 'http://x');
+
+  it('sends a file, and nothing of a folder, a pipe, a link or what is not there', () => {
+    const sent = run(sendOne('docs/a.md'));
     assert.deepEqual([sent.status, sent.stdout.toString(), sent.stderr], [0, 'four', '']);
-    for (const path of ['docs/sub', 'docs/pipe', 'docs/link', 'docs/none', 'none/a']) {
-      const { status, stdout, stderr } = run(buildSendFileCommand(errandTo(path), 'http://x'));
+    for (const path of [
+      'docs/sub',
+      'docs/pipe',
+      'docs/link',
+      'docs/none',
+      'none/a',
+      'linked/b.md',
+      'linked/closed/c.md',
+    ]) {
+      const { status, stdout } = run(sendOne(path));
       assert.deepEqual([status, stdout.length], [1, 0], path);
-      assert.match(stderr, /Nothing was sent: there is no such file/, path);
     }
-    for (const path of ['docs/a.md', 'docs/link', 'docs/none'])
-      assert.match(
-        run(buildSendListingCommand(errandTo(path), 'http://x')).stderr,
-        /Nothing was sent: there is no such folder/,
-      );
+    for (const path of ['docs/a.md', 'docs/link', 'docs/none', 'linked', 'linked/closed']) {
+      const { status, stdout } = run(sendListing(path));
+      assert.deepEqual([status, stdout.length], [1, 0], path);
+    }
   });
 
-  const noFind = 'find() { return 1; }; ';
-  const noPython = 'command() { return 1; }; python3() { return 127; }; ';
+  it('sends several files by one curl, or none of them where one is missing', () => {
+    const all = ['docs/a.md', 'docs/sub/b.md', "docs/it's.md"].map((path) => ({ path, url: 'http://x' }));
+    const sent = run(buildSendFilesCommand(all));
+    assert.deepEqual([sent.status, sent.stdout.toString(), sent.stderr], [0, 'fourfourquote', '']);
+    const lacking = run(buildSendFilesCommand([...all, { path: 'docs/none', url: 'http://x' }]));
+    assert.deepEqual([lacking.status, lacking.stdout.length], [1, 0]);
+  });
 
-  for (const [name, pretended] of [
-    ['find', noPython],
-    ['Python', noFind],
-  ] as const) {
-    it(`by ${name}, a listing says that it is whole, and that a folder is empty`, async () => {
-      const { stdout } = run(buildSendListingCommand(errandTo('docs/sub'), 'http://x'), pretended);
-      assert.deepEqual(await listed(stdout), { paths: ['b.md', 'closed', 'closed/c.md'], cut: false });
-      const empty = run(buildSendListingCommand(errandTo('docs/empty'), 'http://x'), pretended);
-      assert.deepEqual(await listed(empty.stdout), { paths: [], cut: false });
-    });
-
-    it(`by ${name}, a listing that lacks a folder which may not be seen is cut, and has all else`, async () => {
-      chmodSync(join(project, 'docs/sub/closed'), 0);
-      const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
-      const { stdout, stderr } = run(
-        buildSendListingCommand(errandTo('docs/sub'), 'http://x'),
-        pretended,
-        nobody,
-      );
-      chmodSync(join(project, 'docs/sub/closed'), 0o755);
-      assert.deepEqual(await listed(stdout), { paths: ['b.md', 'closed'], cut: true });
-      assert.match(stderr, /denied/i);
-    });
-  }
-
-  it('where nothing can list, nothing is sent, and why is said', () => {
-    const { status, stdout, stderr } = run(
-      buildSendListingCommand(errandTo('docs'), 'http://x'),
-      noFind + noPython,
+  it('has no substitution and no brace, which the checks of clients refuse, and stays short', () => {
+    const commands = [
+      sendOne('docs/plan.md'),
+      buildSendFilesCommand(['docs/a.md', 'src/x/y.ts'].map((path) => ({ path, url: 'http://x' }))),
+      sendListing('docs'),
+      sendListing('docs/sub', { recursive: false, pattern: '*.md' }),
+    ];
+    for (const command of commands) {
+      assert.doesNotMatch(command, /\$|`|<\(|>\(|[{}]|\n/, command);
+      assert.ok(command.length < 250, command);
+    }
+    assert.equal(
+      sendOne('docs/plan.md'),
+      "test ! -L ./docs && test -f ./docs/plan.md && test ! -L ./docs/plan.md && curl -sS --fail-with-body -g -T ./docs/plan.md 'http://x'",
     );
-    assert.deepEqual([status, stdout.length], [1, 0]);
-    assert.match(stderr, /^Nothing was sent: this needs GNU find or python3/);
+  });
+
+  it('a listing says that it is whole, and that a folder is empty', async () => {
+    const { stdout, stderr } = run(sendListing('docs/sub'));
+    assert.deepEqual(await listed(stdout, 'docs/sub'), {
+      paths: ['b.md', 'closed', 'closed/c.md'],
+      cut: false,
+    });
+    assert.equal(stderr, '');
+    const empty = run(sendListing('docs/empty'));
+    assert.deepEqual(await listed(empty.stdout, 'docs/empty'), { paths: [], cut: false });
+    const flat = run(sendListing('docs/sub', { recursive: false, pattern: '*.md' }));
+    assert.deepEqual(await listed(flat.stdout, 'docs/sub'), { paths: ['b.md'], cut: false });
+    assert.equal(flat.stderr, '');
+    const top = run(sendListing('', { recursive: false }));
+    assert.deepEqual(await listed(top.stdout, ''), { paths: ['docs', 'linked'], cut: false });
+  });
+
+  it('with the stat of BSD, a listing has the same', async () => {
+    // The same facts by the stat of GNU, which has another option for its format and no tabs in it.
+    const stat = `stat() { shift 2; command stat --printf '%A\\t%s\\t%Y\\t%n\\n' "$@"; }; `;
+    const xargs = `xargs() { shift 2; shift 2; command xargs -0 stat --printf '%A\\t%s\\t%Y\\t%n\\n'; }; `;
+    const command = sendListing('docs/sub').replace(/-printf '[^']*'/, bsdListingForm);
+    const { stdout } = run(command, stat + xargs);
+    assert.deepEqual(await listed(stdout, 'docs/sub'), {
+      paths: ['b.md', 'closed', 'closed/c.md'],
+      cut: false,
+    });
+  });
+
+  it('a listing goes on past a folder that may not be seen, and says so on stderr', async () => {
+    chmodSync(join(project, 'docs/sub/closed'), 0);
+    const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+    const { stdout, stderr } = run(sendListing('docs/sub'), '', nobody);
+    chmodSync(join(project, 'docs/sub/closed'), 0o755);
+    assert.deepEqual((await listed(stdout, 'docs/sub')).paths, ['b.md', 'closed']);
+    assert.match(stderr, /denied/i);
   });
 });

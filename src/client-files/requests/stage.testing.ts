@@ -56,6 +56,7 @@ export async function stage(more: Partial<ClientFilesOptions> = {}) {
     files,
     links,
     fileTtl: 600,
+    clock,
     baseUrl,
     readable: ['docs'],
     listable: ['docs'],

@@ -4,7 +4,9 @@
  */
 import { z } from 'zod';
 import { linkShape } from '../../links/link-result.ts';
+import { makeText } from '../../mcp/schema.ts';
 import { defineTool, type Tool, type ToolContext } from '../../mcp/tool.ts';
+import { quoteName } from '../../text.ts';
 import {
   isInstructions,
   type ClientFiles,
@@ -12,17 +14,16 @@ import {
   type ClientListing,
   type ListFolderOptions,
 } from '../client-files.ts';
+import { describeMethod } from '../freshness.ts';
 import {
-  describeAllowed,
-  createLargeAnswers,
-  describeInstructions,
-  instructionsShape,
   createPathSchema,
+  describeAllowed,
+  describeInstructions,
+  listingInstructionsShape,
   methodSchema,
   requestInputShape,
-  type LargeAnswers,
-  type LargeAnswersOptions,
-} from './read.ts';
+} from './instructions.ts';
+import { createLargeAnswers, type LargeAnswers, type LargeAnswersOptions } from './read.ts';
 
 export interface ListToolOptions extends LargeAnswersOptions {
   readonly bridge: Pick<ClientFiles, 'list'>;
@@ -49,7 +50,7 @@ const listOutputSchema = z.object({
   status: z.enum(['listed', 'offered']).describe('offered: nothing is here yet, offer says what to do'),
   path: z.string(),
   rung: methodSchema,
-  offer: instructionsShape.optional(),
+  offer: listingInstructionsShape.optional(),
   entries: z.array(entryShape).optional().describe(`A tree, of at most ${maxShownEntries} in all`),
   count: z.number().int().optional().describe('How many there are in all'),
   hidden: z.number().int().optional().describe('How many were left out because they are not allowed'),
@@ -66,20 +67,16 @@ export function createListTool(options: ListToolOptions): Tool {
     name: 'list_client_directory',
     group: 'client',
     title: 'List a folder of the client',
-    description: `Lists a folder of the user's project, which is on the client, not on this server: name, type, size and time of each entry. Where the client cannot be asked, or with via set to upload, the answer holds a command for your shell: run it, then call again. ${describeAllowed(options.listable)}`,
+    description: `Lists a folder of the user's project on the client's machine. With a shell there, ls is quicker. If the answer is a command, run it there, then call again. ${describeAllowed(options.listable)}`,
     input: z.strictObject({
-      path: createPathSchema('Folder').describe("Folder, from the project's folder, such as docs"),
-      recursive: z.boolean().optional().describe('Also all folders below it'),
-      pattern: z
-        .string()
-        .min(1)
-        .max(1024)
-        .optional()
-        .describe('Only paths below the folder that match, such as *.md or **/*.csv'),
+      path: createPathSchema('docs'),
+      recursive: z.boolean().optional(),
+      pattern: makeText(1024, 'Such as *.md or **/*.csv').optional(),
       ...requestInputShape,
+      via: requestInputShape.via.describe('As in read_client_file'),
     }),
     output: listOutputSchema,
-    annotations: { readOnlyHint: true, openWorldHint: true },
+    annotations: { readOnlyHint: true, openWorldHint: false },
     auditFields: { subject: ['path'] },
     async handle(input, context) {
       const answer = await options.bridge.list(input, context);
@@ -117,15 +114,16 @@ async function answerWithListing(large: LargeAnswers, listing: ClientListing, co
   if (isAll) return { text, structured };
   const all = await large.byLink(context, `${path || 'project'}.jsonl`, toTreeLines(entries));
   return {
-    text: `${text}\nAll ${entries.length}: ${all.fileId}. ${all.text}`,
+    text: `${text}\nThese are ${nodes.length} of them. All ${entries.length}, one JSON object a line: ${all.fileId}: ${all.text}`,
     structured: { ...structured, file_id: all.fileId, link: all.structured },
     content: all.content!,
   };
 }
 
 function describeListing({ path, entries, rung, hidden, cut }: ClientListing): string {
-  const left = hidden === 0 ? '' : `, ${hidden} left out`;
-  return `${path || '.'}: ${entries.length} entries${cut ? ', cut off' : ''}${left}, by ${rung}`;
+  const left = hidden === 0 ? '' : `, ${hidden} left out since they may not be seen`;
+  const more = cut ? ', cut off: there may be more' : '';
+  return `${quoteName(path || '.')}: ${entries.length} entries${more}${left}, ${describeMethod(rung)}`;
 }
 
 /** Those that fit into a conversation: names may be long, and folders lie deep. */
@@ -142,10 +140,10 @@ function takeFittingEntries(all: Iterable<ClientEntry>): { nodes: ClientEntry[];
 
 function toTreeLine(start: number, entry: ClientEntry): string {
   const depth = entry.path.slice(start).split('/').length;
-  const mark = entry.type === 'folder' ? '/' : entry.type === 'link' ? ' (link)' : '';
+  const mark = entry.type === 'folder' ? '/' : entry.type === 'file' ? '' : ` (${entry.type})`;
   const size = entry.size === null ? '' : `  ${entry.size} bytes`;
   const time = entry.mtime === null ? '' : `  ${new Date(entry.mtime).toISOString().slice(0, 19)}Z`;
-  return `${'  '.repeat(depth)}${getEntryName(entry)}${mark}${size}${time}`;
+  return `${'  '.repeat(depth)}${quoteName(getEntryName(entry))}${mark}${size}${time}`;
 }
 
 function* toTreeLines(entries: readonly ClientEntry[]): Generator<Uint8Array> {

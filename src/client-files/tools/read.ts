@@ -1,17 +1,33 @@
 /**
- * The tool `read_client_file`, and what it shares with `list_client_directory`: common input fields, instructions for
- * an upload, and stored files for large answers. It asks no client and checks no path: `client-files.ts` does.
+ * The tool `read_client_file`, and stored files for large answers, which `list_client_directory` has too. It asks no
+ * client and checks no path: `client-files.ts` does.
  */
 import { z } from 'zod';
+import type { Clock } from '../../clock.ts';
 import type { Files } from '../../files/files.ts';
 import { toLinkAnswer, linkShape } from '../../links/link-result.ts';
 import type { Links } from '../../links/links.ts';
+import { makeText } from '../../mcp/schema.ts';
 import { defineTool, type Tool, type ToolContext } from '../../mcp/tool.ts';
-import { transferMethods, arrivalMethods } from '../client-file.ts';
+import { quoteName } from '../../text.ts';
 import { isInstructions, type ClientFiles, type FoundFile, type ReadFile } from '../client-files.ts';
+import {
+  describeAge,
+  describeMethod,
+  describeRefresh,
+  maxAllowedAgeSeconds,
+  toAgeSeconds,
+} from '../freshness.ts';
 import { createByUser } from '../requests/by-user.ts';
-import type { ClientInstructions } from '../requests/file-request.ts';
 import { decodeText, normalizeEncoding, looksBinary, toBase64, type DecodedText } from '../text/text.ts';
+import {
+  arrivalMethodSchema,
+  createPathSchema,
+  describeAllowed,
+  describeInstructions,
+  instructionsShape,
+  requestInputShape,
+} from './instructions.ts';
 
 export interface LargeAnswersOptions {
   readonly files: Pick<Files, 'add' | 'find'>;
@@ -63,91 +79,38 @@ async function* toAsyncChunks(bytes: Iterable<Uint8Array>): AsyncGenerator<Uint8
   yield* bytes;
 }
 
-/** Which folders may be asked for, in the words of a description. */
-export const describeAllowed = (folders: readonly string[]): string =>
-  `Allowed folders of the project: ${folders.slice(0, 20).join(', ')}.`;
-
-/** What both tools take. */
-export const requestInputShape = {
-  via: z
-    .enum(transferMethods)
-    .optional()
-    .describe(
-      'How to get it; default: the best way that the client has. upload: sent by your shell, outside the conversation. direct: read in place, where client and server share a machine, after a proof by your shell',
-    ),
-  proof: z
-    .string()
-    .max(200)
-    .optional()
-    .describe('What the proof command of an earlier answer printed: files are then read without being sent'),
-};
-
-export const createPathSchema = (what: string) =>
-  z.string().min(1).max(4096).describe(`${what}, from the project's folder, such as docs/plan.md`);
-
-export const methodSchema = z.enum(transferMethods).describe('How it came, or will come');
-
-const arrivalMethodSchema = z
-  .enum(arrivalMethods)
-  .describe('How it came, or will come; given: by guide_cache_file');
-
-export const instructionsShape = z
-  .object({
-    command: z
-      .string()
-      .describe("Run it with sh in the project's folder, then call again with the same input"),
-    uploadUrl: z.string().nullable(),
-    pageUrl: z.string().nullable().describe('A page where a person can upload it, if there is no shell'),
-    expiresAt: z.string(),
-    proofCommand: z.string().nullable(),
-  })
-  .describe('What to do before calling again');
-
-/** An offer as both tools answer it, and what else can be done. */
-export function describeInstructions(
-  { offer, path, rung, expiresAt, ...ways }: ClientInstructions,
-  orElse = '',
-) {
-  const { command, pageUrl, proofCommand } = ways;
-  const until = new Date(expiresAt).toISOString();
-  const instead =
-    offer === 'upload' && proofCommand !== null
-      ? `\nOr, to let the server read all files without sending them, run ${proofCommand} and call again without via, with proof set to what it prints.`
-      : '';
-  const text =
-    offer === 'upload'
-      ? `Not here yet. Run this with sh in the project's folder before ${until.slice(0, 16)}Z, then call again with the same input (it sends nothing if the path contains a link):\n${command}${instead}\nWithout a shell: give the user this page to upload it, ${pageUrl}${orElse}`
-      : `Show that this server can read your files: run this, then call again with proof set to what it prints:\n${command}`;
-  const structured = {
-    status: 'offered' as const,
-    path,
-    rung,
-    offer: { ...ways, expiresAt: until },
-  };
-  return { text, structured };
-}
-
 export interface ReadToolOptions extends LargeAnswersOptions {
   readonly bridge: Pick<ClientFiles, 'read'>;
+  readonly clock: Clock;
   /** What may be read, for the description. */
   readonly readable: readonly string[];
 }
 
 /** What fits into a conversation; base64 takes a third more. */
 const maxShownBytes = 64 * 1024;
-const tooLargeReason = 'too large for the conversation';
 
 const readOutputSchema = z.object({
   status: z.enum(['read', 'offered']).describe('offered: nothing is here yet, offer says what to do'),
   path: z.string(),
   rung: arrivalMethodSchema,
   offer: instructionsShape.optional(),
+  source: z.string().optional().describe('How it came, in words'),
+  age_s: z.number().optional().describe('Seconds since it came, or was last seen to be unchanged'),
+  cached: z.boolean().optional().describe('Whether it is a remembered copy'),
+  to_refresh: z.string().nullable().optional().describe('How to have a newer one'),
+  local_path: z.string().optional().describe('Where the server read it in place'),
   size: z.number().int().optional(),
   sha256: z.string().optional(),
-  mtime: z.number().nullable().optional().describe('Milliseconds since 1970; null if unknown'),
-  cached: z.boolean().optional(),
+  mtime: z
+    .number()
+    .nullable()
+    .optional()
+    .describe('When it changed, in milliseconds since 1970; null if unknown'),
   encoding: z.string().nullable().optional().describe('The one that was used; null for bytes'),
-  fell_back: z.boolean().optional().describe('Whether the encoding asked for did not fit'),
+  fell_back: z
+    .boolean()
+    .optional()
+    .describe('Whether another encoding was used, since the wanted one did not fit'),
   text: z.string().optional(),
   data: z.string().optional().describe('The bytes as base64'),
   file_id: z
@@ -159,75 +122,123 @@ const readOutputSchema = z.object({
 
 type ReadOutput = z.input<typeof readOutputSchema>;
 
+const isCount = (value: number): boolean => Number.isSafeInteger(value) && value >= 0;
+
+/** How old an earlier copy may be. */
+const ageInputShape = {
+  max_age_s: z
+    .number()
+    .refine(
+      (age) => age >= 0 && age <= maxAllowedAgeSeconds,
+      `max_age_s is 0 to ${maxAllowedAgeSeconds} seconds.`,
+    )
+    .optional()
+    .describe('Take a copy up to this old; default 0, or 3600 if a person gave it'),
+  refresh: z.boolean().optional().describe('Take none'),
+};
+
 export function createReadTool(options: ReadToolOptions): Tool {
   const large = createLargeAnswers(options);
   return defineTool({
     name: 'read_client_file',
     group: 'client',
     title: 'Read a file of the client',
-    description: `Reads a file of the user's project, which is on the client, not on this server. With a shell in the project's folder, set via to upload: the answer has the command that sends the file outside the conversation; run it, then call again. Otherwise the client is asked in the way it supports. Large files come as a link and a file_id. ${describeAllowed(options.readable)}`,
+    description: `Reads a file of the user's project on the client's machine. If the answer is a command, run it there, then call again. Each call asks anew, so edits are seen. For code, use client_files of execute_code. ${describeAllowed(options.readable)}`,
     input: z.strictObject({
-      path: createPathSchema('File'),
-      encoding: z.string().max(100).optional().describe('Of the text; default: detected'),
-      binary: z.boolean().optional().describe('Give the exact bytes as base64'),
+      path: createPathSchema('docs/plan.md'),
+      encoding: makeText(100).optional(),
+      binary: z.boolean().optional().describe('Give base64'),
+      ...ageInputShape,
       ...requestInputShape,
-      refresh: z.boolean().optional().describe('Ask again, even if the file is cached'),
-      size: z.number().int().min(0).optional().describe('In bytes, if known: compared with what comes'),
+      size: z.number().refine(isCount, 'size is a whole number of bytes.').optional(),
       sha256: z
         .string()
-        .regex(/^[0-9a-fA-F]{64}$/, 'sha256 must be 64 hex digits')
-        .optional()
-        .describe('If known: compared with what comes'),
+        .refine((digest) => /^[0-9a-fA-F]{64}$/.test(digest), 'sha256 must be 64 hex digits.')
+        .optional(),
     }),
     output: readOutputSchema,
-    annotations: { readOnlyHint: true, openWorldHint: true },
+    annotations: { readOnlyHint: true, openWorldHint: false },
     auditFields: { subject: ['path'] },
-    async handle(input, context) {
-      const answer = await options.bridge.read(input, context);
+    async handle({ max_age_s: maxAgeSeconds, ...input }, context) {
+      const answer = await options.bridge.read({ ...input, maxAgeSeconds }, context);
       if ('ask' in answer) return answer;
       if (isInstructions(answer))
-        return describeInstructions(answer, ' – or paste a short text with guide_cache_file');
+        return describeInstructions(answer, ['paste a short text with guide_cache_file']);
       const { binary = false, encoding = null } = input;
-      return answerWithFile(large, answer, { binary, encoding }, context);
+      return answerWithFile(large, answer, { binary, encoding, now: options.clock() }, context);
     },
   });
+}
+
+interface AnswerTerms {
+  readonly binary: boolean;
+  readonly encoding: string | null;
+  readonly now: number;
 }
 
 async function answerWithFile(
   large: LargeAnswers,
   file: FoundFile,
-  how: { readonly binary: boolean; readonly encoding: string | null },
+  terms: AnswerTerms,
   context: ToolContext,
 ) {
-  const { path, rung, sha256, mtime, cached } = file;
-  const size = 'stored' in file ? file.stored.size : file.bytes.length;
-  const facts = { status: 'read', path, rung, size, sha256, mtime, cached } as const;
-  const summary = `${path}: ${size} bytes, by ${rung}${cached ? ', cached' : ''}`;
-  if ('stored' in file)
-    return answerWithLink(
-      await large.linkTo(context, file.stored.id),
-      facts,
-      `${summary}, ${tooLargeReason}`,
-    );
+  const { path, sha256 } = file;
+  const facts = toFacts(file, terms.now);
+  const answerWith = (form: string, rest: string, structured: ReadOutput) => ({
+    text: `${quoteName(path)}, ${facts.size} bytes, ${form}, ${describeArrival(file, facts)}${rest}`,
+    structured,
+  });
+  const answerByLink = ({ fileId, text, structured: link, content }: Linked, why: string) => ({
+    ...answerWith(why, `.\n${fileId}: ${text}`, { ...facts, encoding: null, file_id: fileId, link }),
+    content: content!,
+  });
+  if ('stored' in file) return answerByLink(await large.linkTo(context, file.stored.id), tooLargeReason);
   const { bytes } = file;
-  if (size > maxShownBytes)
-    return answerWithLink(
+  if (bytes.length > maxShownBytes)
+    return answerByLink(await large.byOneLink(context, path, sha256, bytes), tooLargeReason);
+  if (!terms.binary && terms.encoding === null && file.encoding === null && looksBinary(bytes))
+    return answerByLink(
       await large.byOneLink(context, path, sha256, bytes),
-      facts,
-      `${summary}, ${tooLargeReason}`,
+      'not text (binary: true gives the bytes as base64)',
     );
-  if (!how.binary && how.encoding === null && file.encoding === null && looksBinary(bytes)) {
-    const link = await large.byOneLink(context, path, sha256, bytes);
-    return answerWithLink(link, facts, `${summary}, not text (set binary for the bytes as base64)`);
+  if (terms.binary) {
+    const data = toBase64(bytes);
+    return answerWith('as base64', `:\n${data}`, { ...facts, encoding: null, data });
   }
-  if (how.binary) {
-    const structured: ReadOutput = { ...facts, encoding: null, data: toBase64(bytes) };
-    return { text: `${summary}, as base64:\n${structured.data}`, structured };
-  }
-  const { text, encoding, fellBack } = decodeFile(file, how.encoding);
+  const { text, encoding, fellBack } = decodeFile(file, terms.encoding);
+  const since = fellBack ? `, since it is not in ${terms.encoding ?? file.encoding}` : '';
   const structured: ReadOutput = { ...facts, encoding, fell_back: fellBack, text };
-  const since = fellBack ? `, since it is not in ${how.encoding ?? file.encoding}` : '';
-  return { text: `${summary}, in ${encoding}${since}:\n${text}`, structured };
+  return answerWith(`in ${encoding}${since}`, `:\n${text}`, structured);
+}
+
+const tooLargeReason = 'too large for the conversation';
+
+function toFacts(file: FoundFile, now: number) {
+  const { path, rung, sha256, mtime, cached, receivedAt, localPath } = file;
+  return {
+    status: 'read' as const,
+    path,
+    rung,
+    source: describeMethod(rung),
+    age_s: toAgeSeconds(receivedAt, now),
+    cached,
+    to_refresh: describeRefresh(rung, cached),
+    ...(localPath === null ? {} : { local_path: localPath }),
+    size: 'stored' in file ? file.stored.size : file.bytes.length,
+    sha256,
+    mtime,
+  };
+}
+
+/** How it came, since when, and how to have a newer one. */
+function describeArrival(
+  { receivedAt, mtime, localPath, cached }: FoundFile,
+  { source, age_s, to_refresh }: ReturnType<typeof toFacts>,
+): string {
+  const changed = mtime === null ? '' : `, changed ${new Date(mtime).toISOString().slice(0, 19)}Z`;
+  if (localPath !== null)
+    return `${source} at ${quoteName(localPath)}${changed}${cached ? ', unchanged since the last read' : ''}`;
+  return `${source} ${describeAge(receivedAt, receivedAt + age_s * 1000)}${changed} (${to_refresh})`;
 }
 
 /** What somebody typed is in the encoding that they typed it in, whatever was expected of the file. */
@@ -238,16 +249,3 @@ function decodeFile({ bytes, encoding: known }: ReadFile, wanted: string | null)
 }
 
 type Linked = Awaited<ReturnType<LargeAnswers['linkTo']>>;
-
-function answerWithLink(
-  { fileId, text, structured: link, content }: Linked,
-  facts: ReadOutput,
-  summary: string,
-) {
-  const structured: ReadOutput = { ...facts, encoding: null, file_id: fileId, link };
-  return {
-    text: `${summary}: ${fileId}. ${text}`,
-    structured,
-    content: content!,
-  };
-}
