@@ -65,7 +65,7 @@ export interface Doors {
 
 export const doors: Readonly<Record<string, Doors>> = {
   artifacts: {
-    assembly: 'changes resources route tools',
+    assembly: 'changes run-pictures resources route tools',
     only: {
       crates: 'changes',
     },

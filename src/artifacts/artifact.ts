@@ -5,7 +5,13 @@
 import { fstatSync, read, type BigIntStats, type Stats } from 'node:fs';
 import { promisify } from 'node:util';
 import { asWorkcrateError, getErrno, isWorkcrateError, publicMessage, WorkcrateError } from '../errors.ts';
-import { parseName, type OpenFile, type RefusalKind, type FolderRoot } from '../paths/paths.ts';
+import {
+  parseName,
+  type Components,
+  type OpenFile,
+  type RefusalKind,
+  type FolderRoot,
+} from '../paths/paths.ts';
 
 /** A multiple of three, so that the base64 of the pieces is that of the whole. */
 const artifactPieceBytes = 3 * 256 * 1024;
@@ -36,11 +42,16 @@ export interface ArtifactFolder {
 }
 
 /** Opening reads no byte. The file is checked as it was before, and again as it is now. */
-export function openArtifact({ root, canRead }: ArtifactFolder, name: string, limit: number): Artifact {
-  const found = withArtifactErrors('size', name, () => root.stat(parseName(name)));
+export function openArtifact(
+  { root, canRead }: ArtifactFolder,
+  name: string,
+  limit: number,
+  parse: (name: string) => Components = parseName,
+): Artifact {
+  const found = withArtifactErrors('size', name, () => root.stat(parse(name)));
   if (found.type !== 'file') throw artifactNotFoundError(name);
   using opened = new DisposableStack();
-  const file = opened.use(withArtifactErrors('encode', name, () => root.open(parseName(name))));
+  const file = opened.use(withArtifactErrors('encode', name, () => root.open(parse(name))));
   const stats = fstatSync(file.fd, { bigint: true });
   for (const judged of [file.stats, stats]) {
     // Of somebody else's file, not even the size is revealed.

@@ -3,6 +3,7 @@
  * opened through `paths/` without following links. It copies nothing and makes no links: `tools.ts` does, by `files/`
  * and `links/`.
  */
+import { join } from 'node:path';
 import { createKeyedMutex } from '../concurrency/mutex.ts';
 import { runInSlices } from '../concurrency/yield.ts';
 import { findNearest } from '../edit-distance.ts';
@@ -80,6 +81,12 @@ export function createArtifacts({ places, sizeLimit, log }: ArtifactsOptions) {
   return {
     sizeLimit,
     use,
+
+    /** Where an artifact is on this machine, for clients that share it. */
+    async findLocalPath({ user }: Caller, name: string): Promise<string | null> {
+      const place = await places.find(user);
+      return place && join(place.artifacts, name);
+    },
 
     /** The name of an artifact that somebody who gave this one probably meant, among the first; null where none is near. */
     findSimilar: (caller: Caller, name: string): Promise<string | null> =>

@@ -19,7 +19,9 @@ const unlimited = { userBytes: 1e12, userFiles: 1e6, totalBytes: 1e12, totalFile
 const baseUrl = 'http://127.0.0.1:1';
 
 /** The tools behind a real client, which checks every answer against the schema that it was told. */
-async function connected(options: { sizeLimit?: number; maxFileSize?: number } = {}) {
+async function connected(
+  options: { sizeLimit?: number; maxFileSize?: number; sharesMachine?: boolean } = {},
+) {
   const set = await stage(options);
   const { database, log, artifacts } = set;
   const storage = memoryStorage();
@@ -41,7 +43,7 @@ async function connected(options: { sizeLimit?: number; maxFileSize?: number } =
     tools,
     metrics,
     log,
-    sharesMachine: false,
+    sharesMachine: options.sharesMachine ?? false,
     caller: ann,
   });
   const server = await factory({} as Parameters<typeof factory>[0]);
@@ -274,4 +276,13 @@ test('a name that is nearly right is answered with the one that is there', async
   );
   assert.match(await ask('/artifacts/table "2".csv'), /Did you mean "table \\"1\\"\.csv"\?/);
   assert.doesNotMatch(await ask('something-else.txt'), /Did you mean/);
+});
+
+test('a client on the same machine is told where the artifact is', async () => {
+  await using mcp = await connected({ sharesMachine: true });
+  mcp.put('plot.svg', 'x');
+  const { content, data } = await mcp.call('get_artifact', { name: 'plot.svg' });
+  const [first, second] = content[0]!.text!.split('\n');
+  assert.equal(first, `1 bytes, local path: ${join(mcp.folder, 'plot.svg')}`);
+  assert.match(second!, new RegExp(`^Link, until \\S+Z: curl -fsSLOJ ${data.downloadUrl}$`));
 });

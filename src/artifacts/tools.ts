@@ -10,10 +10,11 @@ import { toLinkAnswer, linkShape, toLinkTermFields } from '../links/link-result.
 import type { Links } from '../links/links.ts';
 import { hideArguments, listAs, makeWholeNumber } from '../mcp/schema.ts';
 import { defineTool, type Tool, type ToolAnswer, type ToolContext } from '../mcp/tool.ts';
-import { detectPictureType, maxPictureBytes } from '../pictures.ts';
-import { formatBytes, quoteName, toPlainJson } from '../text.ts';
+import { maxPictureBytes } from '../pictures.ts';
+import { quoteName, toPlainJson } from '../text.ts';
 import { isPlainArtifactName } from './artifact.ts';
 import { readAsBase64, maxNamesOnPage, type Artifact, type Artifacts, type NamePage } from './artifacts.ts';
+import { readPicture } from './run-pictures.ts';
 
 export interface ArtifactToolsOptions {
   readonly artifacts: Artifacts;
@@ -121,7 +122,8 @@ function createGetArtifactTool(options: ArtifactToolsOptions): Tool {
       const wanted = { name: readArtifactName(input), delivery: input.delivery, signal: context.signal };
       const giving = options.artifacts.use(context.caller, wanted, async (artifact) => {
         isThere = true;
-        const shown = input.show ? await showPicture(artifact, options.artifacts.sizeLimit) : null;
+        const most = Math.min(maxPictureBytes, options.artifacts.sizeLimit);
+        const shown = input.show ? await readPicture(artifact, most) : null;
         const isLink = input.delivery === 'link';
         const answer = await (isLink
           ? answerAsLink(options, artifact, input, context)
@@ -171,30 +173,20 @@ async function answerAsBase64(artifact: Artifact): Promise<GetArtifactAnswer> {
 
 /** Copied, since a link promises bytes that stay the same and runs may write to the artifact again. */
 async function answerAsLink(
-  { files, links, baseUrl }: ArtifactToolsOptions,
+  { artifacts, files, links, baseUrl }: ArtifactToolsOptions,
   artifact: Artifact,
   { ttl_seconds: ttlSeconds, single_use: singleUse }: GetArtifactInput,
-  { caller, signal }: ToolContext,
+  { caller, sharesMachine, signal }: ToolContext,
 ): Promise<GetArtifactAnswer> {
   await files.demandQuota(caller, artifact.size);
   const file = { name: artifact.name, origin: 'artifact', keepSeconds: ttlSeconds };
   const { id } = await files.add(caller, file, artifact.bytes(), signal);
-  return toLinkAnswer(await links.share(caller, id, { ttlSeconds, singleUse }), baseUrl());
-}
-
-/** The picture, or why there is none. */
-async function showPicture(artifact: Artifact, sizeLimit: number): Promise<ContentBlock | string> {
-  const most = Math.min(maxPictureBytes, sizeLimit);
-  if (artifact.size > most) return `Not shown: it is larger than ${formatBytes(most)}.`;
-  const data = await readAsBase64(artifact);
-  const mimeType = detectPictureType(Buffer.from(data.slice(0, 16), 'base64'));
-  return mimeType === null
-    ? 'Not shown: it is not a PNG, JPEG, GIF or WebP.'
-    : { type: 'image', data, mimeType };
+  const localPath = sharesMachine ? await artifacts.findLocalPath(caller, artifact.name) : null;
+  return toLinkAnswer(await links.share(caller, id, { ttlSeconds, singleUse }), baseUrl(), localPath);
 }
 
 function addPicture(answer: GetArtifactAnswer, shown: ContentBlock | string | null): GetArtifactAnswer {
   if (shown === null) return answer;
-  if (typeof shown === 'string') return { ...answer, text: `${answer.text}\n${shown}` };
+  if (typeof shown === 'string') return { ...answer, text: `${answer.text}\nNot shown: ${shown}.` };
   return { ...answer, content: [...(answer.content ?? []), shown] };
 }

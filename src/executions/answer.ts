@@ -2,12 +2,13 @@
  * What `execute_code` and `execute_bash` answer: the text for a model, and the typed value. It runs nothing, links to full
  * outputs are made by `links/`, and the texts about earlier runs are in `record-text.ts`.
  */
+import type { ContentBlock } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { publicMessage } from '../errors.ts';
 import type { Caller } from '../identity.ts';
 import { toLinkAnswer, linkShape } from '../links/link-result.ts';
 import type { Links, SharedLink } from '../links/links.ts';
-import type { ToolAnswer } from '../mcp/tool.ts';
+import type { ToolAnswer, ToolContext } from '../mcp/tool.ts';
 import { languages } from '../sandbox/sandbox.ts';
 import { formatBytes, formatDuration, quoteName } from '../text.ts';
 import { clientInputShape, describeClientInput, listClientInputs } from './client-and-crate-files.ts';
@@ -47,6 +48,19 @@ export interface AnswerOptions {
   readonly baseUrl: () => string;
   /** What code finds where it runs, for hints; null where that is not known. */
   readonly surroundings?: Surroundings | null;
+  /** Shows pictures among files that a run made; without it none are shown. */
+  readonly showPictures?: ShowPictures;
+}
+
+/** Finds the pictures among files, by their paths inside, and says of each that is not shown why, in a line. */
+export type ShowPictures = (
+  caller: Caller,
+  paths: readonly string[],
+) => Promise<{ readonly pictures: readonly ContentBlock[]; readonly notes: readonly string[] }>;
+
+/** What the caller wants to see of a run besides its text. */
+interface AnswerRequest extends Pick<ToolContext, 'caller' | 'sharesMachine'> {
+  readonly show: boolean;
 }
 
 type ExecutionAnswer = ToolAnswer<z.input<typeof endedShape>>;
@@ -54,7 +68,7 @@ type ExecutionAnswer = ToolAnswer<z.input<typeof endedShape>>;
 /** A program that failed is a result like any other. */
 export async function buildAnswer(
   options: AnswerOptions,
-  caller: Caller,
+  { caller, sharesMachine, show }: AnswerRequest,
   ended: EndedExecution,
 ): Promise<ExecutionAnswer> {
   const { execution, spooled } = ended;
@@ -62,6 +76,8 @@ export async function buildAnswer(
   const stderr = await shareFullOutput(options, caller, 'stderr', spooled.stderr);
   const clientFiles = listClientInputs(execution.inputs, execution.startedAt);
   const hint = describeMissingPackage(execution, options.surroundings ?? null);
+  const { pictures, notes } =
+    (show && (await options.showPictures?.(caller, listMadeFiles(execution)))) || noPictures;
   return {
     text: [
       ...toOutputLines(execution),
@@ -70,7 +86,9 @@ export async function buildAnswer(
       ...clientFiles.map(describeClientInput),
       ...stdout.lines,
       ...stderr.lines,
+      ...notes,
       ...(ended.folders === null ? [] : [`Nothing is mounted here: ${describeRealFolders(ended.folders)}.`]),
+      ...(sharesMachine && ended.folders === null ? toLocalFolderLines(ended) : []),
       ...(ended.isRecorded ? [] : [notRecordedNotice]),
     ].join('\n'),
     structured: {
@@ -92,8 +110,25 @@ export async function buildAnswer(
       full_stdout: stdout.link?.structured ?? null,
       full_stderr: stderr.link?.structured ?? null,
     },
-    content: [...(stdout.link?.content ?? []), ...(stderr.link?.content ?? [])],
+    content: [...(stdout.link?.content ?? []), ...(stderr.link?.content ?? []), ...pictures],
   };
+}
+
+const noPictures = { pictures: [], notes: [] };
+
+/** The files that a run created or modified, by their paths inside. */
+function listMadeFiles({ artifacts: { created, modified }, workingDir }: Execution): string[] {
+  return [...created, ...modified].map((name) => (name.startsWith('/') ? name : `${workingDir}/${name}`));
+}
+
+/** Where a client on the same machine finds what the run made. */
+function toLocalFolderLines({ execution, place }: EndedExecution): string[] {
+  const made = listMadeFiles(execution);
+  const roots = (['artifacts', 'workspace'] as const).filter((root) =>
+    made.some((path) => path.startsWith(`/${root}/`)),
+  );
+  const folders = roots.map((root) => `/${root} is ${quoteName(place[root])}`);
+  return folders.length === 0 ? [] : [`On this machine ${folders.join(', ')}.`];
 }
 
 const notRecordedNotice =

@@ -56,6 +56,8 @@ export interface EndedExecution {
   readonly execution: Execution;
   /** False where the database failed: its end is written later. */
   readonly isRecorded: boolean;
+  /** The user's folders on this machine. */
+  readonly place: Workspace;
   /** Where the folders are inside, where they have not their usual names. */
   readonly folders: SandboxFolders | null;
   readonly spooled: { readonly stdout: SpooledOutput | null; readonly stderr: SpooledOutput | null };
@@ -200,6 +202,7 @@ async function runWithRow(
   return {
     execution,
     isRecorded,
+    place: prepared.place,
     folders: prepared.sandbox.folders(prepared.place),
     spooled: { stdout: outputs.stdout.spooled, stderr: outputs.stderr.spooled },
   };

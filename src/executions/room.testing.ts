@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { difference, snapshot } from '../artifacts/changes.ts';
+import { createPictureViewer } from '../artifacts/run-pictures.ts';
 import { openDatabase } from '../database/open.ts';
 import { createFiles, type Quotas } from '../files/files.ts';
 import type { Caller } from '../identity.ts';
@@ -95,7 +96,9 @@ export async function openRoom({
       log,
     }),
   );
+  const showPictures = createPictureViewer({ places });
   const tools = createExecutionTools({
+    showPictures,
     executions,
     links,
     linkSeconds: 3600,

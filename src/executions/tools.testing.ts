@@ -5,7 +5,10 @@ import { createMetrics } from '../observability/metrics.ts';
 import { ada, openRoom, type RoomOptions } from './room.testing.ts';
 
 /** The tools behind a real MCP server and client. */
-export async function openTools(options: RoomOptions = {}) {
+export async function openTools({
+  sharesMachine = false,
+  ...options
+}: RoomOptions & { sharesMachine?: boolean } = {}) {
   await using opened = new AsyncDisposableStack();
   const room = opened.use(await openRoom(options));
   const factory = createServerFactory({
@@ -13,7 +16,7 @@ export async function openTools(options: RoomOptions = {}) {
     tools: room.tools,
     metrics: createMetrics(),
     log: createLog('off'),
-    sharesMachine: false,
+    sharesMachine,
     caller: ada,
   });
   const [near, far] = InMemoryTransport.createLinkedPair();

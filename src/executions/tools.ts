@@ -77,6 +77,10 @@ const makeExecuteCodeInput = (options: ExecutionToolsOptions) =>
     files: filesInput,
     crate_files: crateFilesInput,
     client_files: clientFilesInput,
+    show: z
+      .boolean()
+      .optional()
+      .describe('Also show pictures it makes: 4 of at most 1 MB, PNG, JPEG, GIF or WebP'),
     session_id: z.string().optional(),
   });
 
@@ -97,7 +101,7 @@ function createExecuteCodeTool(options: ExecutionToolsOptions): Tool {
       runEnd: { reason: 'end_reason', exitCode: 'exit_code' },
     },
     async handle(input, context) {
-      const { caller, signal, progress } = context;
+      const { caller, sharesMachine, signal, progress } = context;
       if (input.session_id !== undefined)
         throw new WorkcrateError(
           'not_found',
@@ -115,11 +119,8 @@ function createExecuteCodeTool(options: ExecutionToolsOptions): Tool {
         files: input.files ?? [],
         others: [...clients, ...(await findCrateFiles(options.crateFiles, context, input.crate_files))],
       };
-      return buildAnswer(
-        options,
-        caller,
-        await options.executions.run(caller, request, { signal, progress }),
-      );
+      const ended = await options.executions.run(caller, request, { signal, progress });
+      return buildAnswer(options, { caller, sharesMachine, show: input.show === true }, ended);
     },
   });
 }
@@ -136,6 +137,7 @@ const makeExecuteBashInput = (options: ExecutionToolsOptions) =>
     files: listAs(filesInput, briefList),
     crate_files: listAs(crateFilesInput, briefList),
     client_files: listAs(clientFilesInput, briefList),
+    show: z.boolean().optional().describe('Also show pictures it makes'),
   });
 
 function readTimeout({
@@ -165,8 +167,8 @@ function createExecuteBashTool(options: ExecutionToolsOptions): Tool {
       files: ['files', 'client_files', 'crate_files'],
       runEnd: { reason: 'end_reason', exitCode: 'exit_code' },
     },
-    async handle({ command, files = [], crate_files, client_files, ...times }, context) {
-      const { caller, signal, progress } = context;
+    async handle({ command, files = [], crate_files, client_files, show, ...times }, context) {
+      const { caller, sharesMachine, signal, progress } = context;
       const timeoutMs = readTimeout(times);
       const clients = await findClientFiles(options.clientFiles, context, client_files);
       if (isQuestion(clients)) return clients;
@@ -180,11 +182,8 @@ function createExecuteBashTool(options: ExecutionToolsOptions): Tool {
         files,
         others: [...clients, ...(await findCrateFiles(options.crateFiles, context, crate_files))],
       };
-      return buildAnswer(
-        options,
-        caller,
-        await options.executions.run(caller, request, { signal, progress }),
-      );
+      const ended = await options.executions.run(caller, request, { signal, progress });
+      return buildAnswer(options, { caller, sharesMachine, show: show === true }, ended);
     },
   });
 }

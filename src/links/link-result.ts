@@ -29,10 +29,14 @@ export const externalLinkShape = linkShape.extend({
 
 type LinkResult<Sha256> = Omit<z.input<typeof linkShape>, 'sha256'> & { sha256: Sha256 };
 
-/** The text is all that a model sees of a link (SPEC C1). */
+/**
+ * The text is all that a model sees of a link (SPEC C1). `localPath` is where a client on the same machine has the file,
+ * under its name: the shell of some clients cannot reach this server.
+ */
 export function toLinkAnswer<Sha256 extends string | null>(
   shared: SharedLink<Sha256>,
   baseUrl: string,
+  localPath: string | null = null,
 ): ToolAnswer<LinkResult<Sha256>> {
   const { filename, size, sha256, mediaType } = shared.download;
   const downloadUrl = `${baseUrl}/files/${shared.token}`;
@@ -45,7 +49,10 @@ export function toLinkAnswer<Sha256 extends string | null>(
     size,
   };
   return {
-    text: `${quoteName(filename)}, ${formatBytes(size)}, ${formatLifetime(shared)}: curl -fsSL ${toCurlOutputOption(filename)} ${downloadUrl}`,
+    text:
+      localPath === null
+        ? `${quoteName(filename)}, ${formatBytes(size)}, ${formatLifetime(shared)}: curl -fsSL ${toCurlOutputOption(filename)} ${downloadUrl}`
+        : `${formatBytes(size)}, local path: ${quoteName(localPath)}\nLink, ${formatLifetime(shared)}: curl -fsSLOJ ${downloadUrl}`,
     structured: { filename, size, sha256, mediaType, token: shared.token, downloadUrl, expiresAt },
     content: [resource],
   };

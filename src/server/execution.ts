@@ -6,6 +6,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { createArtifacts } from '../artifacts/artifacts.ts';
 import * as changes from '../artifacts/changes.ts';
+import { createPictureViewer } from '../artifacts/run-pictures.ts';
 import { getAuditFolder } from '../audit/audit.ts';
 import { restoreRunLines, type RecordedRun } from '../audit/run-lines.ts';
 import { toFairLimits } from '../concurrency/fair-queue.ts';
@@ -73,10 +74,12 @@ export async function startCodeRunner(options: CodeRunnerOptions) {
   await restoreRunAudit(options, await executions.lastEnded());
   const sizeLimit = config.artifactSizeLimitMb * 1024 ** 2;
   const artifacts = createArtifacts({ places, sizeLimit, log });
+  const showPictures = createPictureViewer({ places });
   const running = started.move();
   return {
     executions: traceExecutions(executions, tracing),
     artifacts,
+    showPictures,
     places,
     occupancy: () => (typeof sandbox === 'string' ? noRuns : sandbox.occupancy()),
     where: describeSandbox(sandbox),

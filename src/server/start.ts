@@ -149,7 +149,7 @@ function startDocuments(context: AppContext, started: AsyncDisposableStack) {
 function createTools(
   { config, tracing, audit, clock, log }: AppContext,
   { files, links, uploads, webhook }: Stores,
-  { executions, artifacts, surroundings }: CodeRunner,
+  { executions, artifacts, showPictures, surroundings }: CodeRunner,
   rooms: { readonly crates: Crates } & Pick<DocumentToolsOptions, 'documents' | 'library'> &
     Pick<ClientToolsOptions, 'bridge' | 'cache' | 'readable' | 'listable'>,
   baseUrl: () => string,
@@ -167,6 +167,7 @@ function createTools(
     clock,
     auditLog,
     clientFiles,
+    showPictures,
     surroundings,
     fileTtl,
     maxTtl,
