@@ -111,7 +111,10 @@ const tools: Readonly<Record<string, Wordings>> = {
     'files[].last_modified': { unsaid: 'the whole list has it' },
   },
   read_crate_file: { crate_id: { unsaid: 'as the call asked for' } },
-  download_crate: { crate_id: { unsaid: 'as the call asked for' } },
+  download_crate: {
+    crate_id: { unsaid: 'as the call asked for' },
+    resource_locator: { unsaid: 'get_crate says it' },
+  },
   index_status: {
     syncing: toldIfTrue(/syncing now/),
     'semantic.stale': toldIfTrue(/being updated/),

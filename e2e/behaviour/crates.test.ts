@@ -265,6 +265,16 @@ describe(`crates, on ${backends}`, () => {
     recordProof('B6:link-to-the-whole-list-in-the-text');
   });
 
+  it('reading is read-only, and the world is open only where sources are remote', async () => {
+    const { tools } = await server.client.listTools();
+    const hints = Object.fromEntries(tools.map(({ name, annotations }) => [name, annotations]));
+    for (const tool of ['search_index', 'get_crate', 'list_crate_files', 'read_crate_file', 'index_status'])
+      assert.equal(hints[tool]?.readOnlyHint, true, tool);
+    for (const tool of ['list_crate_files', 'read_crate_file', 'download_crate', 'pack_crate', 'sync_index'])
+      assert.equal(hints[tool]?.openWorldHint, isRemote, tool);
+    assert.equal(hints['search_index']?.openWorldHint, false);
+  });
+
   it('a small text is in the answer, a large one is a link, and one that is not there is not_found', async () => {
     const crate_id = await idOf('glacier');
     const small = await server.call('read_crate_file', { crate_id, path: 'data/glaciers.csv' });

@@ -104,6 +104,8 @@ export function createCrates(options: CratesOptions) {
     sourceUrls: options.sources.map(({ url }) => url),
     /** Whether crates are read over a network. */
     hasRemoteSources: options.sources.some(({ kind }) => kind !== 'folder'),
+    /** Whether queries, and texts of crates, are sent to an embeddings API. */
+    usesEmbeddingsApi: settings.semantics === 'endpoint',
     /** Whether there are several users, each with private crates. */
     isForSeveral,
 

@@ -96,7 +96,7 @@ function createSearchIndexTool(crates: Crates): Tool {
       next_offset: z.number().int().nullable(),
       notes: z.array(z.string()),
     }),
-    annotations: findToolAnnotations,
+    annotations: { readOnlyHint: true, openWorldHint: crates.usesEmbeddingsApi },
     auditFields: { subject: [] },
     async handle(input, { caller, signal }) {
       const { query, mode, limit, offset } = input;

@@ -70,7 +70,7 @@ export function createPackCrateTool({ crates, fileTtl, maxTtl, baseUrl }: CrateS
       readOnlyHint: false,
       destructiveHint: false,
       idempotentHint: false,
-      openWorldHint: crates.hasRemoteSources,
+      openWorldHint: crates.hasRemoteSources || crates.usesEmbeddingsApi,
     },
     auditFields: { subject: ['execution_id'], made: ['filename'], files: ['file_ids'], newToken: 'token' },
     async handle({ ttl_seconds, execution_id, file_ids, ...rest }, { caller, signal, progress }) {

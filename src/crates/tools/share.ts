@@ -212,11 +212,7 @@ function createDownloadCrateTool(options: CrateShareToolsOptions): Tool {
         report: (done, total) => progress(done, total, 'packing the folder'),
       });
       const answer = toLinkAnswer(shared, baseUrl());
-      return {
-        ...answer,
-        text: `${formatLocator(locator)}\n${answer.text}`,
-        structured: { ...answer.structured, crate_id, resource_locator: locator },
-      };
+      return { ...answer, structured: { ...answer.structured, crate_id, resource_locator: locator } };
     },
   });
 }

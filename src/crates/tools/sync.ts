@@ -42,7 +42,7 @@ function createSyncIndexTool(crates: Crates): Tool {
       readOnlyHint: false,
       destructiveHint: false,
       idempotentHint: true,
-      openWorldHint: crates.hasRemoteSources,
+      openWorldHint: crates.hasRemoteSources || crates.usesEmbeddingsApi,
     },
     auditFields: { subject: [] },
     async handle(_input, { signal, progress }) {
