@@ -14,9 +14,12 @@ import type { Log } from '../observability/log.ts';
 import { toAuthInfo } from './asking.ts';
 import { usualAliveMs } from './progress.ts';
 import { createSessionLane } from './sessions.ts';
+import type { Tool } from './tool.ts';
 
 export interface McpEndpointOptions {
   readonly factory: McpServerFactory;
+  /** The tools whose calls may take long, so that their headers are sent before their answer. */
+  readonly tools: readonly Pick<Tool, 'name'>[];
   /** Where clients can read how to get a token, or null. */
   readonly metadataUrl: () => string | null;
   readonly log: Log;
@@ -43,6 +46,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
   const answering = createMcpHandler(factory, terms);
   // Its headers are sent at once: some clients give up on a call that has none after a minute.
   const streaming = createMcpHandler(factory, { ...terms, responseMode: 'sse' });
+  const names = new Set(options.tools.map(({ name }) => name));
   const legacy = createSessionLane({ factory, log, aliveMs });
   return {
     async fetch(request, who) {
@@ -51,7 +55,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
       const options = { ...(who === null ? {} : { authInfo: toAuthInfo(who, metadataUrl()) }), ...body };
       if (await isLegacyRequest(request, body?.parsedBody))
         return legacy.fetch(request, who?.user ?? null, options);
-      return (mayTakeLong(request) ? streaming : answering).fetch(request, options);
+      return (mayTakeLong(request, names) ? streaming : answering).fetch(request, options);
     },
     sessions: legacy.count,
     async close() {
@@ -60,9 +64,13 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
   };
 }
 
-/** Calls of tools are streamed, unless the client takes nothing but JSON. */
-const mayTakeLong = ({ headers }: Request): boolean =>
+/**
+ * Calls of our tools are streamed, unless the client takes nothing but JSON. None of them answers with an HTTP status of
+ * its own, which could no longer be sent.
+ */
+const mayTakeLong = ({ headers }: Request, names: ReadonlySet<string>): boolean =>
   headers.get('mcp-method') === 'tools/call' &&
+  names.has(headers.get('mcp-name') ?? '') &&
   (headers.get('accept')?.includes('text/event-stream') ?? false);
 
 /** The body of a POST, or the answer to one whose body is refused. Undefined where there is no body. */

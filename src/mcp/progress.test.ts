@@ -43,8 +43,9 @@ async function startSilent(aliveMs: number) {
   });
   const terms = { metrics: createMetrics(), log, sharesMachine: false, caller: localCaller, aliveMs };
   const factory = createServerFactory({ ...terms, tools: [silent] });
-  const mcp = opened.adopt(createMcpEndpoint({ factory, metadataUrl: () => null, log, aliveMs }), (it) =>
-    it.close(),
+  const mcp = opened.adopt(
+    createMcpEndpoint({ factory, tools: [silent], metadataUrl: () => null, log, aliveMs }),
+    (it) => it.close(),
   );
   const listener = getRequestListener((request) => mcp.fetch(request, null));
   const server = opened.use(createServer(listener).listen(0, '127.0.0.1'));

@@ -22,6 +22,7 @@ import { createDownloadRoute, type DownloadRouteOptions } from '../links/downloa
 import { createOffload } from '../links/offload.ts';
 import { createUploadRoute } from '../links/upload-routes.ts';
 import { createMcpEndpoint } from '../mcp/http.ts';
+import type { Tool } from '../mcp/tool.ts';
 import type { createServerFactory } from '../mcp/server.ts';
 import { openUsers } from '../users/users.ts';
 import type { AppContext } from './context.ts';
@@ -38,6 +39,7 @@ export interface ListenOptions extends AppContext {
   readonly bridge: ClientFiles;
   /** The tools, for clients that may be anywhere. */
   readonly factory: ReturnType<typeof createServerFactory>;
+  readonly tools: readonly Pick<Tool, 'name'>[];
   readonly underWay: { readonly calls: number };
   /** Called during shutdown, once new connections are refused. */
   readonly closed: () => void;
@@ -56,7 +58,7 @@ export async function startListening(options: ListenOptions) {
   const instance = randomBytes(8).toString('hex');
   const access = started.use(openAuthentication(options));
   const metadataUrl = access.resource.metadataUrl;
-  const mcp = createMcpEndpoint({ factory: options.factory, metadataUrl, log });
+  const mcp = createMcpEndpoint({ factory: options.factory, tools: options.tools, metadataUrl, log });
   const shutdown = createShutdown({
     busy: () => metrics.transfers.in + metrics.transfers.out + underWay.calls,
     delayMs: config.stopDelay * 1000,

@@ -108,6 +108,7 @@ export async function startWorkcrate(config: Config, mode: ServerMode) {
     code,
     bridge: client.bridge,
     factory: factoryFor(false),
+    tools: offered.tools,
     underWay,
     closed: () => stopping.abort(),
     cut: () => cutting.abort(),

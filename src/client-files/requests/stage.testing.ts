@@ -69,7 +69,9 @@ export async function stage(more: Partial<ClientFilesOptions> = {}) {
     sharesMachine: false,
     caller: localCaller,
   });
-  const mcp = opened.adopt(createMcpEndpoint({ factory, metadataUrl: () => null, log }), (it) => it.close());
+  const mcp = opened.adopt(createMcpEndpoint({ factory, tools, metadataUrl: () => null, log }), (it) =>
+    it.close(),
+  );
   const routes = {
     uploads: createUploadRoute({ uploads, metrics, log, idleMs: 5000, maxFileSize: 1e8, getUrl: baseUrl }),
     ask: createAskRoute(bridge),
