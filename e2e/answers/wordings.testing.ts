@@ -32,7 +32,7 @@ const common: Wordings = {
 
 const runWordings: Wordings = {
   'client_files[].age_s': { silent: 0 },
-  'client_files[].cached': toldIfTrue(/remembered;/),
+  'client_files[].cached': { words: { true: /remembered;/, false: / ago$/m } },
   language: { unsaid: 'as the call asked for' },
   truncated: toldIfTrue(/truncated \d+ chars/),
   'artifacts.created[]': { listed: 'in part' },
