@@ -6,7 +6,7 @@ import { recordProof, type Part } from '../../src/requirements.testing.ts';
 import { callByInspector, listByInspector } from './inspector.testing.ts';
 import { installClients } from './packages.testing.ts';
 import { claudeCode, codex, geminiCli, opencode, type Place, type Program } from './programs.testing.ts';
-import { checkRound, checkRun, round, runCode, shortRound, writeProject } from './round.testing.ts';
+import { checkRound, round, runCode, shortRound, writeProject } from './round.testing.ts';
 import { runClient } from './run-client.testing.ts';
 import { connectOldClient } from './sdk-v1.testing.ts';
 
@@ -43,16 +43,20 @@ describe('real clients', { concurrency: 4 }, () => {
 
   for (const [program, part] of programs) {
     const why = skip || program.missing(packages);
-    it(`${program.title}: text, link, picture and a file of the client arrive`, { skip: why }, async () => {
-      const finished = await runClient(program, packages, place(), round, writeProject);
-      checkRound(finished);
-      assert.deepEqual(finished.outside, []);
-      recordProof(part);
-    });
+    it(
+      `${program.title}: text, link, picture and the newest file of the client arrive`,
+      { skip: why },
+      async () => {
+        const finished = await runClient(program, packages, place(), round, writeProject);
+        checkRound(finished, round);
+        assert.deepEqual(finished.outside, []);
+        recordProof(part);
+      },
+    );
 
     it(`${program.title}, over stdio: the text arrives`, { skip: why }, async () => {
       const finished = await runClient(program, packages, startedByClient, shortRound);
-      checkRun(finished);
+      checkRound(finished, shortRound);
       assert.deepEqual(finished.outside, []);
     });
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Script } from './conversation.testing.ts';
+import type { Received, Script, Turn } from './conversation.testing.ts';
 import type { Finished } from './run-client.testing.ts';
 
 /** Prints 42 and leaves a picture of 8 by 8 points. */
@@ -15,47 +15,68 @@ open('/artifacts/plot.png', 'wb').write(b'\\x89PNG\\r\\n\\x1a\\n' + chunk(b'IHDR
 print(6 * 7)
 `;
 
-const secret = 'The launch is on Tuesday.';
+export const runCode = { tool: 'execute_code', input: { language: 'python', code } };
 
-/** What is in the project of the client's user. */
+/** What is in the project of the client's user: a plan, a job, and the job as an agent will edit it. */
 export function writeProject(folder: string): void {
-  mkdirSync(join(folder, 'docs'));
-  writeFileSync(join(folder, 'docs/plan.md'), `${secret}\n`);
+  for (const name of ['docs', 'src']) mkdirSync(join(folder, name));
+  writeFileSync(join(folder, 'docs/plan.md'), 'The launch is on Tuesday.\n');
+  writeFileSync(join(folder, 'src/job.py'), "print('version', 1)\n");
+  writeFileSync(join(folder, 'src/job.new.py'), "print('version', 2)\n");
 }
 
-export const runCode = { tool: 'execute_code', input: { language: 'python', code } };
-/** What a model does in one round: it runs code, takes a link, looks at a picture and sends a file. */
-export const round: Script = [
-  () => runCode,
-  () => ({ tool: 'get_artifact', input: { name: 'plot.png' } }),
-  () => ({ tool: 'get_artifact', input: { name: 'plot.png', show: true } }),
-  () => ({ tool: 'request_upload', input: { filename: 'plan.md' } }),
-  (offer) => ({ shell: findCommand(offer!.text).replace(/-T \S+/, '-T docs/plan.md') }),
-  (sent) => ({
-    tool: 'execute_code',
-    input: { language: 'bash', code: 'cat plan.md', files: [/file_[0-9a-f]{24}/.exec(sent!.text)?.[0]] },
-  }),
+const readPlan = { tool: 'read_client_file', input: { path: 'docs/plan.md', via: 'upload' } };
+const runJob = {
+  tool: 'execute_code',
+  input: { language: 'bash', code: 'python3 job.py', client_files: [{ path: 'src/job.py' }] },
+};
+
+/** Runs the command that the last answer told the agent to run. */
+const runCommand = (last: Received | null): Turn => ({ shell: findCommand(last!.text) });
+
+type Check = (received: Received) => void;
+const says =
+  (words: RegExp): Check =>
+  ({ text }) =>
+    assert.match(text, words);
+const offers: Check = ({ text }) => void findCommand(text);
+
+/** What a model does in one round, and what it has to receive each time. */
+const steps: readonly (readonly [Script[number], Check])[] = [
+  [() => runCode, says(/\b42\n/)],
+  [
+    () => ({ tool: 'get_artifact', input: { name: 'plot.png' } }),
+    says(/http:\/\/127\.0\.0\.1:\d+\/files\/[\w-]+/),
+  ],
+  [
+    () => ({ tool: 'get_artifact', input: { name: 'plot.png', show: true } }),
+    ({ pictures, text }) => assert.equal(pictures, 1, text),
+  ],
+  [() => readPlan, offers],
+  [runCommand, says(/file_id/)],
+  [() => readPlan, says(/The launch is on Tuesday\./)],
+  [() => runJob, offers],
+  [runCommand, says(/file_id/)],
+  [() => runJob, says(/version 1\n/)],
+  [() => ({ shell: 'cp src/job.new.py src/job.py' }), () => {}],
+  // Whatever came before is not run again.
+  [() => runJob, offers],
+  [runCommand, says(/file_id/)],
+  [() => runJob, says(/version 2\n/)],
 ];
 
-export const shortRound: Script = [() => runCode];
+export const round: Script = steps.map(([turn]) => turn);
+export const shortRound: Script = round.slice(0, 1);
 
-export function checkRun({ received: [run], output }: Finished): void {
-  assert.match(run?.text ?? output, /\b42\b/);
+/** Checks as many steps as the script had. */
+export function checkRound({ received, output }: Finished, script: Script): void {
+  assert.equal(received.length, script.length, `${output}\n${JSON.stringify(received.at(-1))}`);
+  for (const [i, answer] of received.entries()) steps[i]![1](answer);
 }
 
-export function checkRound(finished: Finished): void {
-  const { received, output } = finished;
-  assert.equal(received.length, round.length, output);
-  const [, link, picture, , , plan] = received;
-  checkRun(finished);
-  assert.match(link!.text, /http:\/\/127\.0\.0\.1:\d+\/files\/[\w-]+/);
-  assert.equal(picture!.pictures, 1, picture!.text);
-  assert.match(plan!.text, new RegExp(secret), JSON.stringify(received));
-}
-
-/** The command that an agent is told to run. */
+/** Gemini CLI quotes the answer of a tool that failed as JSON. */
 function findCommand(text: string): string {
-  const command = /(?:test .*&& )?curl .*\/uploads\/[\w-]+'?/.exec(text)?.[0];
-  assert.ok(command !== undefined, text);
+  const command = /(?:test .*?&& )?curl .*?\/uploads\/[\w-]+'?/.exec(text)?.[0];
+  assert.ok(command !== undefined, `there is no command in: ${text}`);
   return command;
 }
