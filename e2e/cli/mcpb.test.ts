@@ -8,6 +8,7 @@ import { Client, type ClientOptions } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import yauzl from 'yauzl';
 import * as z from 'zod';
+import { eventually } from '../../src/eventually.testing.ts';
 import { recordProof } from '../../src/requirements.testing.ts';
 import { findOldNode } from './old-node.testing.ts';
 import { environment, run, serve, temporaryFolder } from './program.testing.ts';
@@ -136,6 +137,29 @@ for (const [how, options] of Object.entries(eras))
     assert.match(one, /\/uploads\//);
     assert.doesNotMatch(two, /\/uploads\//);
     recordProof('G4:mcpb');
+  });
+
+/** How many runs are under way on a server. */
+async function countRuns(url: string): Promise<number> {
+  const status = (await (await fetch(`${url}/status`)).json()) as { runs: { running: number } };
+  return status.runs.running;
+}
+
+for (const [how, options] of Object.entries(eras))
+  it(`a call that the app cancels ends on the server, ${how}`, async () => {
+    await using installed = await installBundle();
+    const withCode = ['--sandbox', 'subprocess', '--allow-sandbox', 'subprocess'];
+    await using server = await serve(['--data', join(installed.path, 'data'), ...withCode]);
+    await using app = await connect(installed, { url: server.url }, options);
+    const abort = new AbortController();
+    const call = app.client.callTool(
+      { name: 'execute_code', arguments: { language: 'bash', code: 'sleep 100', timeout_ms: 120_000 } },
+      { signal: abort.signal },
+    );
+    await eventually(async () => (await countRuns(server.url)) === 1);
+    abort.abort();
+    await assert.rejects(call);
+    await eventually(async () => (await countRuns(server.url)) === 0);
   });
 
 it('the bundle goes on after the server was started again, which forgets its sessions', async () => {
