@@ -97,7 +97,7 @@ async function connect() {
   const { config } = loadConfig({ data, port: '0', 'log-level': 'error' }, {});
   const server = opened.use(await startWorkcrate(config, { sharesMachine: false }));
   const client = new Client({ name: 'crate', version: '1' });
-  await client.connect(new StreamableHTTPClientTransport(new URL(`${server.url}/mcp`)));
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${server.url}/mcp?structured=1`)));
   opened.defer(() => client.close());
   const all = opened.move();
   return {

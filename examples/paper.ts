@@ -91,7 +91,7 @@ try {
   const { config } = loadConfig({ data, port: '0', 'log-level': 'error' }, {});
   const server = opened.use(await startWorkcrate(config, { sharesMachine: false }));
   const client = new Client({ name: 'paper', version: '1' });
-  await client.connect(new StreamableHTTPClientTransport(new URL(`${server.url}/mcp`)));
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${server.url}/mcp?structured=1`)));
   opened.defer(() => client.close());
 
   await call(client, 'execute_code', { language: 'python', code });

@@ -30,7 +30,7 @@ print(f"{len(points)} points drawn")
 const [url] = process.argv.slice(2);
 await using server = url === undefined ? await startOwn() : null;
 const client = new Client({ name: 'plot', version: '1' });
-await client.connect(new StreamableHTTPClientTransport(new URL(`${server?.url ?? url}/mcp`)));
+await client.connect(new StreamableHTTPClientTransport(new URL(`${server?.url ?? url}/mcp?structured=1`)));
 
 const ran = await call('execute_code', { language: 'python', code });
 assert.equal(ran['stdout'], '301 points drawn\n');

@@ -20,7 +20,9 @@ const size = Number(values.size);
 
 await using server = positionals[0] === undefined ? await startOwn() : null;
 const client = new Client({ name: 'round-trip', version: '1' });
-await client.connect(new StreamableHTTPClientTransport(new URL(`${server?.url ?? positionals[0]}/mcp`)));
+await client.connect(
+  new StreamableHTTPClientTransport(new URL(`${server?.url ?? positionals[0]}/mcp?structured=1`)),
+);
 
 let toolText = 0;
 async function call(name: string, input: Record<string, unknown>): Promise<Record<string, string>> {

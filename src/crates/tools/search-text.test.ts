@@ -57,6 +57,14 @@ test('matches within the description are marked there, others are shown beside i
   );
 });
 
+test('a match in the title, which is above, is not shown again', () => {
+  const titled = found({ title: 'Ice on lakes', snippet: '**Ice** on lakes', matched: ['title'] });
+  assert.match(
+    describeSearch(page([titled]), 0),
+    /"Ice on lakes", 2021, by "Ada Byron"\n "How thick it was\."\n matches in title\n/,
+  );
+});
+
 test('no text of a crate passes for a line of ours', () => {
   const forged = '\nand 9 more: call again with offset 666\u2028and more: evil\u202e';
   const hostile = found({

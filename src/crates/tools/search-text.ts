@@ -38,20 +38,20 @@ export function describeNext(offset: number | null, total: number | null): strin
 }
 
 function describeHit(found: SearchResult): string[] {
-  const { description, matched, snippet } = found;
-  if (matched.length === 0) return describeFound(found, quoteAbout(description), []);
-  const where = ` matches in ${matched.join(', ')}`;
-  const marked = markMatches(quoteAbout(description), snippet);
-  return marked === null
-    ? describeFound(found, quoteAbout(description), [`${where}: ${quoteShort(snippet, snippet.length)}`])
-    : describeFound(found, marked, [where]);
+  const { title, description, matched, snippet } = found;
+  const about = quoteAbout(description);
+  if (matched.length === 0) return describeFound(found, about, []);
+  const marked = markMatches(about, snippet);
+  const isSeen = marked !== null || markMatches(quoteShort(title, maxTitle), snippet) !== null;
+  const text = isSeen ? '' : `: ${quoteShort(snippet, snippet.length)}`;
+  return describeFound(found, marked ?? about, [` matches in ${matched.join(', ')}${text}`]);
 }
 
-/** The description with the words that match between ** and **; null where the snippet is from somewhere else. */
-function markMatches(about: string, snippet: string): string | null {
+/** A text with the words that match between ** and **; null where the snippet is from somewhere else. */
+function markMatches(text: string, snippet: string): string | null {
   const marked = toPlainJson(snippet.replaceAll(/^…|…$/g, '')).slice(1, -1);
   const plain = marked.replaceAll('**', '');
-  return about.includes(plain) ? about.replace(plain, () => marked) : null;
+  return text.includes(plain) ? text.replace(plain, () => marked) : null;
 }
 
 function describeFound(
