@@ -284,5 +284,5 @@ test('a client on the same machine is told where the artifact is', async () => {
   const { content, data } = await mcp.call('get_artifact', { name: 'plot.svg' });
   const [first, second] = content[0]!.text!.split('\n');
   assert.equal(first, `1 bytes, local path: ${join(mcp.folder, 'plot.svg')}`);
-  assert.match(second!, new RegExp(`^Link, until \\S+Z: curl -fsSLOJ ${data.downloadUrl}$`));
+  assert.match(second!, new RegExp(`^Or until \\S+Z: curl -fsSLOJ ${data.downloadUrl}$`));
 });

@@ -79,7 +79,7 @@ export const clientFilesInput = z
   .refine((files) => files.length <= 20, 'client_files may name at most 20')
   .optional()
   .describe(
-    'Files of your project, such as docs/data.csv, to put there, under the name as. Each run asks for them anew, unless max_age_s allows an earlier copy',
+    'Files of your project to put there, under the name as. Each run asks for them anew, unless max_age_s allows a copy',
   );
 
 type RequestedPaths = NonNullable<z.output<typeof clientFilesInput>>;
@@ -241,7 +241,7 @@ export const crateFilesInput = listAs(
     )
     .max(100)
     .optional(),
-  { type: 'array', items: { type: 'string' }, description: 'Files of crates to put there, as CRATE_ID/PATH' },
+  { type: 'array', items: { type: 'string' }, description: 'Files of crates to put there: CRATE_ID/PATH' },
 );
 
 /** Nothing is opened yet: a file is read while it is copied. */

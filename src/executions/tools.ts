@@ -77,10 +77,7 @@ const makeExecuteCodeInput = (options: ExecutionToolsOptions) =>
     files: filesInput,
     crate_files: crateFilesInput,
     client_files: clientFilesInput,
-    show: z
-      .boolean()
-      .optional()
-      .describe('Also show pictures it makes: 4 of at most 1 MB, PNG, JPEG, GIF or WebP'),
+    show: z.boolean().optional().describe('Also show pictures it makes, at most 4 of 1 MB'),
     session_id: z.string().optional(),
   });
 
@@ -89,7 +86,7 @@ function createExecuteCodeTool(options: ExecutionToolsOptions): Tool {
     name: 'execute_code',
     group: 'code',
     title: 'Run code',
-    description: `Runs a Python, Node or Bash script in a sandbox; gives output, exit code and changed files. Each run is a new process; /workspace and /artifacts are kept. Write files for people to /artifacts. For a shell command in /workspace use execute_bash.${describeFolders(options.surroundings ?? null)}${describeSurroundings(options.surroundings ?? null)}${describeMemory(options.surroundings ?? null)}`,
+    description: `Runs a Python, Node or Bash script in a sandbox; gives output, exit code and changed files. Each run is a new process; /workspace and /artifacts are kept. Write files for people to /artifacts. For shell commands use execute_bash.${describeFolders(options.surroundings ?? null)}${describeSurroundings(options.surroundings ?? null)}${describeMemory(options.surroundings ?? null)}`,
     // There are no sessions yet, and whoever asks for one is told so.
     input: hideArguments(makeExecuteCodeInput(options), ['session_id']),
     output: endedShape,

@@ -52,7 +52,7 @@ export function toLinkAnswer<Sha256 extends string | null>(
     text:
       localPath === null
         ? `${quoteName(filename)}, ${formatBytes(size)}, ${formatLifetime(shared)}: curl -fsSL ${toCurlOutputOption(filename)} ${downloadUrl}`
-        : `${formatBytes(size)}, local path: ${quoteName(localPath)}\nLink, ${formatLifetime(shared)}: curl -fsSLOJ ${downloadUrl}`,
+        : `${formatBytes(size)}, local path: ${quoteName(localPath)}\nOr ${formatLifetime(shared)}: curl -fsSLOJ ${downloadUrl}`,
     structured: { filename, size, sha256, mediaType, token: shared.token, downloadUrl, expiresAt },
     content: [resource],
   };
