@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { formatBytes, formatDuration, quoteName } from './text.ts';
+import { escapeControls, formatBytes, formatDuration, quoteName } from './text.ts';
 
 it('sizes have the unit in which they are short', () => {
   for (const [bytes, text] of [
@@ -45,4 +45,9 @@ it('a name is quoted unless it is plain, so that none can pass for words of ours
     ['$(id)', '"$(id)"'],
   ] as const)
     assert.equal(quoteName(name), quoted);
+});
+
+it('in a message with fixed words, text of others stays as it is but for what ends a line or acts on a terminal', () => {
+  assert.equal(escapeControls('a\\b\'c"d ü'), 'a\\b\'c"d ü');
+  assert.equal(escapeControls('a\nb\u001b[2K\u2028c'), String.raw`a\u000ab\u001b[2K\u2028c`);
 });

@@ -35,6 +35,11 @@ const unprintableCharacters =
 const escapeCharacter = (character: string): string =>
   `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
+/** Text of others in a message whose words are fixed: it stays on its line, and no terminal acts on it. */
+export const escapeControls = (text: string): string =>
+  // oxlint-disable-next-line no-control-regex -- these are the ones that are looked for
+  text.replaceAll(/[\u0000-\u001f]/g, escapeCharacter).replace(unprintableCharacters, escapeCharacter);
+
 /** JSON of plain characters, whatever the value contains; one line, unless it is indented. */
 export const toPlainJson = (value: unknown, indent?: number): string =>
   JSON.stringify(value, null, indent).replace(unprintableCharacters, escapeCharacter);

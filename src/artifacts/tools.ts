@@ -11,7 +11,7 @@ import type { Links } from '../links/links.ts';
 import { hideArguments, listAs, makeWholeNumber } from '../mcp/schema.ts';
 import { defineTool, type Tool, type ToolAnswer, type ToolContext } from '../mcp/tool.ts';
 import { maxPictureBytes } from '../pictures.ts';
-import { quoteName, toPlainJson } from '../text.ts';
+import { escapeControls, quoteName, toPlainJson } from '../text.ts';
 import { isPlainArtifactName } from './artifact.ts';
 import { readAsBase64, maxNamesOnPage, type Artifact, type Artifacts, type NamePage } from './artifacts.ts';
 import { readPicture } from './run-pictures.ts';
@@ -158,7 +158,7 @@ async function addAdvice(error: unknown, findSimilar: () => Promise<string | nul
   if (!isWorkcrateError(error, 'not_found') && !isWorkcrateError(error, 'invalid_input')) return error;
   const similar = error.code === 'not_found' ? await findSimilar() : null;
   const guess = similar === null ? '' : `Did you mean ${toPlainJson(similar)}? `;
-  const message = `${error.message}\n${guess}Only files directly in /artifacts can be fetched; list_artifacts shows them. Copy other files there first, such as with execute_bash: cp FILE /artifacts/`;
+  const message = `${escapeControls(error.message)}\n${guess}Only files directly in /artifacts can be fetched; list_artifacts shows them. Copy other files there first, such as with execute_bash: cp FILE /artifacts/`;
   return new WorkcrateError(error.code, message, { cause: error, details: { ...error.details } });
 }
 
