@@ -103,6 +103,8 @@ export const requirements = {
     'same-as-resource-link',
     'no-bytes-unless-asked-for',
     'structured-content-only-on-request',
+    'every-fact-in-the-text',
+    'no-name-passes-for-words-of-ours',
   ],
   C2: ['token-of-32-random-bytes', 'only-its-hash-is-stored', 'in-no-log'],
   C3: [

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { StreamableHTTPClientTransport, type ToolAnnotations } from '@modelcontextprotocol/client';
 import { connectBy } from '../client-files/clients.testing.ts';
+import { recordProof } from '../../src/requirements.testing.ts';
 import { noSandbox } from '../code.testing.ts';
 import { showAudit } from './audit.testing.ts';
 import { showClientFiles } from './client-files.testing.ts';
@@ -54,6 +55,7 @@ describe('the text of an answer', { skip: noSandbox }, () => {
         }
       }
     assert.deepEqual(unsaid, {});
+    recordProof('C1:every-fact-in-the-text');
   });
 
   it('is the same where nobody asks for structured content, and pictures are there too', async () => {

@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import fc from 'fast-check';
 import { metadata } from '../behaviour/crates.testing.ts';
+import { recordProof } from '../../src/requirements.testing.ts';
 import { noSandbox } from '../code.testing.ts';
 import { upload } from '../server.testing.ts';
 import { openStage, writeFiles, type Stage } from './stage.testing.ts';
@@ -56,7 +57,10 @@ const hostileFile = hostile.map((name) =>
 );
 
 const many = 25;
-const sampleOf = (arbitrary: fc.Arbitrary<string>): string[] => [...new Set(fc.sample(arbitrary, many))];
+/** Some rooms refuse most of these names; the first is one that all of them take. */
+const sampleOf = (arbitrary: fc.Arbitrary<string>): string[] => [
+  ...new Set([`a, ${mark} and 3 more`, ...fc.sample(arbitrary, many)]),
+];
 
 const splitLines = (text: string): string[] => text.split(/\r\n|[\n\v\f\r\u0085\u2028\u2029]/);
 
@@ -100,6 +104,7 @@ describe('a name of somebody else never passes for words of ours', { skip: noSan
     await demandHonest('bundle_files', { file_ids: ids.slice(0, 2), filename: sampleOf(hostileFile)[0] });
     const code = 'import os\nprint(len(os.listdir()))';
     await stage.call('execute_code', { language: 'python', code, files: ids.slice(0, 5) });
+    recordProof('C1:no-name-passes-for-words-of-ours');
   });
 
   it('names of files that a run made, and of artifacts', async () => {
@@ -115,6 +120,7 @@ describe('a name of somebody else never passes for words of ours', { skip: noSan
     const packed = await stage.call('pack_crate', { execution_id: data.execution_id, title: names[0] });
     assert.deepEqual(listForged(packed.text), []);
     await demandHonest('list_crate_files', { crate_id: packed.data.crate_id });
+    recordProof('C1:no-name-passes-for-words-of-ours');
   });
 
   it('titles, authors, descriptions and files of crates', async () => {
@@ -151,6 +157,7 @@ describe('a name of somebody else never passes for words of ours', { skip: noSan
     const whole = results.find((one: { resource_locator: string }) => one.resource_locator.includes('whole'));
     await demandHonest('list_crate_files', { crate_id: whole.crate_id });
     assert.deepEqual(listForged((await stage.call('index_status', {})).text), []);
+    recordProof('C1:no-name-passes-for-words-of-ours');
   });
 
   it('paths on the client, in its listings, and in what it gives', async () => {
@@ -172,6 +179,7 @@ describe('a name of somebody else never passes for words of ours', { skip: noSan
       for (const text of [textOf(given), given.isError === true ? '' : textOf(read), refused.text])
         assert.deepEqual(listForged(text), []);
     }
+    recordProof('C1:no-name-passes-for-words-of-ours');
   });
 
   it('names in refusals and in the audit log', async () => {
@@ -185,6 +193,7 @@ describe('a name of somebody else never passes for words of ours', { skip: noSan
       assert.ok(!controls.test(text.replaceAll('\n', '')));
     }
     await demandHonest('search_audit', { operation: 'get_artifact', limit: 200 });
+    recordProof('C1:no-name-passes-for-words-of-ours');
   });
 });
 

@@ -156,12 +156,8 @@ const tools: Readonly<Record<string, Wordings>> = {
   },
 };
 
-/** What the text of a tool does not say yet. It gets shorter; in the end it is gone. */
-const notYetInText: Readonly<Record<string, readonly string[]>> = {};
-
 /** What a tool is known to say in its own way, or not at all; null where the text has to have the value. */
 export function findWording(tool: string, path: string): Wording | null {
-  if (notYetInText[tool]?.includes(path) === true) return { unsaid: 'not yet' };
   const own = tools[tool]?.[path];
   if (own !== undefined) return own;
   if (path === 'count') return { unsaid: 'as many as the text lists' };
