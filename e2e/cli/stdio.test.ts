@@ -7,6 +7,7 @@ import { it } from 'node:test';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { stdioPaths } from '../attacks/server-doors.testing.ts';
+import { eventually } from '../../src/eventually.testing.ts';
 import { environment, fromSource, run, temporaryFolder } from './program.testing.ts';
 
 /** A client that has started `workcrate stdio` in a project folder, as an editor does for each window. */
@@ -56,13 +57,17 @@ it('stdio shares a file of the project by a link that can be fetched over HTTP',
   for (const line of editor.logged().trimEnd().split('\n')) JSON.parse(line);
 });
 
-/** The address of its links, from the log. */
-const linksAt = (logged: string): string => /"url":"(http[^"]+)"/.exec(logged)![1]!;
+/** The address of its links, from the log. A client is answered before it is there. */
+async function linksAt(editor: Awaited<ReturnType<typeof window>>): Promise<string> {
+  const find = (): string | undefined => /"url":"(http[^"]+)"/.exec(editor.logged())?.[1];
+  await eventually(async () => find() !== undefined);
+  return find()!;
+}
 
 it('beside stdio only links and /livez are served, and the rest says why it is not', async () => {
   await using home = await temporaryFolder();
   await using editor = await window(home.path);
-  const url = linksAt(editor.logged());
+  const url = await linksAt(editor);
   assert.equal((await fetch(`${url}/livez`)).status, 200);
   for (const path of stdioPaths) {
     const answer = await fetch(`${url}${path}`);
@@ -76,7 +81,7 @@ it('beside stdio only links and /livez are served, and the rest says why it is n
 it('with --stdio-http, everything is served beside stdio', async () => {
   await using home = await temporaryFolder();
   await using editor = await window(home.path, ['--stdio-http']);
-  const url = linksAt(editor.logged());
+  const url = await linksAt(editor);
   const served = ['/metrics', '/status', '/readyz', '/openapi.json', '/local/artifacts'];
   for (const path of served) assert.equal((await fetch(`${url}${path}`)).status, 200, path);
   const client = new Client({ name: 'another', version: '1' });
@@ -130,7 +135,7 @@ it('status says why a stdio server does not tell it', async () => {
   await using home = await temporaryFolder();
   const data = join(home.path, 'data');
   await using editor = await window(home.path, ['--data', data, '--port', '0']);
-  const { code, stderr } = await run(['status', '--url', linksAt(editor.logged())]);
+  const { code, stderr } = await run(['status', '--url', await linksAt(editor)]);
   assert.equal(code, 1);
   assert.match(stderr, /HTTP 404.*workcrate stdio shows it only with --stdio-http/s);
 });

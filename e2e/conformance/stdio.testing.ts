@@ -13,10 +13,15 @@ export const startStdioWithFixtures = () => startWith(startCliWithFixtures, []);
 async function startWith(startProgram: typeof startCli, flags: readonly string[]) {
   await using started = new AsyncDisposableStack();
   const folder = started.use(await temporaryFolder());
-  const child = startProgram(
-    ['stdio', '--port', '0', '--data', join(folder.path, 'data'), '--structured', ...flags],
-    folder.path,
-  );
+  const data = join(folder.path, 'data');
+  const usual = [
+    'stdio',
+    '--port',
+    '0',
+    '--structured',
+    ...(flags.includes('--data') ? [] : ['--data', data]),
+  ];
+  const child = startProgram([...usual, ...flags], folder.path);
   started.defer(() => stop(child));
   let logged = '';
   child.stderr.on('data', (chunk) => (logged += chunk));
@@ -24,6 +29,7 @@ async function startWith(startProgram: typeof startCli, flags: readonly string[]
   const running = started.move();
   return {
     child,
+    data,
     ...read,
     logged: () => logged,
     /** Where its links are, once it has logged that. */

@@ -31,6 +31,7 @@ const allowed: readonly { readonly because: string; readonly files: readonly str
       'src/data-folder/disk-reserve.ts',
       'src/executions/journal-files.ts',
       'src/executions/journal.ts',
+      'src/server/remembered-surroundings.ts',
       'src/server/server-address.ts',
       'src/server/server-id.ts',
       'src/storage/disk.ts',

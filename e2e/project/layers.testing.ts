@@ -155,7 +155,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     all: 'library tools',
   },
   executions: {
-    assembly: 'input-files resources route schema tools',
+    assembly: 'input-files resources route schema surroundings tools',
     only: {
       instrumentation: 'counts',
     },
@@ -183,7 +183,7 @@ export const doors: Readonly<Record<string, Doors>> = {
   },
   mcp: {
     all: 'prompt resource schema tool',
-    assembly: 'asking http server stdio/transport',
+    assembly: 'asking handlers http late-offer server stdio/transport',
     only: {
       http: 'http',
       audit: 'answered-requests refused-calls',
@@ -210,7 +210,7 @@ export const doors: Readonly<Record<string, Doors>> = {
   server: {
     all: '',
     assembly:
-      'crates documents execution link-base server-address server-id start status store-options stores',
+      'call-control crates documents early-factory execution link-base place server-address server-id start status store-options stores',
   },
   storage: {
     assembly: 'open source',

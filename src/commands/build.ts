@@ -15,7 +15,7 @@ import { openBelow, parsePath } from '../paths/paths.ts';
 import { openDocuments } from '../server/documents.ts';
 import { formatBytes } from '../text.ts';
 import type { CommandInput } from './command.ts';
-import { createInterruptSignal } from './stdio.ts';
+import { createInterruptSignal } from './signals.ts';
 import { usageError } from './usage-error.ts';
 
 export interface BuildCommandInput extends CommandInput {

@@ -8,7 +8,7 @@ import { formatBytes } from '../text.ts';
 import type { CommandInput } from './command.ts';
 import { findServerAddress } from './find-server.ts';
 import { requestMcp, type McpServer } from './mcp-request.ts';
-import { createInterruptSignal } from './stdio.ts';
+import { createInterruptSignal } from './signals.ts';
 import { toolShape, toToolArguments, type Tool } from './tool-arguments.ts';
 import { didYouMean, usageError } from './usage-error.ts';
 

@@ -17,7 +17,7 @@ import { openStorage } from '../storage/open.ts';
 import { demandUserName } from '../users/names.ts';
 import { createWorkspaces } from '../workspaces/workspaces.ts';
 import type { CommandInput } from './command.ts';
-import { createInterruptSignal } from './stdio.ts';
+import { createInterruptSignal } from './signals.ts';
 
 /** What a command about crates works with. */
 export interface CrateDesk extends AsyncDisposable {

@@ -22,7 +22,7 @@ import { toSandboxOptions, getSandboxUids } from '../server/execution.ts';
 import type { CommandInput } from './command.ts';
 import { demandCrate, openCrateDesk } from './crate-desk.ts';
 import { demandData } from './open-unlocked.ts';
-import { createInterruptSignal } from './stdio.ts';
+import { createInterruptSignal } from './signals.ts';
 
 interface ReplayInput extends CommandInput {
   readonly words: readonly string[];

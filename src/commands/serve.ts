@@ -1,8 +1,8 @@
 import type { Config } from '../config/config.ts';
 import { startWorkcrate, type Workcrate } from '../server/start.ts';
 import type { ServerInput } from './command.ts';
-import { waitForStopSignal } from './stdio.ts';
 import { formatConnectLines } from './connect-lines.ts';
+import { waitForStopSignal } from './signals.ts';
 
 /** `workcrate serve`: MCP and links over HTTP until stopped. */
 export async function runServe({ config, extend }: ServerInput): Promise<number> {

@@ -1,6 +1,7 @@
 /**
- * `workcrate stdio`: a server for the one client that started it, over stdin and stdout. Also signals (SIGINT, SIGTERM)
- * for all commands. The protocol is in `mcp/`, the shutdown in `server/shutdown.ts`.
+ * `workcrate stdio`: a server for the one client that started it, over stdin and stdout. The client is answered before
+ * the server is open (decision 036), so what is imported here is only what the first answers need. The protocol is in
+ * `mcp/`, the shutdown in `server/shutdown.ts`.
  */
 import { homedir } from 'node:os';
 import { join, sep } from 'node:path';
@@ -8,11 +9,14 @@ import type { Writable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { serveStdio, type StdioServerHandle } from '@modelcontextprotocol/server/stdio';
 import type { Config } from '../config/config.ts';
-import { isWorkcrateError, WorkcrateError } from '../errors.ts';
-import { tryToListen } from '../http/port.ts';
 import { createStdioTransport } from '../mcp/stdio/transport.ts';
-import { startWorkcrate, type ServerMode, type Workcrate } from '../server/start.ts';
+import { createLog } from '../observability/log.ts';
+import { createCallControl, type CallControl } from '../server/call-control.ts';
+import { createEarlyFactory } from '../server/early-factory.ts';
+import type { FixedPlace } from '../server/place.ts';
+import type { ServerMode, Workcrate } from '../server/start.ts';
 import type { ServerInput } from './command.ts';
+import { waitForStopSignal } from './signals.ts';
 
 /** `workcrate stdio`: MCP to the client that started it. Ends with the client. */
 export async function runStdio(input: ServerInput): Promise<number> {
@@ -25,35 +29,84 @@ export async function runStdio(input: ServerInput): Promise<number> {
 const maxFlushMs = 1000;
 
 /** Whether all that was written is taken, for which it gets a moment. */
-async function waitUntilTaken(output: Writable): Promise<boolean> {
+const waitUntilTaken = (output: Writable): Promise<boolean> =>
+  waitUntil(() => output.writableLength === 0 || output.destroyed);
+
+/** Whether it came true within a moment. */
+async function waitUntil(isSo: () => boolean): Promise<boolean> {
   const until = performance.now() + maxFlushMs;
-  while (output.writableLength > 0 && !output.destroyed && performance.now() < until) await pause(25);
-  return output.writableLength === 0 || output.destroyed;
+  while (!isSo() && performance.now() < until) await pause(25);
+  return isSo();
 }
 
-async function serveClient({ config, origins, extend }: ServerInput): Promise<void> {
+async function serveClient({ config: given, origins, extend }: ServerInput): Promise<void> {
+  const config = {
+    ...given,
+    shareRoots: shareRootsFor(given),
+    clientRoot: given.clientRoot ?? findProjectFolder(),
+  };
   const fixed = {
     data: origins.get('data') !== 'default' || config.database !== null,
     port: origins.get('port') !== 'default',
   };
-  const mode = { sharesMachine: true, extend };
-  await using workcrate = await startBesideOthers(
-    { ...config, shareRoots: shareRootsFor(config), clientRoot: config.clientRoot ?? findProjectFolder() },
-    { fixed, mode },
-  );
-  workcrate.log.info('stdio.links_at', { url: workcrate.baseUrl });
-  const { promise: clientGone, resolve } = Promise.withResolvers<void>();
-  process.stdin.once('end', resolve).once('close', resolve);
-  process.stdout.once('error', () => resolve());
-  const { factory, log } = workcrate;
+  const log = createLog(config.logLevel);
+  const calls = createCallControl();
+  const { promise: clientGone, resolve: leave } = Promise.withResolvers<void>();
+  process.stdin.once('end', leave).once('close', leave);
+  process.stdout.once('error', () => leave());
+  const { promise: opening, resolve: opened, reject: failed } = Promise.withResolvers<Workcrate>();
+  const { factory, greeted } = createEarlyFactory(config, { opening, calls, log, extend });
   const connection = serveStdio(factory, {
     transport: createStdioTransport({ input: process.stdin, output: process.stdout, log }),
     // Some of these repeat what came, and that may be large.
     onerror: ({ message }) => log.warn('stdio.error', { error: message.slice(0, 300) }),
   });
-  const signal = await Promise.race([clientGone, waitForStopSignal()]);
-  // A client that has gone reads no answers; one that is still there gets the results of its calls.
-  if (signal) await stop(workcrate, signal);
+  const ending = Promise.race([clientGone, waitForStopSignal()]);
+  try {
+    await Promise.race([greeted, ending, pause(maxGreetingMs)]);
+    const started = startBehind(config, fixed, { sharesMachine: true, log, calls, extend });
+    await using workcrate = await openInTime(started, ending);
+    opened(workcrate);
+    log.info('stdio.links_at', { url: workcrate.baseUrl });
+    const signal = await ending;
+    // A client that has gone reads no answers; one that is still there gets the results of its calls.
+    if (signal) await stop(workcrate, signal);
+    await closeInTime(connection);
+  } catch (error) {
+    failed(error);
+    await closeAfterAnswers(connection, calls);
+    throw error;
+  }
+}
+
+/** Loading the rest keeps the process busy, so clients get this long to ask what there is. Most need some milliseconds. */
+const maxGreetingMs = 500;
+
+/** What is half open is opened and closed again, so that nothing is left behind; but nobody waits for that for long. */
+const maxOpenMs = 10_000;
+
+/** Starts the server itself. It is loaded here, which takes longer than all that is needed to answer the client. */
+async function startBehind(config: Config, fixed: FixedPlace, mode: ServerMode): Promise<Workcrate> {
+  const { startWorkcrate } = await import('../server/start.ts');
+  const { createPlaceBesideOthers } = await import('../server/place.ts');
+  return startWorkcrate(config, { ...mode, takePlace: createPlaceBesideOthers(fixed) });
+}
+
+/** Ends the process where it still starts long after it was told to end. */
+async function openInTime(started: Promise<Workcrate>, ending: Promise<unknown>): Promise<Workcrate> {
+  let isOver = false;
+  void ending.then(() => setTimeout(() => isOver || process.exit(1), maxOpenMs).unref());
+  try {
+    return await started;
+  } finally {
+    isOver = true;
+  }
+}
+
+/** Lets the calls that waited for a server that could not start tell why. */
+async function closeAfterAnswers(connection: StdioServerHandle, { underWay }: CallControl): Promise<void> {
+  await waitUntil(() => underWay.calls === 0);
+  await waitUntilTaken(process.stdout);
   await closeInTime(connection);
 }
 
@@ -68,40 +121,6 @@ async function closeInTime(connection: StdioServerHandle): Promise<void> {
 async function stop({ log, drain }: Workcrate, signal: NodeJS.Signals): Promise<void> {
   log.info('stopping', { signal });
   await drain();
-}
-
-const maxStdioFolders = 8;
-
-interface StartOptions {
-  /** What was asked for by name. */
-  readonly fixed: { readonly data: boolean; readonly port: boolean };
-  readonly mode: ServerMode;
-}
-
-/**
- * Clients start one of these for each window, with the same command line. So a data folder or a port that
- * another one has is no failure, unless it was asked for by name: the next folder, a free port will do.
- */
-async function startBesideOthers(config: Config, { fixed, mode }: StartOptions): Promise<Workcrate> {
-  for (let count = 1; ; count++) {
-    const data = count === 1 ? config.data : `${config.data}-${count}`;
-    try {
-      return await startOnAnyPort({ ...config, data }, fixed.port, mode);
-    } catch (error) {
-      if (fixed.data || count === maxStdioFolders || !isWorkcrateError(error, 'data_in_use')) throw error;
-    }
-  }
-}
-
-/** The port is tried first, so that nothing is opened in vain; another process may still be quicker. */
-async function startOnAnyPort(config: Config, fixed: boolean, mode: ServerMode): Promise<Workcrate> {
-  const isTaken = !fixed && (await tryToListen(config.host, config.port)) !== null;
-  try {
-    return await startWorkcrate(isTaken ? { ...config, port: 0 } : config, mode);
-  } catch (error) {
-    if (fixed || !isWorkcrateError(error, 'port_in_use')) throw error;
-    return startWorkcrate({ ...config, port: 0 }, mode);
-  }
 }
 
 /**
@@ -126,30 +145,4 @@ function findProjectFolder(): string | null {
   const startedIn = process.cwd();
   const isOwn = startedIn === join(import.meta.dirname, '../..');
   return isProjectFolder(startedIn) && !isOwn ? startedIn : null;
-}
-
-/** One Ctrl-C can come twice, from the terminal and from npm; a person takes longer to press it again. */
-const sameSignalMs = 1000;
-
-/** Resolves at the first SIGINT or SIGTERM. A second one ends the process at once. */
-export async function waitForStopSignal(): Promise<NodeJS.Signals> {
-  const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    process.once(signal, () => {
-      const first = performance.now();
-      process.on(signal, () => performance.now() - first < sameSignalMs || process.exit(1));
-      resolve(signal);
-    });
-  return promise;
-}
-
-/** A signal that fires at the first SIGINT or SIGTERM, for commands that end by themselves. */
-export function createInterruptSignal(): Disposable & { readonly signal: AbortSignal } {
-  const stop = new AbortController();
-  const abort = (): void => stop.abort(new WorkcrateError('cancelled', 'It was cancelled.'));
-  process.once('SIGINT', abort).once('SIGTERM', abort);
-  return {
-    signal: stop.signal,
-    [Symbol.dispose]: () => void process.off('SIGINT', abort).off('SIGTERM', abort),
-  };
 }

@@ -1,7 +1,9 @@
 /**
- * Whether a port is free, and who uses it if not. It does not listen (`listenOn` in `server.ts` does).
+ * Whether a port is free, and who uses it if not. Also takes one before there is a server for it: what answers requests
+ * is in `server.ts`.
  */
-import { createServer } from 'node:net';
+import type { Server as HttpServer } from 'node:http';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { getErrno, WorkcrateError } from '../errors.ts';
 import { fetchBounded, FetchError, type FetchPolicy } from '../net/bounded-fetch.ts';
 import { bracketIpv6 } from './host-origin.ts';
@@ -15,14 +17,71 @@ export async function tryToListen(host: string, port: number): Promise<Error | n
   return promise;
 }
 
-/** Rejects where a port is in use, before anything is opened or created for a server that could not listen. */
-export async function demandFreePort(host: string, port: number): Promise<void> {
-  const failure = port === 0 ? null : await tryToListen(host, port);
-  if (failure !== null) throw await toListenError(failure, host, port);
+/** A port that nobody else can take any more. */
+export interface ReservedPort extends AsyncDisposable {
+  /** Has a server listen there, which also gets the connections that were made meanwhile. Gives its URL. */
+  handOver(server: HttpServer): Promise<string>;
+}
+
+const backlog = 1024;
+/** More than clients open to a server that has not answered one of them yet. */
+const maxWaiting = 100;
+
+/**
+ * Takes a port, or any free one for 0, so that nothing is opened for a server that could not listen. Connections wait
+ * until there is a server.
+ */
+export async function reservePort(host: string, port: number): Promise<ReservedPort> {
+  try {
+    return await holdPort(host, port);
+  } catch (error) {
+    throw await toListenError(error, host, port);
+  }
+}
+
+/** The same, but takes any free port where this one is in use. */
+export async function reservePortOrAny(host: string, port: number): Promise<ReservedPort> {
+  try {
+    return await holdPort(host, port);
+  } catch {
+    return reservePort(host, 0);
+  }
+}
+
+async function holdPort(host: string, port: number): Promise<ReservedPort> {
+  const waiting = new Set<Socket>();
+  const holder = createServer({ pauseOnConnect: true }, (socket) => {
+    waiting.add(socket.on('error', () => socket.destroy()).once('close', () => waiting.delete(socket)));
+  });
+  holder.maxConnections = maxWaiting;
+  const { promise: listening, resolve, reject } = Promise.withResolvers<void>();
+  holder.once('error', reject).listen({ host, port, backlog }, resolve);
+  await listening;
+  let isHandedOver = false;
+  return {
+    async handOver(server) {
+      isHandedOver = true;
+      const { promise: taken, resolve: take } = Promise.withResolvers<void>();
+      server.listen(holder, backlog, take);
+      await taken;
+      for (const socket of waiting) {
+        server.emit('connection', socket);
+        socket.resume();
+      }
+      return `http://${bracketIpv6(host)}:${(server.address() as AddressInfo).port}`;
+    },
+    async [Symbol.asyncDispose]() {
+      if (isHandedOver) return;
+      for (const socket of waiting) socket.destroy();
+      const { promise: closed, resolve: end } = Promise.withResolvers<void>();
+      holder.close(() => end());
+      await closed;
+    },
+  };
 }
 
 /** Why a server cannot listen, and what to do. */
-export async function toListenError(error: unknown, host: string, port: number): Promise<WorkcrateError> {
+async function toListenError(error: unknown, host: string, port: number): Promise<WorkcrateError> {
   if (getErrno(error) === 'EADDRINUSE')
     return portInUseError(host, port, await isWorkcrate(host, port), error);
   const reason = error instanceof Error ? error.message : String(error);

@@ -3,7 +3,7 @@
  * after authentication. It speaks no TLS (a proxy does), and graceful shutdown is directed by `server/`.
  */
 import { Server, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
@@ -15,8 +15,8 @@ import { programName } from '../program.ts';
 import { answerError } from './answer.ts';
 import type { Auth } from './auth.ts';
 import type { ClientAddress } from './client-address.ts';
-import { bracketIpv6, refuseSeveralHosts } from './host-origin.ts';
-import { toListenError } from './port.ts';
+import { refuseSeveralHosts } from './host-origin.ts';
+import type { ReservedPort } from './port.ts';
 import type { GuessRateLimit } from './rate-limit.ts';
 import { isTokenRoom, routeName, traceRequest, type TokenRoom } from './requests.ts';
 
@@ -189,19 +189,9 @@ function lingerThenClose(req: IncomingMessage): void {
   req.once('close', () => clearTimeout(timer));
 }
 
-/** Listens, and returns the base URL with the actual port. */
-export async function listenOn(server: Server, host: string, port: number, log: Log): Promise<string> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  server.once('error', reject);
-  server.listen({ host, port, backlog: 1024 }, resolve);
-  try {
-    await promise;
-  } catch (error) {
-    throw await toListenError(error, host, port);
-  } finally {
-    server.off('error', reject);
-  }
+/** Listens on a port that was reserved, and returns the base URL with the actual port. */
+export async function listenOn(server: Server, port: ReservedPort, log: Log): Promise<string> {
   // Such as a connection for which no descriptor is left. Without this listener it would end the process.
   server.on('error', (error) => log.error('http.server_error', { error }));
-  return `http://${bracketIpv6(host)}:${(server.address() as AddressInfo).port}`;
+  return port.handOver(server);
 }

@@ -10,7 +10,6 @@ import {
 } from '@modelcontextprotocol/server';
 import { asWorkcrateError, isOurFault, publicMessage, WorkcrateError, type ErrorCode } from '../errors.ts';
 import type { Log } from '../observability/log.ts';
-import type { Metrics } from '../observability/metrics.ts';
 import type { ToolContext } from './tool.ts';
 
 /** A request that has been answered, well or not. */
@@ -26,8 +25,19 @@ export interface AnsweredRequest {
   readonly signal: AbortSignal;
 }
 
+/** Counts by labels. */
+interface LabelCounter<Labels> {
+  inc(labels: Labels): void;
+}
+
+/** What is counted here, of all metrics. */
+export interface McpMetrics {
+  readonly toolCalls: LabelCounter<{ readonly tool: string; readonly result: string }>;
+  readonly mcpRequests: LabelCounter<{ readonly method: string; readonly result: string }>;
+}
+
 export interface AnsweringOptions {
-  readonly metrics: Metrics;
+  readonly metrics: Pick<McpMetrics, 'mcpRequests'>;
   readonly log: Log;
   readonly underWay?: { calls: number };
   /** Called for each request that touched something of a user. */

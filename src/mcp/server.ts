@@ -13,16 +13,16 @@ import {
   type InputRequiredResult,
   type McpRequestContext,
   type McpServerFactory,
+  type RegisteredTool,
   type RequestStateCodec,
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { asWorkcrateError, isOurFault, WorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
-import type { Metrics } from '../observability/metrics.ts';
 import { withoutSecrets } from '../secrets.ts';
 import { packageVersion } from '../version.ts';
-import type { AnsweredRequest } from './answered-requests.ts';
+import type { AnsweredRequest, McpMetrics } from './answered-requests.ts';
 import { askNow, getCaller, createStateCodec, type Answers } from './asking.ts';
 import type { Prompt } from './prompt.ts';
 import {
@@ -35,6 +35,7 @@ import {
   type RefusalOptions,
   type RefusedCall,
 } from './refused-calls.ts';
+import { reviseTools, type Offer } from './late-offer.ts';
 import { noProgress, startProgress, usualAliveMs, type CallProgress } from './progress.ts';
 import type { ResourceKind } from './resource.ts';
 import { offerResources, resourceCacheHints } from './resources.ts';
@@ -59,13 +60,15 @@ import {
 
 export interface McpOptions {
   readonly tools: readonly Tool[];
+  /** What is offered as it turns out, where that is not known yet; what tools say of themselves may differ. */
+  readonly opened?: Promise<Offer>;
   /** What the model of a client is told about the tools that it may use. */
   readonly describeTools?: (names: ReadonlySet<string>) => string;
   /** Whether all clients get structured content and output schemas, without asking for them. */
   readonly structured?: boolean;
   readonly resources?: readonly ResourceKind[];
   readonly prompts?: readonly Prompt[];
-  readonly metrics: Metrics;
+  readonly metrics: McpMetrics;
   readonly log: Log;
   readonly sharesMachine: boolean;
   /** The caller where authentication is off. */
@@ -99,8 +102,8 @@ export interface ServerParts {
   readonly state: RequestStateCodec;
 }
 
-/** The tools do not change while the process runs, so no client needs to listen for changes. */
-const capabilities = { tools: { listChanged: false } };
+/** The tools do not change while the process runs, but for those that were told before they were known. */
+const toCapabilities = ({ opened }: McpOptions) => ({ tools: { listChanged: opened !== undefined } });
 
 /** The one factory behind every transport and every protocol version. */
 export function createServerFactory(mcpOptions: McpOptions): McpServerFactory {
@@ -115,16 +118,18 @@ export function createServerFactory(mcpOptions: McpOptions): McpServerFactory {
       { name: 'workcrate', title: 'Workcrate', version: packageVersion },
       {
         ...describeAllowedTools(options, request.authInfo?.scopes),
-        capabilities,
+        capabilities: toCapabilities(options),
         requestState: { verify: watchState(state.verify) },
         cacheHints: resourceCacheHints,
       },
     );
     const called = byName.get(readCalledTool(request) ?? '');
     const registered = called === undefined ? [...tools] : [called];
-    const addTool = (offered: OfferedTool): void =>
+    const addTool = (offered: OfferedTool): RegisteredTool =>
       registerTool(server, offered, { ...options, isStructured }, state);
-    for (const offered of registered) addTool(offered);
+    const listed = new Map(registered.map((offered) => [offered.tool.name, addTool(offered)]));
+    // Whoever waits for the tools hears why there are none.
+    if (options.opened !== undefined) reviseTools(server, listed, options.opened).catch(() => {});
     if (needsResources(request))
       offerResources(server, {
         ...options,
@@ -189,10 +194,10 @@ function registerTool(
   { tool, inputSchema, outputSchema }: OfferedTool,
   options: McpOptions & RefusalOptions & { readonly isStructured: boolean },
   state: RequestStateCodec,
-): void {
+): RegisteredTool {
   const { title, description, annotations } = tool;
   const meta = toToolMeta(tool);
-  server.registerTool(
+  return server.registerTool(
     tool.name,
     {
       title,

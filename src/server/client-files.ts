@@ -41,9 +41,6 @@ export interface ClientBridgeOptions extends AppContext {
 export function openClientBridge(options: ClientBridgeOptions): {
   readonly bridge: ClientFiles;
   readonly cache: ClientCache;
-  /** As was set. */
-  readonly readable: readonly string[];
-  readonly listable: readonly string[];
 } {
   const { config, metrics, audit, clock, log, stores, baseUrl } = options;
   const cache = createCache({
@@ -76,12 +73,7 @@ export function openClientBridge(options: ClientBridgeOptions): {
     log,
   });
   if (options.sharesMachine) logAllowedPaths(config, projects, bridge, log);
-  return {
-    bridge,
-    cache,
-    readable: clientPaths,
-    listable: clientListPaths.length === 0 ? clientPaths : clientListPaths,
-  };
+  return { bridge, cache };
 }
 
 function warnOfOutsidePaths(

@@ -12,8 +12,8 @@ import { restoreRunLines, type RecordedRun } from '../audit/run-lines.ts';
 import { toFairLimits } from '../concurrency/fair-queue.ts';
 import type { Config } from '../config/config.ts';
 import type { Database } from '../database/database.ts';
-import { isWorkcrateError, WorkcrateError } from '../errors.ts';
-import { createExecutions, type OutputBounds } from '../executions/executions.ts';
+import { isWorkcrateError } from '../errors.ts';
+import { createExecutions } from '../executions/executions.ts';
 import { readSurroundings } from '../executions/tools.ts';
 import type { Files } from '../files/files.ts';
 import { localCaller } from '../identity.ts';
@@ -24,6 +24,7 @@ import { openSandbox } from '../sandbox/open.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { createWorkspaces, type Workspaces } from '../workspaces/workspaces.ts';
 import type { AppContext } from './context.ts';
+import { getOutputBounds } from './offer.ts';
 
 export interface CodeRunnerOptions extends AppContext {
   readonly database: Database;
@@ -101,19 +102,6 @@ async function restoreRunAudit(
 
 /** The folder of every user's /workspace and /artifacts. */
 export const getWorkspacesFolder = ({ placesDir, data }: Config): string => placesDir ?? join(data, 'places');
-
-/** How much of each output is shown. Refuses a head and a tail that together are longer than the whole. */
-export function getOutputBounds({
-  outputChars: most,
-  outputHead: head,
-  outputTail: tail,
-}: Config): OutputBounds {
-  if (head + tail <= most) return { most, head, tail };
-  throw new WorkcrateError(
-    'config_invalid',
-    `--output-head ${head} and --output-tail ${tail} are more than --output-chars ${most}: output that is cut would be longer than output that is not. Lower them, or raise --output-chars.`,
-  );
-}
 
 /** The uids for runs; null unless this process is root and may set them. */
 export const getSandboxUids = ({ sandboxUids }: Config) => (process.getuid?.() === 0 ? sandboxUids : null);

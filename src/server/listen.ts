@@ -14,6 +14,7 @@ import { createApp } from '../http/app.ts';
 import { createAuth, createResourceMetadata, type AuthOptions } from '../http/auth.ts';
 import { createClientAddress } from '../http/client-address.ts';
 import { createHostOriginCheck } from '../http/host-origin.ts';
+import type { ReservedPort } from '../http/port.ts';
 import { createGuessRateLimit } from '../http/rate-limit.ts';
 import { createHttpServer, listenOn } from '../http/server.ts';
 import { localCaller } from '../identity.ts';
@@ -25,6 +26,7 @@ import { createMcpEndpoint } from '../mcp/http.ts';
 import type { Tool } from '../mcp/tool.ts';
 import type { createServerFactory } from '../mcp/server.ts';
 import { openUsers } from '../users/users.ts';
+import type { CallControl } from './call-control.ts';
 import type { AppContext } from './context.ts';
 import type { CodeRunner } from './execution.ts';
 import { getLinkBase } from './link-base.ts';
@@ -40,11 +42,8 @@ export interface ListenOptions extends AppContext {
   /** The tools, for clients that may be anywhere. */
   readonly factory: ReturnType<typeof createServerFactory>;
   readonly tools: readonly Pick<Tool, 'name'>[];
-  readonly underWay: { readonly calls: number };
-  /** Called during shutdown, once new connections are refused. */
-  readonly closed: () => void;
-  /** Called when the time for running calls is over: cancels them. */
-  readonly cut: () => void;
+  readonly calls: CallControl;
+  readonly port: ReservedPort;
   /** Whether HTTP is for links alone, since the client speaks over stdio. */
   readonly linksOnly: boolean;
   /** The address that links and tokens name, once it is known. */
@@ -53,7 +52,8 @@ export interface ListenOptions extends AppContext {
 
 /** Opens authentication, MCP, routes and the listener: the part of the composition root for HTTP. */
 export async function startListening(options: ListenOptions) {
-  const { config, metrics, underWay, audit, log } = options;
+  const { config, metrics, audit, log } = options;
+  const { underWay, stop, cut } = options.calls;
   await using started = new AsyncDisposableStack();
   const instance = randomBytes(8).toString('hex');
   const access = started.use(openAuthentication(options));
@@ -63,9 +63,9 @@ export async function startListening(options: ListenOptions) {
     busy: () => metrics.transfers.in + metrics.transfers.out + underWay.calls,
     delayMs: config.stopDelay * 1000,
     drainMs: config.drainTimeout * 1000,
-    closed: options.closed,
+    closed: stop,
     calls: () => underWay.calls,
-    cut: options.cut,
+    cut,
   });
   const storesReady = shareReadinessCheck(
     () => options.stores.demandReady(),
@@ -98,7 +98,7 @@ export async function startListening(options: ListenOptions) {
     tracing: options.tracing,
     log,
   });
-  const url = await listenOn(server, config.host, config.port, log);
+  const url = await listenOn(server, options.port, log);
   started.defer(() => closeServer(server, shutdown.begun ? drainedMs : undrainedMs));
   started.defer(() => mcp.close());
   started.use(writeServerAddress(config.data, { url, instance, base: getLinkBase(config, url) }));

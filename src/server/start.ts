@@ -14,8 +14,6 @@ import { WorkcrateError } from '../errors.ts';
 import type { FindCrateFiles } from '../executions/tools.ts';
 import { createLocalFiles } from '../files/local-files.ts';
 import { isWildcard } from '../http/host-origin.ts';
-import { demandFreePort } from '../http/port.ts';
-import { localCaller } from '../identity.ts';
 import { meterCrates, meterDocuments, traceTool } from '../instrumentation/instrumentation.ts';
 import { sharedStateKey } from '../mcp/asking.ts';
 import { createServerFactory, type ExtendServer } from '../mcp/server.ts';
@@ -26,23 +24,28 @@ import { openTracing } from '../observability/tracing.ts';
 import { programName } from '../program.ts';
 import { readTrustedTime } from '../trusted-clock.ts';
 import { createClientFilePort, openClientBridge } from './client-files.ts';
+import { createCallControl, type CallControl } from './call-control.ts';
 import type { AppContext } from './context.ts';
 import { openCrates, watchCrates } from './crates.ts';
 import { openDocuments } from './documents.ts';
-import { getOutputBounds, startCodeRunner, type CodeRunner } from './execution.ts';
-import { describeTools } from './instructions.ts';
+import { startCodeRunner, type CodeRunner } from './execution.ts';
 import { getLinkBase } from './link-base.ts';
 import { startListening } from './listen.ts';
-import { createAllPrompts, selectResources } from './resources.ts';
+import { createOffer, toFactoryTerms } from './offer.ts';
+import { takePlace, type TakePlace } from './place.ts';
 import { describeServerPlace } from './server-id.ts';
 import { openStores, type Stores } from './stores.ts';
 import { startSweeper } from './sweeper.ts';
-import { selectTools } from './tools.ts';
+import { rememberSurroundings } from './remembered-surroundings.ts';
 
 export interface ServerMode {
   /** Whether the client runs on this machine under the same user (stdio). */
   readonly sharesMachine: boolean;
   readonly log?: Log;
+  /** How it comes by its port and its data folder; as the settings say by default. */
+  readonly takePlace?: TakePlace;
+  /** The calls that the client makes over stdio, which a shutdown waits for too. */
+  readonly calls?: CallControl;
   /** What tests add to the MCP servers of this one. */
   readonly extend?: ExtendServer | undefined;
 }
@@ -50,19 +53,20 @@ export interface ServerMode {
 export type Workcrate = Awaited<ReturnType<typeof startWorkcrate>>;
 
 /** The composition root: config → database, storage → rooms → app. Nothing else constructs a backend. */
-export async function startWorkcrate(config: Config, mode: ServerMode) {
-  refuseOpenBind(config);
-  await demandFreePort(config.host, config.port);
+export async function startWorkcrate(settings: Config, mode: ServerMode) {
+  refuseOpenBind(settings);
   await using started = new AsyncDisposableStack();
+  const place = started.use(await (mode.takePlace ?? takePlace)(settings));
+  const config = { ...settings, data: place.data };
   const log = mode.log ?? createLog(config.logLevel);
   warnOfLinkHost(config, log);
   const tracing = await openTracing(config.tracing, log);
   const base = { config, metrics: createMetrics(), tracing, clock: Date.now, log };
-  // After the data folder is locked: the audit log is in it.
   const stores = started.use(await openStores({ ...base, endsWithClient: mode.sharesMachine }));
   const audit = started.use(await startAudit(base, stores));
   const context: AppContext = { ...base, audit };
   const code = started.use(await startCodeRunner({ ...context, ...stores }));
+  rememberSurroundings(config, code.surroundings);
   const crates = meterCrates(started.use(openCrates({ ...context, ...stores, ...code })), context.metrics);
   const writer = startDocuments(context, started);
   const sweeper = started.use(
@@ -77,28 +81,21 @@ export async function startWorkcrate(config: Config, mode: ServerMode) {
 
   let url = '';
   const baseUrl = (): string => getLinkBase(config, url);
-  const underWay = { calls: 0 };
-  const stopping = new AbortController();
-  const cutting = new AbortController();
+  const calls = mode.calls ?? createCallControl();
   const client = openClientBridge({ ...context, stores, baseUrl, sharesMachine: mode.sharesMachine });
   started.use(client.bridge);
-  const offered = createTools(context, stores, code, { crates, ...writer, ...client }, baseUrl);
-  const askMs = config.clientTimeout * 1000;
-  const refused = auditRefusedCalls(audit, offered.tools);
+  const offer = createRoomOffer(context, stores, code, { crates, ...writer, ...client }, baseUrl);
+  const refused = auditRefusedCalls(audit, offer.tools);
+  const answered = auditAnsweredRequests(audit);
   const factoryOptions = {
     ...context,
-    ...offered,
-    describeTools,
-    structured: config.structured,
-    caller: localCaller,
-    underWay,
+    ...toFactoryTerms(config),
+    ...calls,
+    ...offer,
     extend: mode.extend,
-    askMs,
     stateKey: await sharedStateKey(stores.database),
     refused,
-    answered: auditAnsweredRequests(audit),
-    stopping: stopping.signal,
-    cutting: cutting.signal,
+    answered,
   };
   const factoryFor = (sharesMachine: boolean) => createServerFactory({ ...factoryOptions, sharesMachine });
   const factory = factoryFor(mode.sharesMachine);
@@ -108,10 +105,9 @@ export async function startWorkcrate(config: Config, mode: ServerMode) {
     code,
     bridge: client.bridge,
     factory: factoryFor(false),
-    tools: offered.tools,
-    underWay,
-    closed: () => stopping.abort(),
-    cut: () => cutting.abort(),
+    tools: offer.tools,
+    calls,
+    port: place.port,
     linksOnly: mode.sharesMachine && !config.stdioHttp,
     baseUrl,
   };
@@ -124,6 +120,11 @@ export async function startWorkcrate(config: Config, mode: ServerMode) {
     baseUrl: baseUrl(),
     factory,
     log,
+    /** What a client over stdio was told about before it was there. */
+    offer,
+    refused,
+    answered,
+    metrics: context.metrics,
     codeRunsIn: code.where,
     drain: listener.drain,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
@@ -147,45 +148,22 @@ function startDocuments(context: AppContext, started: AsyncDisposableStack) {
 }
 
 /** The tools, resources and prompts of the groups that are switched on. */
-function createTools(
+function createRoomOffer(
   { config, tracing, audit, clock, log }: AppContext,
   { files, links, uploads, webhook }: Stores,
   { executions, artifacts, showPictures, surroundings }: CodeRunner,
   rooms: { readonly crates: Crates } & Pick<DocumentToolsOptions, 'documents' | 'library'> &
-    Pick<ClientToolsOptions, 'bridge' | 'cache' | 'readable' | 'listable'>,
+    Pick<ClientToolsOptions, 'bridge' | 'cache'>,
   baseUrl: () => string,
 ) {
   const localFiles = createLocalFiles({ files, roots: config.shareRoots, log });
-  const { fileTtl, maxTtl } = config;
   const crateFiles: FindCrateFiles = ({ caller, signal }, wanted) =>
     rooms.crates.inside.inputs(caller, wanted, signal);
-  const [timeoutMs, maxTimeoutMs] = [config.runTimeout * 1000, config.runMaxTimeout * 1000];
-  const offered = { files, links, uploads, localFiles, executions, artifacts, crateFiles, ...rooms };
   const clientFiles = createClientFilePort(rooms.bridge, files, config.clientCache);
-  const auditLog = { folder: getAuditFolder(config.data), key: config.auditKey };
-  const terms = {
-    audit,
-    clock,
-    auditLog,
-    clientFiles,
-    showPictures,
-    surroundings,
-    fileTtl,
-    maxTtl,
-    timeoutMs,
-    maxTimeoutMs,
-    outputBounds: getOutputBounds(config),
-    linkSeconds: fileTtl,
-    exported: webhook.exported,
-    baseUrl,
-  };
-  const chosen = { groups: config.tools, knowsOperators: config.auth.length > 0 };
-  const tools = selectTools({ ...offered, ...terms }, chosen);
-  return {
-    tools: tools.map((tool) => auditTool(traceTool(tool, tracing), audit)),
-    resources: selectResources(offered, tools),
-    prompts: createAllPrompts(offered, tools),
-  };
+  const offered = { files, links, uploads, localFiles, executions, artifacts, crateFiles, clientFiles };
+  const others = { audit, clock, showPictures, exported: webhook.exported, baseUrl };
+  const offer = createOffer(config, { ...offered, ...rooms, ...others }, surroundings);
+  return { ...offer, tools: offer.tools.map((tool) => auditTool(traceTool(tool, tracing), audit)) };
 }
 
 /** MCP_HOST used to be the address to listen on, and still is for other servers. */

@@ -1,5 +1,5 @@
 /**
- * Opens what lasts: the lock on the data folder, the database, the storage, and on them files, links and uploads. Also
+ * Opens what lasts in a locked data folder: the database, the storage, and on them files, links and uploads. Also
  * readiness: whether all of that can be used. It runs no code and listens nowhere (`execution.ts`, `listen.ts`).
  */
 import { join } from 'node:path';
@@ -39,7 +39,6 @@ interface StoresOptions extends Omit<AppContext, 'audit'> {
 export async function openStores({ endsWithClient, ...context }: StoresOptions) {
   const { config, metrics, tracing, clock, log } = context;
   await using started = new AsyncDisposableStack();
-  started.use(lockFolder(config.data));
   const store = toStorageOptions(config);
   if (store.kind === 'disk' && store.directory !== config.data) started.use(lockFolder(store.directory));
   const onDisk = getSqliteFolder(config);

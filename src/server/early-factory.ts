@@ -1,0 +1,75 @@
+/**
+ * MCP for a client that is answered before the server is open, as over stdio: it is told what the server is and which
+ * tools it has, and its calls wait (decision 036). It opens nothing, and imports little, since all of that is loaded
+ * before the first answer.
+ */
+import type { McpServerFactory } from '@modelcontextprotocol/server';
+import type { Config } from '../config/config.ts';
+import { asWorkcrateError, WorkcrateError } from '../errors.ts';
+import { wrapHandler } from '../mcp/handlers.ts';
+import { deferOffer } from '../mcp/late-offer.ts';
+import { createServerFactory, type ExtendServer } from '../mcp/server.ts';
+import type { Log } from '../observability/log.ts';
+import type { CallControl } from './call-control.ts';
+import { createClosedOffer, toFactoryTerms } from './offer.ts';
+import { recallSurroundings } from './remembered-surroundings.ts';
+import type { Workcrate } from './start.ts';
+
+export interface EarlyFactoryOptions {
+  /** Rejects where the start fails: calls that wait are answered with the reason. */
+  readonly opening: Promise<Pick<Workcrate, 'offer' | 'refused' | 'answered' | 'metrics'>>;
+  readonly calls: CallControl;
+  readonly log: Log;
+  readonly extend: ExtendServer | undefined;
+}
+
+export interface EarlyFactory {
+  readonly factory: McpServerFactory;
+  /** Resolves once the tools have been listed, or a room is needed: then there is time, or need, to open the rest. */
+  readonly greeted: Promise<void>;
+}
+
+/** The factory of MCP servers for the one client that shares this machine. */
+export function createEarlyFactory(
+  config: Config,
+  { opening, calls, log, extend }: EarlyFactoryOptions,
+): EarlyFactory {
+  const opened = opening.then(({ offer }) => offer, explainFailedStart);
+  // Where no call waits, nobody else hears of it here.
+  opened.catch(() => {});
+  const once = (act: (server: Awaited<typeof opening>) => void): void => void opening.then(act, () => {});
+  const { promise: greeted, resolve: greet } = Promise.withResolvers<void>();
+  const offer = deferOffer(createClosedOffer(config, recallSurroundings(config)), () => {
+    greet();
+    return opened;
+  });
+  const factory = createServerFactory({
+    ...toFactoryTerms(config),
+    ...calls,
+    ...offer,
+    opened,
+    metrics: {
+      toolCalls: { inc: (labels) => once(({ metrics }) => metrics.toolCalls.inc(labels)) },
+      mcpRequests: { inc: (labels) => once(({ metrics }) => metrics.mcpRequests.inc(labels)) },
+    },
+    refused: (call) => once(({ refused }) => refused(call)),
+    answered: (request) => once(({ answered }) => answered(request)),
+    sharesMachine: true,
+    extend(server, parts) {
+      extend?.(server, parts);
+      // Its answer is written first.
+      wrapHandler(server, 'tools/list', (handle) => (request, context) => {
+        setImmediate(greet);
+        return handle(request, context);
+      });
+    },
+    log,
+  });
+  return { factory, greeted };
+}
+
+/** The client started this server itself, so it may know the reason, as it may read it on stderr. */
+function explainFailedStart(cause: unknown): never {
+  const { message } = asWorkcrateError(cause);
+  throw new WorkcrateError('stopping', `Workcrate could not start: ${message}`, { cause });
+}

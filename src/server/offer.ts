@@ -1,0 +1,109 @@
+/**
+ * The tools, resources and prompts that the settings ask for, made of rooms; or made without rooms, for a client that has
+ * to know them before anything is open. Which there are at all is in `tools.ts` and `resources.ts`.
+ */
+import { getAuditFolder } from '../audit/audit.ts';
+import type { Config } from '../config/config.ts';
+import { WorkcrateError } from '../errors.ts';
+import type { OutputBounds } from '../executions/executions.ts';
+import type { Surroundings } from '../executions/surroundings.ts';
+import { localCaller } from '../identity.ts';
+import type { Offer } from '../mcp/late-offer.ts';
+import { describeTools } from './instructions.ts';
+import { parseSourceAddress } from '../crates/sources/address.ts';
+import { createAllPrompts, selectResources } from './resources.ts';
+import { selectTools, type ToolsOptions } from './tools.ts';
+
+/** What tools take from the settings alone. */
+function toToolTerms(config: Config) {
+  const { fileTtl, maxTtl, clientPaths, clientListPaths } = config;
+  return {
+    auditLog: { folder: getAuditFolder(config.data), key: config.auditKey },
+    fileTtl,
+    maxTtl,
+    linkSeconds: fileTtl,
+    timeoutMs: config.runTimeout * 1000,
+    maxTimeoutMs: config.runMaxTimeout * 1000,
+    outputBounds: getOutputBounds(config),
+    readable: clientPaths,
+    listable: clientListPaths.length === 0 ? clientPaths : clientListPaths,
+  };
+}
+
+/** How much of each output is shown. Refuses a head and a tail that together are longer than the whole. */
+export function getOutputBounds({
+  outputChars: most,
+  outputHead: head,
+  outputTail: tail,
+}: Config): OutputBounds {
+  if (head + tail <= most) return { most, head, tail };
+  throw new WorkcrateError(
+    'config_invalid',
+    `--output-head ${head} and --output-tail ${tail} are more than --output-chars ${most}: output that is cut would be longer than output that is not. Lower them, or raise --output-chars.`,
+  );
+}
+
+/** What every factory of MCP servers takes from the settings alone. */
+export const toFactoryTerms = (config: Config) => ({
+  describeTools,
+  structured: config.structured,
+  /** The caller where authentication is off. */
+  caller: localCaller,
+  askMs: config.clientTimeout * 1000,
+});
+
+/** What tools are made of besides settings. */
+export type ToolRooms = Omit<ToolsOptions, keyof ReturnType<typeof toToolTerms> | 'surroundings'>;
+
+const chooseGroups = ({ tools: groups, auth }: Config) => ({ groups, knowsOperators: auth.length > 0 });
+
+/** What is offered of the groups that are switched on. */
+export const createOffer = (config: Config, rooms: ToolRooms, surroundings: Surroundings | null): Offer =>
+  selectOffer(config, { ...rooms, ...toToolTerms(config), surroundings });
+
+function selectOffer(config: Config, options: ToolsOptions): Offer {
+  const tools = selectTools(options, chooseGroups(config));
+  return {
+    tools,
+    resources: selectResources(options, tools),
+    prompts: createAllPrompts(options, tools),
+  };
+}
+
+/**
+ * The same before any room is open, which can be listed and not be called: what a tool says of itself comes from the
+ * settings and the surroundings, and only its handler needs rooms.
+ */
+export function createClosedOffer(config: Config, surroundings: Surroundings | null): Offer {
+  const known: Record<PropertyKey, unknown> = {
+    ...toToolTerms(config),
+    surroundings,
+    library: config.zoteroLibrary === null ? null : closedRoom,
+    crates: new Proxy({ isForSeveral: false, hasRemoteSources: hasRemoteSources(config) }, toClosedRoom),
+  };
+  return selectOffer(config, new Proxy(known, toClosedRoom) as unknown as ToolsOptions);
+}
+
+const hasRemoteSources = ({ crateSources, packTo }: Config): boolean =>
+  [...crateSources, ...(packTo === null ? [] : [packTo])].some(
+    (url) => parseSourceAddress(url).kind !== 'folder',
+  );
+
+/**
+ * Stands for a room, and for whatever a tool takes of it before it is called. What a tool says of itself should not come
+ * from a room; where it does, it is missing at first, and corrected later.
+ */
+const closedRoom: unknown = new Proxy(() => {}, {
+  get(_, name) {
+    if (name === 'toJSON') return () => undefined;
+    return name === Symbol.toPrimitive ? () => '' : closedRoom;
+  },
+  apply() {
+    throw new Error('A tool used a room that is not open yet.');
+  },
+});
+
+/** What is known, and a closed room for the rest. */
+const toClosedRoom: ProxyHandler<object> = {
+  get: (known, name) => (name in known ? known[name as keyof typeof known] : closedRoom),
+};
