@@ -291,6 +291,7 @@ export const requirements = {
     '2026-07-28-over-http',
     'whichever-way-the-client-offers',
   ],
+  F7: ['at-most-40-tools-and-6500-tokens', 'only-what-scopes-allow', 'groups-switched-on-by-tools'],
   G3: [
     'files-as-resources',
     'artifacts-as-resources',
@@ -373,8 +374,9 @@ export const partsNotYetAskedFor: Partial<Record<Row, readonly string[]>> = {
   D1: ['session-id'],
   D9: ['peak-memory-session-guard-verdicts-and-trace-id-in-the-line'],
   D16: ['exposed-by-the-gateway-of-f3'],
+  F7: ['groups-found-by-search-tools'],
 };
 
 /** The rows that have not been asked for yet. */
 export const rowsNotYetAskedFor =
-  'A12 B13 B14 C14 D11 D12 D13 D17 D18 D19 D20 D21 F1 F2 F3 F4 F5 F6 F7 G1 G2 H1 H2 H3 H4'.split(' ');
+  'A12 B13 B14 C14 D11 D12 D13 D17 D18 D19 D20 D21 F1 F2 F3 F4 F5 F6 G1 G2 H1 H2 H3 H4'.split(' ');

@@ -15,7 +15,7 @@ const searches = {
   'find dataset': 'search_index',
   'ro-crate': 'pack_crate',
   'citation bibliography': 'validate_citations',
-  'run python code': 'execute_code',
+  'plot chart image': 'get_artifact',
   'upload file': 'request_upload',
 };
 
@@ -24,7 +24,13 @@ it('in Claude Code every task finds its tool', { skip }, async () => {
   await using server = await startServer();
   const queries = Object.keys(searches);
   const script = queries.map((query) => () => ({ ownTool: 'ToolSearch', input: { query, max_results: 5 } }));
-  const { received } = await runClient(claudeCode, packages, { url: `${server.url}/mcp` }, script);
+  const { received, requests } = await runClient(claudeCode, packages, { url: `${server.url}/mcp` }, script);
   for (const [i, tool] of Object.values(searches).entries())
     assert.match(received[i]!.text, new RegExp(`__${tool}\\b`), `${queries[i]} found ${received[i]!.text}`);
+  const [first] = requests as { tools: { name: string }[] }[];
+  const names = first!.tools.map(({ name }) => name);
+  assert.ok(
+    names.some((name) => name.endsWith('__execute_code')),
+    `loaded from the start: ${names.join(', ')}`,
+  );
 });

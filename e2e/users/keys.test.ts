@@ -176,6 +176,7 @@ describe('a server that asks for keys', () => {
       const told = eve.client.getInstructions() ?? '';
       assert.ok(told.includes('share_file') && !told.includes('execute_code'), told);
       assert.ok(team.logged.some((line) => line.includes(`"user":"${name}"`)));
+      recordProof('F7:only-what-scopes-allow');
     });
 
   it('a session belongs to who opened it: to others it is as unknown as any', async () => {

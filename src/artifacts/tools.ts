@@ -109,6 +109,7 @@ type GetArtifactAnswer = ToolAnswer<z.input<typeof getArtifactOutput>>;
 function createGetArtifactTool(options: ArtifactToolsOptions): Tool {
   return defineTool({
     name: 'get_artifact',
+    searchHint: 'download link, plot, chart, image, result of a run',
     group: 'artifacts',
     title: 'Get an artifact',
     description:

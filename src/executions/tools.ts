@@ -84,6 +84,8 @@ const makeExecuteCodeInput = (options: ExecutionToolsOptions) =>
 function createExecuteCodeTool(options: ExecutionToolsOptions): Tool {
   return defineTool({
     name: 'execute_code',
+    alwaysLoad: true,
+    searchHint: 'python, javascript, calculate, analyse data, plot, chart, image',
     group: 'code',
     title: 'Run code',
     description: `Runs a Python, Node or Bash script in a sandbox; gives output, exit code and changed files. Each run is a new process; /workspace and /artifacts are kept. Write files for people to /artifacts. For shell commands use execute_bash.${describeFolders(options.surroundings ?? null)}${describeSurroundings(options.surroundings ?? null)}${describeMemory(options.surroundings ?? null)}`,

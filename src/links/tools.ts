@@ -45,6 +45,7 @@ export function linkTools(options: LinkToolsOptions): Tool[] {
 function requestUpload(options: LinkToolsOptions): Tool {
   return defineTool({
     name: 'request_upload',
+    searchHint: 'send, attach or import a file',
     group: 'files',
     title: 'Request an upload',
     description:

@@ -44,6 +44,7 @@ const authorsSchema = z
 export function createPackCrateTool({ crates, fileTtl, maxTtl, baseUrl }: CrateShareToolsOptions): Tool {
   return defineTool({
     name: 'pack_crate',
+    searchHint: 'ro-crate, reproducible, provenance, archive a result',
     group: 'crates',
     title: 'Pack a run or files as a crate',
     description: `Pack a run (code, inputs, results, output, times) or stored files as an RO-Crate with provenance, kept and found by search_index; \`${programName} replay\` runs it again. Answers with a link.`,
