@@ -96,6 +96,7 @@ const tools: Readonly<Record<string, Wordings>> = {
     mode: { unsaid: 'as the call asked for; a note tells where it was another' },
     'results[].score': { unsaid: 'the order says it' },
     'results[].description': { start: 200 },
+    'results[].snippet': { unsaid: 'left out where it is part of the title or the description' },
     'facets.{}': { unsaid: 'for programs; list_searchable_fields says what can be filtered by' },
     'facets.*[].value': { unsaid: 'for programs; list_searchable_fields says what can be filtered by' },
     'facets.*[].count': { unsaid: 'for programs; list_searchable_fields says what can be filtered by' },
