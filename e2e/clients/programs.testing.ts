@@ -54,7 +54,7 @@ export const claudeCode: Program = {
         config,
         '--strict-mcp-config',
         '--allowedTools',
-        'mcp__wc,Bash(curl:*),Bash(test:*),Bash(cp:*)',
+        'mcp__wc,Bash(curl:*),Bash(test:*)',
       ],
       env: {
         ANTHROPIC_BASE_URL: model,

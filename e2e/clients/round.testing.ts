@@ -17,19 +17,13 @@ print(6 * 7)
 
 export const runCode = { tool: 'execute_code', input: { language: 'python', code } };
 
-/** What is in the project of the client's user: a plan, a job, and the job as an agent will edit it. */
+/** What is in the project of the client's user. */
 export function writeProject(folder: string): void {
-  for (const name of ['docs', 'src']) mkdirSync(join(folder, name));
+  mkdirSync(join(folder, 'docs'));
   writeFileSync(join(folder, 'docs/plan.md'), 'The launch is on Tuesday.\n');
-  writeFileSync(join(folder, 'src/job.py'), "print('version', 1)\n");
-  writeFileSync(join(folder, 'src/job.new.py'), "print('version', 2)\n");
 }
 
 const readPlan = { tool: 'read_client_file', input: { path: 'docs/plan.md', via: 'upload' } };
-const runJob = {
-  tool: 'execute_code',
-  input: { language: 'bash', code: 'python3 job.py', client_files: [{ path: 'src/job.py' }] },
-};
 
 /** Runs the command that the last answer told the agent to run. */
 const runCommand = (last: Received | null): Turn => ({ shell: findCommand(last!.text) });
@@ -55,14 +49,6 @@ const steps: readonly (readonly [Script[number], Check])[] = [
   [() => readPlan, offers],
   [runCommand, says(/file_id/)],
   [() => readPlan, says(/The launch is on Tuesday\./)],
-  [() => runJob, offers],
-  [runCommand, says(/file_id/)],
-  [() => runJob, says(/version 1\n/)],
-  [() => ({ shell: 'cp src/job.new.py src/job.py' }), () => {}],
-  // Whatever came before is not run again.
-  [() => runJob, offers],
-  [runCommand, says(/file_id/)],
-  [() => runJob, says(/version 2\n/)],
 ];
 
 export const round: Script = steps.map(([turn]) => turn);
@@ -74,7 +60,6 @@ export function checkRound({ received, output }: Finished, script: Script): void
   for (const [i, answer] of received.entries()) steps[i]![1](answer);
 }
 
-/** Gemini CLI quotes the answer of a tool that failed as JSON. */
 function findCommand(text: string): string {
   const command = /(?:test .*?&& )?curl .*?\/uploads\/[\w-]+'?/.exec(text)?.[0];
   assert.ok(command !== undefined, `there is no command in: ${text}`);
