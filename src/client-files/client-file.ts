@@ -50,4 +50,6 @@ export interface ClientListing {
   /** Whether there were more than are given. */
   readonly cut: boolean;
   readonly rung: TransferMethod;
+  /** The folder on this machine, where the server listed it itself. */
+  readonly localPath: string | null;
 }

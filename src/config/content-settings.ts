@@ -99,7 +99,7 @@ export const clientSettings = {
   clientRoot: defineSetting(
     optionalText,
     null,
-    "stdio: the project's folder, if the client does not name it; its files may be read",
+    "stdio: the project's folder, if the client names none; default: where it was started",
   ),
   clientPaths: defineSetting(
     list,

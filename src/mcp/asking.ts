@@ -85,13 +85,13 @@ function toAskFailure(error: unknown, { timeoutMs, stopping }: AskTerms): unknow
   if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout)
     return new WorkcrateError(
       'client_timeout',
-      `The client did not answer within ${timeoutMs / 1000} seconds. Call again when somebody can, or with via: "upload".`,
+      `The client did not answer within ${timeoutMs / 1000} seconds.`,
       { cause: error },
     );
   if (error instanceof SdkError && error.code === SdkErrorCode.InvalidResult)
     return new WorkcrateError(
       'client_refused',
-      'The answer of the client is not valid MCP. Call again with via: "upload", or report it to the maker of the client.',
+      'The answer of the client is not valid MCP. Report it to the maker of the client.',
       { cause: error },
     );
   if (!(error instanceof ProtocolError)) return error;

@@ -22,7 +22,7 @@ export interface ListingOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface FilteredListing extends Omit<ClientListing, 'rung'> {
+export interface FilteredListing extends Omit<ClientListing, 'rung' | 'localPath'> {
   /** How many of the hidden were not below the folder at all: a client that lists such does not keep to the question. */
   readonly outside: number;
   /** The first of those, as the client wrote it, cut for the log. */

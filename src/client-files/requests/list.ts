@@ -2,6 +2,7 @@
  * Lists a folder of the client. Every path that comes back is checked against the allow-list again, and the pattern is
  * applied again. How the client is asked is in `methods.ts`.
  */
+import { join } from 'node:path';
 import type { Audit } from '../../audit/audit.ts';
 import { WorkcrateError } from '../../errors.ts';
 import type { Question, ToolContext } from '../../mcp/tool.ts';
@@ -37,7 +38,8 @@ export function createFolderLister({ methods, requests, audit, cache }: ListRequ
     if (outside > 0) noteLie(context, firstOutside, outside);
     cache.outdate(context.caller.user, request.projectKey, listing.entries);
     await methods.outdate(context.caller, request.projectKey, listing.entries);
-    return { ...listing, rung };
+    const localPath = rung === 'direct' ? join(request.root!, path.relative) : null;
+    return { ...listing, rung, localPath };
   }
 
   /** Whoever lists what lies elsewhere has been asked for none of it. */

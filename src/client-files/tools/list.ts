@@ -51,6 +51,7 @@ const listOutputSchema = z.object({
   path: z.string(),
   rung: methodSchema,
   offer: listingInstructionsShape.optional(),
+  local_path: z.string().optional().describe('Where the server listed it in place'),
   entries: z.array(entryShape).optional().describe(`A tree, of at most ${maxShownEntries} in all`),
   count: z.number().int().optional().describe('How many there are in all'),
   hidden: z.number().int().optional().describe('How many were left out because they are not allowed'),
@@ -104,6 +105,7 @@ async function answerWithListing(large: LargeAnswers, listing: ClientListing, co
     status: 'listed',
     path,
     rung,
+    ...(listing.localPath === null ? {} : { local_path: listing.localPath }),
     entries: buildTree(nodes),
     count: entries.length,
     hidden,
@@ -120,10 +122,11 @@ async function answerWithListing(large: LargeAnswers, listing: ClientListing, co
   };
 }
 
-function describeListing({ path, entries, rung, hidden, cut }: ClientListing): string {
+function describeListing({ path, entries, rung, localPath, hidden, cut }: ClientListing): string {
   const left = hidden === 0 ? '' : `, ${hidden} left out since they may not be seen`;
+  const place = localPath === null ? '' : ` at ${quoteName(localPath)}`;
   const more = cut ? ', cut off: there may be more' : '';
-  return `${quoteName(path || '.')}: ${entries.length} entries${more}${left}, ${describeMethod(rung)}`;
+  return `${quoteName(path || '.')}: ${entries.length} entries${more}${left}, ${describeMethod(rung)}${place}`;
 }
 
 /** Those that fit into a conversation: names may be long, and folders lie deep. */
