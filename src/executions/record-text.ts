@@ -28,9 +28,15 @@ export function describeExecution(execution: Execution, bounds: OutputBounds): s
   ].join('\n');
 }
 
+const maxNamedInputs = 20;
+
 /** What it was given, in a line each. */
 function toInputLines({ inputs, stdinBytes }: Execution): string[] {
-  const files = inputs.map(describeInput);
+  const more = inputs.length - maxNamedInputs;
+  const files = [
+    ...inputs.slice(0, maxNamedInputs).map(describeInput),
+    ...(more > 0 ? [`Given: ${more} more files`] : []),
+  ];
   return stdinBytes === 0 ? files : [...files, `Given on stdin: ${stdinBytes} bytes`];
 }
 
