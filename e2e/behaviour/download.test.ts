@@ -250,7 +250,7 @@ describe(`downloads (${backends})`, () => {
     await storage.remove(toStorageKey(fileId));
     assert.equal(await state(), 'gone');
     const { text } = await server.call('link_status', { token });
-    assert.match(text, /is gone: .*bytes are missing.*410/);
+    assert.match(text, /is gone, .*bytes are missing.*410/);
     await eventually(async () => (await fetch(downloadUrl)).status === 410);
   });
 

@@ -222,10 +222,10 @@ interface ShownStatus extends Omit<FoundStatus, 'state'> {
 function describeLink({ link, state, download, isGone }: ShownStatus): string {
   const target =
     download === null ? '' : ` to ${quoteName(download.filename)}, ${formatBytes(download.size)},`;
-  const terms = `${link.singleUse ? 'for one download, ' : ''}until ${toMinute(link.expiresAt)}`;
+  const terms = `made ${link.singleUse ? 'for one download, ' : 'to last '}until ${toMinute(link.expiresAt)}`;
   const used = link.lastUsedAt === null ? '' : `; last used ${toMinute(link.lastUsedAt)}`;
   return [
-    `Link ${link.id}${target} is ${state} (${terms}).`,
+    `Link ${link.id}${target} is ${state}, ${terms}.`,
     ...(state === 'gone' ? ['Its file was deleted, or the bytes are missing: it answers 410.'] : []),
     ...(download === null && !isGone ? ['Its target cannot be reached now.'] : []),
     `Complete downloads: ${link.downloads}; bytes sent: ${link.bytesSent}${used}.`,
