@@ -45,6 +45,7 @@ const allowed: readonly { readonly because: string; readonly files: readonly str
     files: [
       'src/server/client-files.ts',
       'src/commands/build.ts',
+      'src/commands/call.ts',
       'src/config/file.ts',
       'src/config/settings.ts',
       'src/database/migrate.ts',

@@ -115,7 +115,7 @@ it('AGENTS.md and the skill give the same guidance, and AGENTS.md is published a
 it('every tool that AGENTS.md names is in docs/tools.md', () => {
   const tools = new Set([...readText('docs/tools.md').matchAll(/^\| `(\w+)` /gm)].map(([, name]) => name!));
   const named = [...readText('AGENTS.md').matchAll(/`([a-z]+(?:_[a-z]+)+)`/g)].map(([, name]) => name!);
-  const inputs = new Set(['client_files', 'crate_files', 'file_id', 'ttl_seconds']);
+  const inputs = new Set(['client_files', 'crate_files', 'file_id', 'max_age_s', 'ttl_seconds']);
   assert.deepEqual(
     named.filter((name) => !tools.has(name) && !inputs.has(name)),
     [],

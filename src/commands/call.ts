@@ -4,7 +4,7 @@ import { text as readStream } from 'node:stream/consumers';
 import * as z from 'zod';
 import { readOperatorKey } from '../config/config.ts';
 import { getErrno, WorkcrateError } from '../errors.ts';
-import { formatBytes } from '../text.ts';
+import { formatBytes, toPlainJson } from '../text.ts';
 import type { CommandInput } from './command.ts';
 import { findServerAddress } from './find-server.ts';
 import { requestMcp, type McpServer } from './mcp-request.ts';
@@ -162,9 +162,9 @@ function createProgressLine() {
   return {
     show: (message: string) =>
       write(
-        JSON.stringify(message)
+        toPlainJson(message.trim())
           .slice(1, -1)
-          .slice(0, stderr.columns - 1),
+          .slice(0, (stderr.columns || 80) - 1),
       ),
     clear: () => write(''),
   };
