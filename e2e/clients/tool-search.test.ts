@@ -19,8 +19,8 @@ const searches = {
   'upload file': 'request_upload',
 };
 
-/** Its model gets the names of tools alone, and looks for the rest by words. */
-it('in Claude Code every task finds its tool', { skip }, async () => {
+/** Its model gets the names of most tools alone, and looks for the rest by words. */
+it('in Claude Code every task finds its tool, and execute_code is there at once', { skip }, async () => {
   await using server = await startServer();
   const queries = Object.keys(searches);
   const script = queries.map((query) => () => ({ ownTool: 'ToolSearch', input: { query, max_results: 5 } }));
