@@ -18,6 +18,7 @@ for (const name of [
   'client-cache',
   'listing',
   'client-uploads',
+  'start-stdio',
   'packages',
 ]) {
   console.log(`\n${name}`);

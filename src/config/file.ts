@@ -3,8 +3,14 @@
  * exist: `config.ts` does.
  */
 import { readFileSync } from 'node:fs';
-import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Node, type YAMLMap } from 'yaml';
+import { createRequire } from 'node:module';
+import type { Node, YAMLMap } from 'yaml';
 import { getErrno, WorkcrateError } from '../errors.ts';
+
+type Yaml = typeof import('yaml');
+
+/** Loaded for a config file alone: it has 72 files, and stdio would load them before its first answer. */
+const loadYaml = (): Yaml => createRequire(import.meta.url)('yaml') as Yaml;
 
 /** A value of the config file as text, and the line that holds it. */
 export interface FileValue {
@@ -20,6 +26,7 @@ export function readConfigFile(
   path: string,
   structured: ReadonlySet<string> = new Set(),
 ): Map<string, FileValue> {
+  const { isMap, isScalar, isSeq, LineCounter, parseDocument } = loadYaml();
   const lines = new LineCounter();
   const document = parseDocument(readConfigText(path), { lineCounter: lines, prettyErrors: false });
   const lineOf = (node: Node | null | undefined): number => lines.linePos(node?.range?.[0] ?? 0).line;
@@ -44,6 +51,7 @@ function* readMapEntries(
   map: YAMLMap,
   prefix = '',
 ): Generator<[name: string, key: Node, value: Node | null]> {
+  const { isMap, isScalar } = loadYaml();
   for (const { key, value } of map.items) {
     const name = prefix + (isScalar(key) ? String(key.value) : String(key));
     if (prefix === '' && isMap(value)) yield* readMapEntries(value, `${name}.`);
@@ -54,6 +62,7 @@ function* readMapEntries(
 /** A list becomes what the same setting takes as text: its items with commas between. */
 function toSettingText(path: string, key: string, line: number, node: Node | null): string {
   if (node === null) return '';
+  const { isScalar, isSeq } = loadYaml();
   if (isScalar(node)) return toScalarText(node.value);
   if (isSeq(node) && node.items.every((item) => isScalar(item)))
     return node.items.map((item) => toScalarText(item.value)).join(',');
