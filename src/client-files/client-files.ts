@@ -11,8 +11,7 @@ import type { ClientListing } from './client-file.ts';
 import type { ClientInstructions } from './requests/file-request.ts';
 import { createFolderLister } from './requests/list.ts';
 import { createFileMethods, type FileMethodsOptions } from './requests/methods.ts';
-import type { FoundFile } from './requests/kept-files.ts';
-import { createFileReader, auditOperation, type UnspentFile } from './requests/read.ts';
+import { createFileReader, auditOperation, type FoundFile, type UnspentFile } from './requests/read.ts';
 import {
   createRequests,
   type ClientRequestsOptions,
@@ -23,8 +22,7 @@ import {
 export type { ClientEntry, ClientFile, ClientListing, TransferMethod } from './client-file.ts';
 export { isInstructions, type ClientInstructions } from './requests/file-request.ts';
 export { createFilesystemChallenges, type FilesystemChallenges } from './requests/filesystem-challenge.ts';
-export type { FoundFile, ReadFile } from './requests/kept-files.ts';
-export type { UnspentFile } from './requests/read.ts';
+export type { FoundFile, ReadFile, UnspentFile } from './requests/read.ts';
 export { buildSendFilesCommand } from './requests/commands.ts';
 export { describeMethod } from './freshness.ts';
 export type { ListFolderOptions, ReadFileOptions } from './requests/requests.ts';

@@ -30,6 +30,8 @@ import { offerIfRefused } from './offers.ts';
 import type { IsRecentEnough } from './pending-uploads.ts';
 import type { PreparedRequest, ClientRequests, ReadFileOptions } from './requests.ts';
 
+export type { FoundFile, ReadFile } from './kept-files.ts';
+
 /** A file for a call that may still fail: until it is spent, the same call made again finds it. */
 export type UnspentFile = FoundFile & { readonly spend?: () => Promise<void> };
 
