@@ -29,7 +29,7 @@ it('Codex is told the line that lets it run code', () => {
   const text = formatConnectLines('http://127.0.0.1:9180', null);
   assert.match(
     text,
-    /^ {2}Codex: +codex mcp add workcrate --url http:\/\/127\.0\.0\.1:9180\/mcp\n {17}.*: default_tools_approval_mode = "approve"$/m,
+    /^ {2}Codex: +codex mcp add --url http:\/\/127\.0\.0\.1:9180\/mcp workcrate\n {17}.*: default_tools_approval_mode = "approve"$/m,
   );
 });
 
@@ -38,7 +38,7 @@ it('with a key there are commands alone: in a link nobody could see or replace i
   assert.doesNotMatch(text, /vscode:|cursor:|lmstudio:/);
   assert.match(findLine(text, 'VS Code'), /"Authorization":"Bearer YOUR_KEY"/);
   assert.match(findLine(text, 'Claude Code'), /--header "Authorization: Bearer YOUR_KEY"$/);
-  assert.match(findLine(text, 'Codex'), /--bearer-token-env-var WORKCRATE_KEY$/);
+  assert.match(findLine(text, 'Codex'), /--bearer-token-env-var WORKCRATE_KEY workcrate$/);
 });
 
 it('no line is longer than four lines of a terminal', () => {

@@ -17,7 +17,7 @@ function listCommands(url: string, key: string | null): ConnectLine[] {
   const bearer = key === null ? '' : ' --bearer-token-env-var WORKCRATE_KEY';
   return [
     ['Claude Code', `claude mcp add --transport http workcrate ${url}${header}`],
-    ['Codex', `codex mcp add workcrate --url ${url}${bearer}`],
+    ['Codex', `codex mcp add --url ${url}${bearer} workcrate`],
     ['', codexSetting],
     ...(key === null
       ? []

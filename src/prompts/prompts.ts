@@ -3,6 +3,7 @@
  * which of them are offered, and to whom, is decided in `mcp/resources.ts`.
  */
 import type { Prompt, PromptArgument } from '../mcp/prompt.ts';
+import { programName } from '../program.ts';
 import { toPlainJson } from '../text.ts';
 
 type Complete = NonNullable<PromptArgument['complete']>;
@@ -175,7 +176,7 @@ function createReproducePrompt({ completeExecutionId }: PromptsOptions): Prompt 
             text: `Call pack_crate with the execution_id of the last run${title === undefined ? ', a title' : `, the title ${quote(title)}`}, a description and the authors that the user gives you. Do not invent authors or a licence: ask.`,
           },
           { names: ['get_crate'], text: 'Check the result with get_crate: it should have no issues.' },
-          { text: 'Pass the link of the crate on, and say how to run it again: workcrate replay.' },
+          { text: `Pass the link of the crate on, and say how to run it again: ${programName} replay.` },
         ],
         has,
       ),
