@@ -72,7 +72,7 @@ it('what a schema can show is each path, and each value of which there are few',
     'counts.*',
   ]);
   const empty = { ...value, until: null, parts: [], counts: {}, size: 0 };
-  const shown = [...listFacts(schema, empty)].flatMap(toShown);
+  const shown = new Set([...listFacts(schema, empty)].flatMap(toShown));
   for (const path of ['until', 'parts[].id', 'counts.*', 'size', 'state = old'])
-    assert.ok(!shown.includes(path), path);
+    assert.ok(!shown.has(path), path);
 });

@@ -13,6 +13,9 @@ export interface Answer {
   readonly text: string;
 }
 
+/** The words that match a search are between ** and **. */
+const withoutMarks = (text: string): string => text.replaceAll('**', '');
+
 /** The text has the value. */
 const plain: Wording = { silent: null };
 
@@ -24,10 +27,11 @@ export function listUnsaid(schema: JsonSchema, { tool, structured, text }: Answe
   const unsaid = facts.filter(({ path, value }) => {
     const wording = findWording(tool, path) ?? plain;
     if ('unsaid' in wording) return false;
+    if ('unsaidIf' in wording && wording.unsaidIf(structured as Record<string, unknown>)) return false;
     if ('words' in wording) return !saysByWords(wording.words, value, text);
     if ('silent' in wording && value === wording.silent) return false;
     if ('start' in wording && typeof value === 'string')
-      return !includesOne(text.replaceAll('**', ''), listTextForms(value.slice(0, wording.start)));
+      return !includesOne(withoutMarks(text), listTextForms(withoutMarks(value).slice(0, wording.start)));
     if ('form' in wording && typeof value === 'string') return !text.includes(wording.form(value));
     return !saysValue(path, value, text, figures);
   });

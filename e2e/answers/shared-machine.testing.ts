@@ -18,7 +18,8 @@ export async function showSharedMachine({ project, recorded }: Stage): Promise<v
   const wish = { version: '2025-11-25', capabilities: { roots: {} }, manners: honest(project.root) } as const;
   await using client = recordCalls(await connect(served, wish), recorded);
   const { call } = client;
-  await call('execute_bash', { command: 'echo without walls; sleep 0.1' });
+  const { execution_id } = (await call('execute_bash', { command: 'echo without walls; sleep 0.1' })).data;
+  await call('get_execution', { execution_id });
   await call('share_file', { path: join(project.root, 'docs/plan.md') }).catch(() => null);
   await listDirectly(call, project);
   await fillCache(call);

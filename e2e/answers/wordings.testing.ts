@@ -6,6 +6,8 @@
 export type Wording =
   /** The text leaves it out: why. */
   | { readonly unsaid: string }
+  /** The text leaves it out of such an answer. */
+  | { readonly unsaidIf: (structured: Record<string, unknown>) => boolean }
   /** What the text says for each value; null where silence says it. */
   | { readonly words: Readonly<Record<string, RegExp | null>> }
   /** Silence says it where it has this value. */
@@ -84,7 +86,8 @@ const tools: Readonly<Record<string, Wordings>> = {
   get_artifact: { encoding: { words: { base64: /base64/ } }, artifact_id: { start: 1000 } },
   link_status: linkStateWordings,
   revoke_link: { revoked: { words: { true: /revoked|ended/i } } },
-  list_artifacts: { total: { unsaid: 'where a page has all, as many as it lists; else the text has it' } },
+  // Where a page has all, it lists as many.
+  list_artifacts: { total: { unsaidIf: ({ total, count }) => total === count } },
   list_files: {
     'files[].createdAt': { unsaid: 'the order says it' },
     // The day once for many files, and the time with each.
@@ -96,7 +99,7 @@ const tools: Readonly<Record<string, Wordings>> = {
     mode: { unsaid: 'as the call asked for; a note tells where it was another' },
     'results[].score': { unsaid: 'the order says it' },
     'results[].description': { start: 200 },
-    'results[].snippet': { unsaid: 'left out where it is part of the title or the description' },
+    'results[].snippet': { start: 200 },
     'facets.{}': { unsaid: 'for programs; list_searchable_fields says what can be filtered by' },
     'facets.*[].value': { unsaid: 'for programs; list_searchable_fields says what can be filtered by' },
     'facets.*[].count': { unsaid: 'for programs; list_searchable_fields says what can be filtered by' },
@@ -126,7 +129,8 @@ const tools: Readonly<Record<string, Wordings>> = {
   validate_citations: {
     valid: { words: { true: /every key has an entry/, false: /none|without an entry/i } },
   },
-  bibliography_for: { content: { unsaid: 'where it is too long, a link leads to it' } },
+  // Where it is too long, a link leads to it.
+  bibliography_for: { content: { unsaidIf: ({ content }) => String(content).length > 16_000 } },
   build_exports_content: {
     'failures[].code': { unsaid: 'for programs; the message says it' },
     instructions: { unsaid: 'what the text of each link says' },
@@ -178,7 +182,6 @@ export const cannotBeShown: Readonly<Record<string, Readonly<Record<string, stri
   execute_bash: runsOutOfReach,
   get_execution: {
     'end_reason = refused': 'a sandbox that does not start a run, though it works',
-    'limits.unenforced': 'a sandbox that lacks a wall; the same lines as of a run',
   },
   search_executions: {
     'executions[].end_reason = refused': 'a sandbox that does not start a run, though it works',
