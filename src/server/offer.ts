@@ -10,6 +10,7 @@ import type { Surroundings } from '../executions/surroundings.ts';
 import { localCaller } from '../identity.ts';
 import type { Offer } from '../mcp/late-offer.ts';
 import { describeTools } from './instructions.ts';
+import type { Crates } from '../crates/crates.ts';
 import { parseSourceAddress } from '../crates/sources/address.ts';
 import { createAllPrompts, selectResources } from './resources.ts';
 import { selectTools, type ToolsOptions } from './tools.ts';
@@ -79,10 +80,20 @@ export function createClosedOffer(config: Config, surroundings: Surroundings | n
     ...toToolTerms(config),
     surroundings,
     library: config.zoteroLibrary === null ? null : closedRoom,
-    crates: new Proxy({ isForSeveral: false, hasRemoteSources: hasRemoteSources(config) }, toClosedRoom),
+    crates: new Proxy(toCrateFacts(config), toClosedRoom),
   };
   return selectOffer(config, new Proxy(known, toClosedRoom) as unknown as ToolsOptions);
 }
+
+/** What tools say of crates in their hints: the type asks for a new one here too. */
+type CrateFacts = { readonly [Name in keyof Crates as Crates[Name] extends boolean ? Name : never]: boolean };
+
+const toCrateFacts = (config: Config): CrateFacts => ({
+  // It changes only what handlers answer.
+  isForSeveral: false,
+  hasRemoteSources: hasRemoteSources(config),
+  usesEmbeddingsApi: config.semantics === 'endpoint',
+});
 
 const hasRemoteSources = ({ crateSources, packTo }: Config): boolean =>
   [...crateSources, ...(packTo === null ? [] : [packTo])].some(
