@@ -36,6 +36,7 @@ export interface RoomOptions extends Partial<Omit<ExecutionsOptions, 'files' | '
   readonly uids?: { from: number; to: number };
   readonly crateFiles?: FindCrateFiles;
   readonly surroundings?: Surroundings;
+  readonly mayHaveNetwork?: boolean;
 }
 
 export type TestRoom = Awaited<ReturnType<typeof openRoom>>;
@@ -47,6 +48,7 @@ export async function openRoom({
   uids,
   crateFiles,
   surroundings,
+  mayHaveNetwork = false,
   ...given
 }: RoomOptions = {}) {
   await using opened = new AsyncDisposableStack();
@@ -99,6 +101,7 @@ export async function openRoom({
   const showPictures = createPictureViewer({ places });
   const tools = createExecutionTools({
     showPictures,
+    mayHaveNetwork,
     executions,
     links,
     linkSeconds: 3600,

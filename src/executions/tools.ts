@@ -40,6 +40,8 @@ export interface ExecutionToolsOptions extends AnswerOptions {
   readonly executions: Executions;
   readonly timeoutMs: number;
   readonly maxTimeoutMs: number;
+  /** Whether the settings let runs have a network, for as long as the sandbox has not said what it has. */
+  readonly mayHaveNetwork?: boolean;
   /** How much of the code of an earlier run is shown. */
   readonly outputBounds: OutputBounds;
   /** Finds files in crates for runs; without it there are no crates. */
@@ -49,11 +51,11 @@ export interface ExecutionToolsOptions extends AnswerOptions {
 }
 
 /** Code may do anything that the sandbox lets it; it meets the world where it has a network (D10). */
-const toRunAnnotations = (surroundings: ExecutionToolsOptions['surroundings']) => ({
+const toRunAnnotations = ({ surroundings, mayHaveNetwork = false }: ExecutionToolsOptions) => ({
   readOnlyHint: false,
   destructiveHint: true,
   idempotentHint: false,
-  openWorldHint: surroundings?.hasNetwork ?? false,
+  openWorldHint: surroundings?.hasNetwork ?? mayHaveNetwork,
 });
 const readOnlyAnnotations = { readOnlyHint: true, openWorldHint: false };
 
@@ -92,7 +94,7 @@ function createExecuteCodeTool(options: ExecutionToolsOptions): Tool {
     // There are no sessions yet, and whoever asks for one is told so.
     input: hideArguments(makeExecuteCodeInput(options), ['session_id']),
     output: endedShape,
-    annotations: toRunAnnotations(options.surroundings),
+    annotations: toRunAnnotations(options),
     auditFields: {
       subject: [],
       made: ['execution_id'],
@@ -159,7 +161,7 @@ function createExecuteBashTool(options: ExecutionToolsOptions): Tool {
     description: `Runs a Bash command in /workspace, in the sandbox of execute_code; gives output, exit code and changed files. /workspace and /artifacts are kept; /tools and /skills can be read. Write files for people to /artifacts.${describeFolders(options.surroundings ?? null)}`,
     input: hideArguments(makeExecuteBashInput(options), ['timeout']),
     output: endedShape,
-    annotations: toRunAnnotations(options.surroundings),
+    annotations: toRunAnnotations(options),
     auditFields: {
       subject: [],
       made: ['execution_id'],
