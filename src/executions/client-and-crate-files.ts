@@ -79,7 +79,7 @@ export const clientFilesInput = z
   .refine((files) => files.length <= 20, 'client_files may name at most 20')
   .optional()
   .describe(
-    'Files of your project to put there, under the name as. Each run asks for them anew, unless max_age_s allows a copy',
+    'Files of your project to put there: src/a.py as a.py, unless as names it. Each run asks for them anew, unless max_age_s allows a copy',
   );
 
 type RequestedPaths = NonNullable<z.output<typeof clientFilesInput>>;
