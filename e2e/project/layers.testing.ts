@@ -80,7 +80,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     all: 'cache tools',
   },
   'client-files/requests': {
-    all: 'requests by-user commands file-request filesystem-challenge kept-files list methods pending-uploads read',
+    all: 'requests by-user commands file-request filesystem-challenge list methods pending-uploads read',
   },
   'client-files/tools': {
     all: 'list read',
