@@ -87,17 +87,17 @@ const marketplace = z.object({
 });
 
 const plannedServers = z.object({
-  mcpServers: z.record(z.string(), z.object({ command: z.string(), args: z.array(z.string()) })),
+  mcpServers: z.record(z.string(), z.object({ type: z.literal('http'), url: z.string() })),
 });
 
-it('the marketplace leads to a plugin that starts what is published and brings a skill', () => {
+it('the marketplace leads to a plugin that connects to a running server and brings a skill', () => {
   const [offered] = marketplace.parse(readJson('.claude-plugin/marketplace.json')).plugins;
   const plugin = pluginManifest.parse(readJson(join(offered!.source, '.claude-plugin/plugin.json')));
   assert.equal(offered!.name, plugin.name);
   assert.deepEqual([plugin.version, plugin.license], [manifest.version, manifest.license]);
   const { mcpServers } = plannedServers.parse(readJson(join(offered!.source, '.mcp.json')));
-  assert.deepEqual(mcpServers, { workcrate: { command: 'npx', args: ['-y', manifest.name, 'stdio'] } });
-  assert.ok(Object.hasOwn(manifest.bin, manifest.name));
+  const url = `http://127.0.0.1:${settings.port.fallback({})}/mcp`;
+  assert.equal(mcpServers['workcrate']?.url, `\${WORKCRATE_URL:-${url}}`);
   const skill = readText(join(offered!.source, 'skills/workcrate/SKILL.md'));
   assert.match(skill, /^---\nname: workcrate\ndescription: [^\n]{50,1024}\n---\n/);
   recordProof('G4:plugin');
