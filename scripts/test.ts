@@ -4,7 +4,7 @@ import { join, relative } from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { inspect } from 'node:util';
-import { installClients } from '../e2e/clients/packages.testing.ts';
+import { installClients, noClientsVariable } from '../e2e/clients/packages.testing.ts';
 import { startPostgres } from '../src/database/postgres.testing.ts';
 import { proofsVariable } from '../src/requirements.testing.ts';
 import { findUnproven } from './proofs.ts';
@@ -88,7 +88,8 @@ const needs = findNeeds(everything);
 if (!onlyQuick)
   await installPackages([...needs.commands, ...(onOtherBackends.length > 0 ? commandsOfOtherBackends : [])]);
 // Before anything is timed. Where it fails, the tests that need them say why.
-if (needs.clients) await installClients();
+const clients = needs.clients ? await installClients() : null;
+const noClients = clients !== null && 'reason' in clients ? { [noClientsVariable]: clients.reason } : {};
 await using stores = await startStores({
   ceph: needs.ceph || onOtherBackends.length > 0,
   azurite: needs.azurite || onLastPair.length > 0,
@@ -149,6 +150,7 @@ async function runRound({ title, files, env, postgres: version }: Round): Promis
     env: {
       ...(process.env as Record<string, string>),
       ...shared,
+      ...noClients,
       ...env,
       ...(postgres === null ? {} : { WORKCRATE_TEST_POSTGRES_URL: postgres.server }),
       NODE_COMPILE_CACHE: compiled,

@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { it } from 'node:test';
 import { promisify } from 'node:util';
+import { noClientsVariable } from './packages.testing.ts';
 
 const program = `
 const { installClients } = await import(${JSON.stringify(join(import.meta.dirname, 'packages.testing.ts'))});
@@ -28,6 +29,8 @@ function makeCache(npm: string) {
   const env = {
     ...process.env,
     XDG_CACHE_HOME: path,
+    // The real npm may have failed.
+    [noClientsVariable]: undefined,
     PATH: [join(path, 'bin'), process.env['PATH']].join(delimiter),
   };
   return {
