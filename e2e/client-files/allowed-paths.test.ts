@@ -48,7 +48,7 @@ async function editor({ home, cwd, args = [], env = {} }: Setup) {
     async read(path: string): Promise<string> {
       const result = await client.callTool({ name: 'read_client_file', arguments: { path, via: 'upload' } });
       const [{ text = '' } = {}] = result.content as { text?: string }[];
-      return text.startsWith('Not here yet.') ? 'allowed' : text;
+      return text.startsWith('Not here yet:') ? 'allowed' : text;
     },
     [Symbol.asyncDispose]: () => client.close(),
   };
