@@ -6,7 +6,7 @@ import { recordProof, type Part } from '../../src/requirements.testing.ts';
 import { callByInspector, listByInspector } from './inspector.testing.ts';
 import { installClients } from './packages.testing.ts';
 import { claudeCode, codex, geminiCli, opencode, type Place, type Program } from './programs.testing.ts';
-import { checkRound, round, runCode, shortRound, writeProject } from './round.testing.ts';
+import { checkRound, makeRound, toScript, runCode, shortRound, writeProject } from './round.testing.ts';
 import { runClient } from './run-client.testing.ts';
 import { connectOldClient } from './sdk-v1.testing.ts';
 
@@ -44,14 +44,15 @@ describe('real clients', { concurrency: 4 }, () => {
   for (const [program, part] of programs) {
     const why = skip || program.missing(packages);
     it(`${program.title}: text, link, picture and a file of the client arrive`, { skip: why }, async () => {
-      const finished = await runClient(program, packages, place(), round, writeProject);
+      const round = makeRound(program.title);
+      const finished = await runClient(program, packages, place(), toScript(round), writeProject);
       checkRound(finished, round);
       assert.deepEqual(finished.outside, []);
       recordProof(part);
     });
 
     it(`${program.title}, over stdio: the text arrives`, { skip: why }, async () => {
-      const finished = await runClient(program, packages, startedByClient, shortRound);
+      const finished = await runClient(program, packages, startedByClient, toScript(shortRound));
       checkRound(finished, shortRound);
       assert.deepEqual(finished.outside, []);
     });

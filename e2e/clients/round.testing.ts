@@ -4,18 +4,20 @@ import { join } from 'node:path';
 import type { Received, Script, Turn } from './conversation.testing.ts';
 import type { Finished } from './run-client.testing.ts';
 
-/** Prints 42 and leaves a picture of 8 by 8 points. */
-const code = `
+/** Prints 42 and leaves a picture of 8 by 8 points, by a name of its own: other clients use the same server. */
+const drawPicture = (name: string): string => `
 import struct, zlib
 def chunk(kind, data):
     return struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data))
 rows = b''.join(b'\\0' + bytes((x * 30, y * 30, 90)[i] for x in range(8) for i in range(3)) for y in range(8))
-open('/artifacts/plot.png', 'wb').write(b'\\x89PNG\\r\\n\\x1a\\n' + chunk(b'IHDR', struct.pack('>IIBBBBB', 8, 8, 8, 2, 0, 0, 0))
+open('/artifacts/${name}', 'wb').write(b'\\x89PNG\\r\\n\\x1a\\n' + chunk(b'IHDR', struct.pack('>IIBBBBB', 8, 8, 8, 2, 0, 0, 0))
     + chunk(b'IDAT', zlib.compress(rows)) + chunk(b'IEND', b''))
 print(6 * 7)
 `;
 
-export const runCode = { tool: 'execute_code', input: { language: 'python', code } };
+const run = (code: string) => ({ tool: 'execute_code', input: { language: 'python', code } });
+
+export const runCode = run('print(6 * 7)');
 
 /** What is in the project of the client's user. */
 export function writeProject(folder: string): void {
@@ -35,28 +37,31 @@ const says =
     assert.match(text, words);
 const offers: Check = ({ text }) => void findCommand(text);
 
-/** What a model does in one round, and what it has to receive each time. */
-const steps: readonly (readonly [Script[number], Check])[] = [
-  [() => runCode, says(/\b42\n/)],
-  [
-    () => ({ tool: 'get_artifact', input: { name: 'plot.png' } }),
-    says(/http:\/\/127\.0\.0\.1:\d+\/files\/[\w-]+/),
-  ],
-  [
-    () => ({ tool: 'get_artifact', input: { name: 'plot.png', show: true } }),
-    ({ pictures, text }) => assert.equal(pictures, 1, text),
-  ],
-  [() => readPlan, offers],
-  [runCommand, says(/file_id/)],
-  [() => readPlan, says(/The launch is on Tuesday\./)],
-];
+/** What a model does in one step, and what it has to receive. */
+type Step = readonly [Script[number], Check];
 
-export const round: Script = steps.map(([turn]) => turn);
-export const shortRound: Script = round.slice(0, 1);
+export const shortRound: readonly Step[] = [[() => runCode, says(/\b42\n/)]];
 
-/** Checks as many steps as the script had. */
-export function checkRound({ received, output }: Finished, script: Script): void {
-  assert.equal(received.length, script.length, `${output}\n${JSON.stringify(received.at(-1))}`);
+/** A whole round of one client. */
+export function makeRound(client: string): readonly Step[] {
+  const name = `${client.toLowerCase().replaceAll(/\W/g, '-')}.png`;
+  return [
+    [() => run(drawPicture(name)), says(/\b42\n/)],
+    [() => ({ tool: 'get_artifact', input: { name } }), says(/http:\/\/127\.0\.0\.1:\d+\/files\/[\w-]+/)],
+    [
+      () => ({ tool: 'get_artifact', input: { name, show: true } }),
+      ({ pictures, text }) => assert.equal(pictures, 1, text),
+    ],
+    [() => readPlan, offers],
+    [runCommand, says(/file_id/)],
+    [() => readPlan, says(/The launch is on Tuesday\./)],
+  ];
+}
+
+export const toScript = (steps: readonly Step[]): Script => steps.map(([turn]) => turn);
+
+export function checkRound({ received, output }: Finished, steps: readonly Step[]): void {
+  assert.equal(received.length, steps.length, `${output}\n${JSON.stringify(received.at(-1))}`);
   for (const [i, answer] of received.entries()) steps[i]![1](answer);
 }
 
