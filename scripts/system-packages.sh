@@ -129,15 +129,31 @@ have_lists() {
 apt() {
   seconds=$1
   shift
+  earlier=${!-}
+  child=starting
   DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 timeout -k 10 "$seconds" apt-get -q \
     -o DPkg::Lock::Timeout=60 -o Acquire::Retries=1 -o Acquire::http::Timeout=20 "$@" </dev/null >/dev/null &
   child=$!
   wait "$child"
 }
 
+# `timeout` leads a group of its own. The whole group is ended, since one that is hit before it knows its child ends alone.
+end_group() {
+  kill -s TERM -- "-$1" || kill "$1"
+  wait "$1"
+  left=100
+  while kill -0 -- "-$1" && [ "$left" -gt 0 ]; do
+    left=$((left - 1))
+    sleep 0.1
+  done
+}
+
+# A signal may come when apt-get runs already and its number has not been noted yet.
 stop() {
   trap '' INT TERM HUP
-  [ -z "$child" ] || { kill "$child" && wait "$child"; } 2>/dev/null
+  [ "$child" != starting ] || child=${!-}
+  [ "$child" != "${earlier-}" ] || child=
+  [ -z "$child" ] || end_group "$child" 2>/dev/null
   exit "$1"
 }
 
