@@ -127,25 +127,49 @@ const counts = { passed: 0, failed: 0, skipped: 0 };
 /** Told again at the very end, where whoever sees only that much looks. */
 const failures: string[] = [];
 
-for (const round of rounds) {
-  if (round.files.length === 0) continue;
-  process.stdout.write(`\n${round.title}: ${round.skip || `${round.files.length} files`}\n`);
-  if (round.skip) counts.skipped++;
-  else await runRound(round);
-}
+const [first, ...others] = rounds.filter(({ files }) => files.length > 0);
+if (first !== undefined)
+  await runOrSkip(first, { atOnce: 5, print: (text) => void process.stdout.write(text) });
+await runTogether(others);
 
 if (words.length === 0 && !onlyQuick) await demandProofs();
 if (failures.length > 0) process.stdout.write(`\nfailed:\n${failures.join('\n')}\n`);
 process.stdout.write(`\n${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped\n`);
 process.exitCode = counts.failed > 0 || counts.passed === 0 ? 1 : 0;
 
-/** More files at a time than two cores: much of the time is spent waiting, for servers most of all. */
-async function runRound({ title, files, env, postgres: version }: Round): Promise<void> {
+interface RoundTerms {
+  /** More files at a time than two cores: much of the time is spent waiting, for servers most of all. */
+  readonly atOnce: number;
+  readonly print: (text: string) => void;
+}
+
+async function runOrSkip(round: Round, terms: RoundTerms): Promise<void> {
+  terms.print(`\n${round.title}: ${round.skip || `${round.files.length} files`}\n`);
+  if (round.skip) counts.skipped++;
+  else await runRound(round, terms);
+}
+
+/** The other backends have nothing in common, and wait more than they compute. Each is printed in one piece. */
+async function runTogether(others: readonly Round[]): Promise<void> {
+  const printed: string[][] = others.map(() => []);
+  const running = others.map((round, at) =>
+    runOrSkip(round, { atOnce: 3, print: (text) => void printed[at]!.push(text) }),
+  );
+  for (const [at, one] of running.entries()) {
+    await one;
+    process.stdout.write(printed[at]!.join(''));
+  }
+}
+
+async function runRound(
+  { title, files, env, postgres: version }: Round,
+  { atOnce, print }: RoundTerms,
+): Promise<void> {
   const needsPostgres = files !== everything || needs.postgres;
   await using postgres = needsPostgres ? await startPostgres(version) : null;
   const stream = run({
     files,
-    concurrency: 5,
+    concurrency: atOnce,
     timeout: 480_000,
     env: {
       ...(process.env as Record<string, string>),
@@ -175,8 +199,8 @@ async function runRound({ title, files, env, postgres: version }: Round): Promis
     const reason = inspect(details.error.cause ?? details.error).slice(0, 1000);
     failures.push(`  ${title}: ${relative('.', file ?? '')}: ${name}\n${reason.replaceAll(/^/gm, '    ')}`);
   });
-  for await (const chunk of stream.compose(spec)) process.stdout.write(chunk as string);
-  process.stdout.write(`slowest: ${listSlowest(times)}\n`);
+  for await (const chunk of stream.compose(spec)) print(chunk as string);
+  print(`slowest: ${listSlowest(times)}\n`);
 }
 
 /** The files that a round waited for longest: where to look first when all tests take too long. */
