@@ -56,7 +56,8 @@ export type AnswerRequest = <T>(
   work: (context: ToolContext) => Promise<T>,
 ) => Promise<T>;
 
-export function createAnswering(options: AnsweringOptions): AnswerRequest {
+/** Answers requests so that each is counted, logged and told to the audit, whatever becomes of it. */
+export function createRequestRecorder(options: AnsweringOptions): AnswerRequest {
   const { metrics, log, underWay = { calls: 0 }, answered, toContext } = options;
   return async ({ method, subject }, serverContext, work) => {
     const started = performance.now();

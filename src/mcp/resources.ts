@@ -4,7 +4,7 @@
  */
 import type { CompleteRequestParams, McpServer, ServerContext } from '@modelcontextprotocol/server';
 import { WorkcrateError } from '../errors.ts';
-import { createAnswering, type AnsweringOptions } from './answered-requests.ts';
+import { createRequestRecorder, type AnsweringOptions } from './answered-requests.ts';
 import type { Prompt, PromptArgument } from './prompt.ts';
 import { listResources } from './resource-list.ts';
 import { readResourceUri, type ResourceKind, type UriVariables } from './resource.ts';
@@ -37,7 +37,7 @@ const offeredCapabilities = {
 
 export function offerResources({ server }: McpServer, options: ResourcesOptions): void {
   server.registerCapabilities(offeredCapabilities);
-  const answer = createAnswering(options);
+  const answer = createRequestRecorder(options);
   const { toContext } = options;
 
   server.setRequestHandler('resources/list', ({ params }, context) =>

@@ -40,7 +40,7 @@ import { noProgress, startProgress, usualAliveMs, type CallProgress } from './pr
 import type { ResourceKind } from './resource.ts';
 import { offerResources, resourceCacheHints } from './resources.ts';
 import {
-  asksForStructured,
+  isStructuredRequest,
   fitToolList,
   isStructuredUrl,
   mayUseGroup,
@@ -113,17 +113,18 @@ export function createServerFactory(mcpOptions: McpOptions): McpServerFactory {
   const tools = options.tools.map(toOfferedTool);
   const byName = new Map(tools.map((offered) => [offered.tool.name, offered]));
   return (request) => {
+    const called = byName.get(readCalledTool(request) ?? '');
     const isStructured = options.structured === true || isStructuredUrl(request.requestInfo?.url);
     const server = new McpServer(
       { name: 'workcrate', title: 'Workcrate', version: packageVersion },
       {
-        ...describeAllowedTools(options, request.authInfo?.scopes),
+        // A server for one call tells nobody.
+        ...(called === undefined ? describeAllowedTools(options, request.authInfo?.scopes) : {}),
         capabilities: toCapabilities(options),
         requestState: { verify: watchState(state.verify) },
         cacheHints: resourceCacheHints,
       },
     );
-    const called = byName.get(readCalledTool(request) ?? '');
     const registered = called === undefined ? [...tools] : [called];
     const addTool = (offered: OfferedTool): RegisteredTool =>
       registerTool(server, offered, { ...options, isStructured }, state);
@@ -216,7 +217,7 @@ function registerTool(
       const toolContext = toToolContext(server, context, options, progress);
       // Last: a call that fails before has not reached its tool.
       markCallReached(context);
-      const isStructured = options.isStructured || asksForStructured(context);
+      const isStructured = options.isStructured || isStructuredRequest(context);
       return await callTool(tool, input, toolContext, { ...options, asking, isStructured });
     },
   );

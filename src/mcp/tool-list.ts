@@ -32,7 +32,7 @@ export function toToolMeta({ searchHint, alwaysLoad = false }: Tool): Record<str
 const structuredMetaKey = 'workcrate/structured';
 
 /** Whether this one request asks for structured content. */
-export const asksForStructured = ({ mcpReq }: ServerContext): boolean =>
+export const isStructuredRequest = ({ mcpReq }: ServerContext): boolean =>
   mcpReq._meta?.[structuredMetaKey] === true;
 
 /** Whether all requests to this URL ask for structured content: `/mcp?structured=1`. */
@@ -55,7 +55,7 @@ export function fitToolList(server: McpServer, offered: readonly OfferedTool[]):
   wrapHandler(server, 'tools/list', (handle) => async (request, context) => {
     const { tools, ...rest } = (await handle(request, context)) as ListToolsResult;
     const scopes = context.http?.authInfo?.scopes;
-    const withOutput = asksForStructured(context);
+    const withOutput = isStructuredRequest(context);
     const fitted = tools.flatMap((listed) => {
       const known = byName.get(listed.name);
       if (known === undefined) return [listed];

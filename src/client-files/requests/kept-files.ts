@@ -57,7 +57,7 @@ export function createFileKeeper({ cache, mostBytes }: FileKeeperOptions) {
   }
 
   /** If size or sha256 differ from what the caller said, it is an older copy and is dropped. */
-  function remembered({ request, context }: RequestCall, wanted: WantedEntry): CacheEntry | null {
+  function findRemembered({ request, context }: RequestCall, wanted: WantedEntry): CacheEntry | null {
     const { user } = context.caller;
     const { projectKey, path } = request;
     const entry = cache.get(user, projectKey, path.relative, wanted);
@@ -67,13 +67,13 @@ export function createFileKeeper({ cache, mostBytes }: FileKeeperOptions) {
   }
 
   /** By another call for the same, or by guide_cache_file while the model was being asked. */
-  function cameSince({ request, context }: RequestCall, since: number): ReadFile | null {
+  function findNewer({ request, context }: RequestCall, since: number): ReadFile | null {
     const entry = cache.peek(context.caller.user, request.projectKey, request.path.relative);
     if (entry === null || entry.receivedAt < since || findDifference(entry, request) !== null) return null;
     return { ...toReadFile(entry), cached: false };
   }
 
-  const useOf =
+  const toUseAnswer =
     (call: RequestCall): UseAnswer<FoundFile> =>
     async (chunks, source) => {
       if ((source.stored?.file.size ?? 0) > mostBytes) {
@@ -84,7 +84,7 @@ export function createFileKeeper({ cache, mostBytes }: FileKeeperOptions) {
       return keep(call, bytes, { mtime: null }, source);
     };
 
-  return { keep, remembered, cameSince, useOf };
+  return { keep, findRemembered, findNewer, toUseAnswer };
 }
 
 export const toReadFile = ({

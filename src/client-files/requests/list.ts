@@ -14,7 +14,7 @@ import { listDirectly } from './direct.ts';
 import { clientRefusedError } from './failures.ts';
 import type { ClientInstructions, AnswerSource, UseAnswer } from './file-request.ts';
 import type { FileMethods } from './methods.ts';
-import { offerIfRefused } from './offers.ts';
+import { offerUploadIfRefused } from './offers.ts';
 import type { PreparedRequest, ClientRequests, ListFolderOptions } from './requests.ts';
 
 export interface ListRequestOptions {
@@ -65,7 +65,7 @@ export function createFolderLister({ methods, requests, audit, cache }: ListRequ
         source,
       );
     if (state !== null)
-      return offerIfRefused(methods, call, async () => {
+      return offerUploadIfRefused(methods, call, async () => {
         const came = await methods.answered(call, state, { use, meanwhile: () => null });
         if (came !== null) return came;
         throw clientRefusedError(call.request.path.relative, 'the answer holds no listing');

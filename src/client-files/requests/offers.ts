@@ -69,7 +69,7 @@ export function createOffers({ awaited, proofs, baseUrl }: OffersOptions) {
 }
 
 /** Who is asked in vain, or too long, is offered the usual way in the same answer. */
-export async function offerIfRefused<T>(
+export async function offerUploadIfRefused<T>(
   { offer }: Pick<ReturnType<typeof createOffers>, 'offer'>,
   call: RequestCall,
   work: () => Promise<T>,

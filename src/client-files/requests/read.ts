@@ -26,7 +26,7 @@ import {
   type ReadFile,
 } from './kept-files.ts';
 import type { FileMethods } from './methods.ts';
-import { offerIfRefused } from './offers.ts';
+import { offerUploadIfRefused } from './offers.ts';
 import type { IsRecentEnough } from './pending-uploads.ts';
 import type { PreparedRequest, ClientRequests, ReadFileOptions } from './requests.ts';
 
@@ -42,10 +42,10 @@ export interface ReadRequestOptions extends FileKeeperOptions {
   readonly timeoutMs: number;
 }
 
-/** Reads a file of the client's: what was sent, what is remembered, what can be read here, else it is asked for. */
+/** Reads a file of the client's: what was sent, what is findRemembered, what can be read here, else it is asked for. */
 export function createFileReader(options: ReadRequestOptions) {
   const { methods, requests, cache, mostBytes, timeoutMs, clock } = options;
-  const { keep, remembered, cameSince, useOf } = createFileKeeper(options);
+  const { keep, findRemembered, findNewer, toUseAnswer } = createFileKeeper(options);
 
   async function readDirectly({ call, policy }: PreparedRequest, refresh: boolean): Promise<ReadFile> {
     const { request } = call;
@@ -53,7 +53,7 @@ export function createFileReader(options: ReadRequestOptions) {
     const { size } = file.stats;
     const mtime = Math.trunc(file.stats.mtimeMs);
     const seen = { receivedAt: clock(), localPath: join(request.root!, request.path.relative) };
-    const entry = refresh ? null : remembered(call, { mtime });
+    const entry = refresh ? null : findRemembered(call, { mtime });
     if (entry?.mark === toFileMark(file)) return { ...toReadFile(entry), ...seen };
     if (size > mostBytes) throw tooLargeForMethodError('reading', request.path.relative, mostBytes);
     const bytes = await collectBytes(readOpenFile(file), toCollectLimit(mostBytes, request));
@@ -62,14 +62,14 @@ export function createFileReader(options: ReadRequestOptions) {
   }
 
   const answered = (prepared: PreparedRequest, use: UseAnswer<FoundFile>): Promise<FoundFile | Question> =>
-    offerIfRefused(methods, prepared.call, () => readAnswer(prepared, use));
+    offerUploadIfRefused(methods, prepared.call, () => readAnswer(prepared, use));
 
   async function readAnswer(
     prepared: PreparedRequest,
     use: UseAnswer<FoundFile>,
   ): Promise<FoundFile | Question> {
     const { call, state } = prepared;
-    const meanwhile = () => cameSince(call, state!.until - timeoutMs);
+    const meanwhile = () => findNewer(call, state!.until - timeoutMs);
     const came = (await methods.answered(call, state!, { use, meanwhile })) ?? meanwhile();
     if (came === null) throw clientRefusedError(call.request.path.relative, 'the answer holds no file');
     // Whether a model types the file or hands it to guide_cache_file.
@@ -85,7 +85,7 @@ export function createFileReader(options: ReadRequestOptions) {
     const prepared = begin(input, context);
     if ('ask' in prepared) return prepared;
     const { call } = prepared;
-    const use = useOf(call);
+    const use = toUseAnswer(call);
     if (prepared.state !== null) return answered(prepared, use);
     if (prepared.isDirect) return readDirectly(prepared, input.refresh ?? false);
     const came = await methods.findArrived(call, use, isSentFor(call, input));
@@ -111,7 +111,7 @@ export function createFileReader(options: ReadRequestOptions) {
 
   async function had(call: RequestCall, terms: AgeTerms): Promise<FoundFile | null> {
     const suits = (came: Pick<CacheEntry, 'rung' | 'receivedAt'>) => mayAnswerAgain(came, terms, clock());
-    const entry = remembered(call, { suits });
+    const entry = findRemembered(call, { suits });
     if (entry !== null) return toReadFile(entry);
     const kept = await methods.kept(call);
     return kept !== null && suits(kept) ? toKeptFile(call, kept) : null;

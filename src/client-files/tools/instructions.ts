@@ -9,7 +9,7 @@ import { arrivalMethods, transferMethods } from '../client-file.ts';
 import type { ClientInstructions } from '../requests/file-request.ts';
 
 /** Which folders may be asked for, in the words of a description. */
-export const describeAllowed = (folders: readonly string[]): string =>
+export const describeAllowedFolders = (folders: readonly string[]): string =>
   `Folders: ${folders.slice(0, 20).join(', ')}.`;
 
 export const createPathSchema = (example: string) => makeText(4096, `In the project, such as ${example}`);

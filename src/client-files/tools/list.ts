@@ -17,7 +17,7 @@ import {
 import { describeMethod } from '../freshness.ts';
 import {
   createPathSchema,
-  describeAllowed,
+  describeAllowedFolders,
   describeInstructions,
   listingInstructionsShape,
   methodSchema,
@@ -68,7 +68,7 @@ export function createListTool(options: ListToolOptions): Tool {
     name: 'list_client_directory',
     group: 'client',
     title: 'List a folder of the client',
-    description: `Lists a folder of the user's project on the client's machine. With a shell there, ls is quicker. If the answer is a command, run it there, then call again. ${describeAllowed(options.listable)}`,
+    description: `Lists a folder of the user's project on the client's machine. With a shell there, ls is quicker. If the answer is a command, run it there, then call again. ${describeAllowedFolders(options.listable)}`,
     input: z.strictObject({
       path: createPathSchema('docs'),
       recursive: z.boolean().optional(),

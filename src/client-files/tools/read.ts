@@ -23,7 +23,7 @@ import { decodeText, normalizeEncoding, looksBinary, toBase64, type DecodedText 
 import {
   arrivalMethodSchema,
   createPathSchema,
-  describeAllowed,
+  describeAllowedFolders,
   describeInstructions,
   instructionsShape,
   requestInputShape,
@@ -143,7 +143,7 @@ export function createReadTool(options: ReadToolOptions): Tool {
     name: 'read_client_file',
     group: 'client',
     title: 'Read a file of the client',
-    description: `Reads a file of the user's project on the client's machine. If the answer is a command, run it there, then call again. Each call asks anew, so edits are seen. For code, use client_files of execute_code. ${describeAllowed(options.readable)}`,
+    description: `Reads a file of the user's project on the client's machine. If the answer is a command, run it there, then call again. Each call asks anew, so edits are seen. For code, use client_files of execute_code. ${describeAllowedFolders(options.readable)}`,
     input: z.strictObject({
       path: createPathSchema('docs/plan.md'),
       encoding: makeText(100).optional(),
