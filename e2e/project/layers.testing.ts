@@ -46,7 +46,7 @@ export const layers: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['tools', 'worker'],
   ],
   mcp: [['stdio']],
-  sandbox: [['cgroups', 'seccomp'], ['bubblewrap', 'docker', 'subprocess'], ['open.ts']],
+  sandbox: [['cgroups', 'seccomp', 'sessions'], ['bubblewrap', 'docker', 'subprocess'], ['open.ts']],
   storage: [['remote'], ['azure', 'disk.ts', 'memory.ts', 's3'], ['open.ts']],
 };
 
@@ -203,6 +203,9 @@ export const doors: Readonly<Record<string, Doors>> = {
   },
   'sandbox/cgroups': {
     all: 'cgroups processes',
+  },
+  'sandbox/sessions': {
+    all: 'frames',
   },
   'sandbox/subprocess': {
     all: 'command descendants folders',

@@ -7,6 +7,7 @@ import { WorkcrateError } from '../errors.ts';
 import {
   claims,
   languages,
+  noReports,
   type Claim,
   type EndReason,
   type EnforcedClaims,
@@ -53,7 +54,7 @@ export function plainSandbox(
       const ended = endOf(child, request).finally(() => children.delete(child));
       // Node throws away what nobody has begun to read by the time a child exits.
       const [stdout, stderr] = [child.stdout.pipe(new PassThrough()), child.stderr.pipe(new PassThrough())];
-      return { stdout, stderr, ended };
+      return { stdout, stderr, reports: noReports, ended };
     },
     occupancy: () => ({ running: children.size, queued: 0, warm: 0 }),
     async [Symbol.asyncDispose]() {

@@ -117,6 +117,17 @@ export interface RunEnd {
   readonly durationMs: number;
 }
 
+/** What code reports beside its output: a value, a figure, the end of a cell. Nothing of it is to be trusted. */
+export interface Report {
+  readonly header: Readonly<Record<string, unknown>>;
+  readonly payload: Uint8Array;
+}
+
+/** Of a run that cannot report anything. */
+export const noReports: AsyncIterable<Report> = {
+  [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true as const, value: undefined }) }),
+};
+
 /**
  * One run. Both outputs have to be read to their ends, or the run blocks until its timeout (backpressure). A chunk is
  * valid until the next one is asked for.
@@ -124,6 +135,8 @@ export interface RunEnd {
 export interface SandboxRun {
   readonly stdout: AsyncIterable<Uint8Array>;
   readonly stderr: AsyncIterable<Uint8Array>;
+  /** Ends with the run. What nobody reads is kept for a while, within bounds. */
+  readonly reports: AsyncIterable<Report>;
   /**
    * Resolves, and never rejects, once no process of the run can do anything any more. What it had written
    * by then comes out of `stdout` and `stderr`, which then end.

@@ -12,6 +12,7 @@ import { fitLimits, readHardLimits, noHardLimits } from './hard-limits.ts';
 import { createPackageLookup, createRuntimeLookup } from './interpreters.ts';
 import {
   languages,
+  noReports,
   createRunQueue,
   createStopper,
   type SandboxFolders,
@@ -140,7 +141,8 @@ async function startSubprocess(
       mark: `TMPDIR=${folder.tmp}`,
     });
     const over = removeRunFolder(ended, outputs, folder);
-    return { run: { stdout: readUntilCut(outputs[0]), stderr: readUntilCut(outputs[1]), ended }, over };
+    const [stdout, stderr] = [readUntilCut(outputs[0]), readUntilCut(outputs[1])];
+    return { run: { stdout, stderr, reports: noReports, ended }, over };
   } catch (error) {
     await folder.remove();
     throw error;

@@ -1,11 +1,14 @@
+import { randomBytes } from 'node:crypto';
 import { constants, openSync } from 'node:fs';
 import { Socket } from 'node:net';
 import type { WatchedDisk } from '../disk.ts';
+import { collectReports, secretBytes } from '../sessions/frames.ts';
 import {
   getSignalName,
   createStopper,
   type EndReason,
   type Language,
+  type Report,
   type RunLimitSettings,
   type SandboxRun,
   type RunEnd,
@@ -37,7 +40,8 @@ export interface Worker {
   readonly ready: Promise<void>;
   /** Resolves when every process of it is dead. */
   readonly outcome: Promise<WorkerOutcome>;
-  begin(folder: string, code: string, stdin: string): void;
+  /** Gives what the run reports. */
+  begin(folder: string, code: string, stdin: string): AsyncIterable<Report>;
   /** Closes the server's pipes to it, but for outputs that are being read. */
   release(): void;
   /** Closes all pipes. */
@@ -53,7 +57,7 @@ export function attachWorker(
   language: Language,
   group: RunGroup | null,
 ): Worker {
-  const { task, stdin, stdout, stderr, status } = ends;
+  const { task, stdin, stdout, stderr, status, report } = ends;
   const { ready, outcome } = readWorkerStatus(status);
   ready.catch(() => {});
   task.write('!');
@@ -70,16 +74,20 @@ export function attachWorker(
     ready,
     outcome,
     begin(folder, code, input) {
-      task.end(`${folder}\0${code}`);
+      const secret = randomBytes(secretBytes);
+      const header =
+        language === 'python' ? JSON.stringify({ folder, secret: secret.toString('hex') }) : folder;
+      task.end(`${header}\0${code}`);
       stdin.end(input);
+      return collectReports(report.chunks, secret);
     },
     release,
     endOutputs() {
-      for (const output of [stdout, stderr]) output.end();
+      for (const output of [stdout, stderr, report]) output.end();
     },
     abandon() {
       release();
-      for (const output of [stdout, stderr]) output.close();
+      for (const output of [stdout, stderr, report]) output.close();
     },
   };
 }
@@ -115,6 +123,7 @@ export interface WorkerPipes {
   readonly stdout: PipeReader;
   readonly stderr: PipeReader;
   readonly status: PipeReader;
+  readonly report: PipeReader;
 }
 
 /** The output of a pipe. A chunk is valid until the next one is asked for. */
@@ -139,6 +148,7 @@ export function openWorkerPipes(pid: number, numbers: readonly number[]): Worker
     stdout: openPipeReader(path(2), outputChunkBytes),
     stderr: openPipeReader(path(3), outputChunkBytes),
     status: openPipeReader(path(4), statusChunkBytes),
+    report: openPipeReader(path(5), outputChunkBytes),
   };
 }
 
@@ -233,7 +243,7 @@ export function runOnWorker(
   });
   const watch = disk.watch(request.place, () => stop.killNow('disk'));
   const longer = setTimeout(() => userSandbox.watch(worker.id), watchAfterMs);
-  worker.begin(request.workingDir, request.code, request.stdin);
+  const reports = worker.begin(request.workingDir, request.code, request.stdin);
 
   const finish = async (): Promise<RunEnd> => {
     const outcome = await worker.outcome;
@@ -254,7 +264,7 @@ export function runOnWorker(
       durationMs: Math.round((performance.now() - started) * 1000) / 1000,
     };
   };
-  return { stdout: worker.stdout, stderr: worker.stderr, ended: finish() };
+  return { stdout: worker.stdout, stderr: worker.stderr, reports, ended: finish() };
 }
 
 interface LimitEvents {

@@ -2,6 +2,7 @@ import type { WatchedDisk } from '../disk.ts';
 import {
   getSignalName,
   createStopper,
+  noReports,
   type EndReason,
   type SandboxRun,
   type RunEnd,
@@ -56,7 +57,7 @@ export function runInContainer(
   };
   const ended = finish();
   return {
-    run: { stdout: run.stdout, stderr: run.stderr, ended },
+    run: { stdout: run.stdout, stderr: run.stderr, reports: noReports, ended },
     stop,
     over: removeContainer(container, ended, log),
   };

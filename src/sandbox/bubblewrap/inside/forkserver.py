@@ -9,9 +9,9 @@ user namespace and nobody outside. Commands come as JSON lines on stdin, events 
     {"term": ID}                            SIGTERM to every process of the run
     {"kill": ID}                            SIGKILL to every process of the run
 
-A run is an init (this program, forked) and the interpreter below it. Five pipes connect it to the server: task
-(a byte to go on, then folder, NUL, code), in, out, err, and status, to which only the init can write. The server
-opens its ends by their numbers in /proc.
+A run is an init (this program, forked) and the interpreter below it. Six pipes connect it to the server: task
+(a byte to go on, then folder or a JSON header, NUL, code), in, out, err, status, to which only the init can write, and
+report, for what Python tells beside its output. The server opens its ends by their numbers in /proc.
 """
 
 import base64
@@ -41,7 +41,7 @@ class ForkServer:
         """True in a child that is to become Python."""
         pipes = []
         try:
-            for _ in range(5):
+            for _ in range(6):
                 pipes.append(os.pipe2(os.O_CLOEXEC))
             pid = self.fork()
         except OSError as error:

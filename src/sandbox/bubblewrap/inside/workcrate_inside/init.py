@@ -36,16 +36,17 @@ def build_command(language, settings):
 
 
 def attach_pipes(ends):
-    """Moves the pipes to 0, 1, 2 and 3, closes all else, and waits until the server has opened its ends."""
+    """Moves the pipes to 0, 1, 2, 3 and 4, closes all else, and waits until the server has opened its ends."""
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     above = min(1000, most - 16)
     high = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, above) for end in ends]
-    task, status = high[0], high[4]
+    task, status, report = high[0], high[4], high[5]
     for number, end in enumerate(high[1:4]):
         os.dup2(end, number)
     os.dup2(task, 3)
-    os.closerange(4, above)
-    for end in high[:4]:
+    os.dup2(report, 4, inheritable=False)
+    os.closerange(5, above)
+    for end in high[:4] + [report]:
         os.close(end)
     # By now this process is in its cgroup.
     if os.read(3, 1) != b"!":
@@ -75,7 +76,7 @@ def run_init(ends, language, settings, program):
         os._exit(1)
     if child == 0:
         return start_interpreter(language, settings, status)
-    for descriptor in (0, 1, 2, 3):
+    for descriptor in (0, 1, 2, 3, 4):
         os.close(descriptor)
     os.write(status, b'{"ready":true}\n')
     follow_child(child, status, watch)

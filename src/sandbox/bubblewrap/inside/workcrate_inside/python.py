@@ -2,6 +2,7 @@
 
 import atexit
 import gc
+import json
 import linecache
 import os
 import sys
@@ -20,8 +21,8 @@ def read_task(descriptor):
             break
         parts.append(part)
     os.close(descriptor)
-    folder, _, code = b"".join(parts).partition(b"\0")
-    return os.fsdecode(folder), code.decode("utf-8", "surrogatepass")
+    header, _, code = b"".join(parts).partition(b"\0")
+    return json.loads(header)["folder"], code.decode("utf-8", "surrogatepass")
 
 
 def touch_pages():
