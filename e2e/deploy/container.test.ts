@@ -174,11 +174,15 @@ interface Inspected {
   readonly State: { readonly Health: { readonly Status: string } };
 }
 
+/** A slow machine takes its time to start the container and each of its checks. */
+const maxStartingMs = 5 * 60_000;
+
 /** Asks the engine itself: a client that is started anew each time takes longer than the answer. */
 async function health(on: TestEngine, id: string): Promise<string> {
-  for (let attempt = 0; ; attempt++) {
+  const until = performance.now() + maxStartingMs;
+  for (;;) {
     const { State } = await openDockerEngine(on.socket).call<Inspected>('GET', `/containers/${id}/json`);
-    if (State.Health.Status !== 'starting' || attempt === 100) return State.Health.Status;
+    if (State.Health.Status !== 'starting' || performance.now() > until) return State.Health.Status;
     await pause(200);
   }
 }

@@ -127,20 +127,31 @@ function failUnknownKey(path: string, line: number, key: string, known: Readonly
 /** Relative folders are meant from where the program was started, and `localhost` is one address of it. */
 function normalizeConfig(config: Config): Config {
   return {
-    ...config,
+    ...mapFolders(config, (path) => resolve(path)),
     host: config.host === 'localhost' ? '127.0.0.1' : config.host,
-    data: resolve(config.data),
-    filesDir: config.filesDir === null ? null : resolve(config.filesDir),
-    placesDir: config.placesDir === null ? null : resolve(config.placesDir),
-    toolsPath: resolve(config.toolsPath),
-    skillsPath: resolve(config.skillsPath),
-    shareRoots: config.shareRoots.map((root) => resolve(root)),
   };
 }
 
+function mapFolders(config: Config, change: (path: string) => string): Config {
+  const { data, filesDir, placesDir, toolsPath, skillsPath, shareRoots } = config;
+  return {
+    ...config,
+    data: change(data),
+    filesDir: filesDir === null ? null : change(filesDir),
+    placesDir: placesDir === null ? null : change(placesDir),
+    toolsPath: change(toolsPath),
+    skillsPath: change(skillsPath),
+    shareRoots: shareRoots.map(change),
+  };
+}
+
+/** Spaces around a value are no part of it; a folder whose name ends with one needs a slash behind it. */
+const guardLastSpace = (path: string): string => path.replace(/\s$/, '$&/');
+
 /** The config as a config file, each line with its origin. For a secret there is only a comment that it is set. */
 export function printConfig({ config, origins }: LoadedConfig): string {
-  return settingNames.map((name) => `${formatSetting(name, config)}  # ${origins.get(name)}\n`).join('');
+  const printed = mapFolders(config, guardLastSpace);
+  return settingNames.map((name) => `${formatSetting(name, printed)}  # ${origins.get(name)}\n`).join('');
 }
 
 function formatSetting(name: SettingName, config: Config): string {
