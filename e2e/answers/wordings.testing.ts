@@ -174,6 +174,7 @@ const runsOutOfReach = {
   'end_reason = running': 'an answer comes at the end of a run',
   'end_reason = cancelled': 'nobody hears the answer to a call that was cancelled',
   'end_reason = refused': 'a run that was not started is an error',
+  session: 'there are no sessions yet',
 };
 
 /** What no outcome shows on a machine of the tests: by tool, the start of `path = value`, and why. */
@@ -181,6 +182,9 @@ export const cannotBeShown: Readonly<Record<string, Readonly<Record<string, stri
   execute_code: runsOutOfReach,
   execute_bash: runsOutOfReach,
   get_execution: {
+    session_id: 'there are no sessions yet',
+    cell: 'there are no sessions yet',
+    state: 'there are no sessions yet',
     'end_reason = refused': 'a sandbox that does not start a run, though it works',
   },
   search_executions: {

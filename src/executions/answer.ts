@@ -11,6 +11,7 @@ import type { Links, SharedLink } from '../links/links.ts';
 import type { ToolAnswer, ToolContext } from '../mcp/tool.ts';
 import { languages } from '../sandbox/sandbox.ts';
 import { formatBytes, formatDuration, quoteName } from '../text.ts';
+import { cellShape, showCell, toCellLines } from './cell-slot.ts';
 import { clientInputShape, describeClientInput, listClientInputs } from './client-and-crate-files.ts';
 import type { EndedExecution } from './execute.ts';
 import { differenceShape, reasons, showDifference, type Execution } from './fields.ts';
@@ -40,6 +41,7 @@ export const endedShape = z.object({
   client_files: z.array(clientInputShape).optional().describe('How files of the client came'),
   full_stdout: linkShape.nullable().describe('All of stdout, where it was cut'),
   full_stderr: linkShape.nullable().describe('All of stderr, where it was cut'),
+  session: cellShape.optional().describe('The session of which it was a cell'),
 });
 
 export interface AnswerOptions {
@@ -82,6 +84,7 @@ export async function buildAnswer(
     text: [
       ...toOutputLines(execution),
       ...toEndLines(execution),
+      ...toCellLines(execution, ended.session),
       ...(hint === null ? [] : [hint]),
       ...clientFiles.map(describeClientInput),
       ...stdout.lines,
@@ -109,6 +112,7 @@ export async function buildAnswer(
       ...(clientFiles.length === 0 ? {} : { client_files: clientFiles }),
       full_stdout: stdout.link?.structured ?? null,
       full_stderr: stderr.link?.structured ?? null,
+      ...(ended.session === null ? {} : { session: showCell(execution, ended.session) }),
     },
     content: [...(stdout.link?.content ?? []), ...(stderr.link?.content ?? []), ...pictures],
   };

@@ -48,6 +48,9 @@ for (const [language, code] of Object.entries(programs) as [keyof typeof program
         inputs: [],
         artifacts: { created: [], modified: [], deleted: [], complete: true },
         limits: null,
+        sessionId: null,
+        cell: null,
+        state: null,
       },
     );
     assert.deepEqual(await room.executions.get(ada, execution.id), execution);

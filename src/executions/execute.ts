@@ -8,6 +8,7 @@ import type { Caller } from '../identity.ts';
 import { parseName } from '../paths/paths.ts';
 import {
   claims,
+  type CellEnd,
   type SandboxFolders,
   type Language,
   type Workspace,
@@ -20,6 +21,7 @@ import { noDifference, type Difference, type Execution, type Reason } from './fi
 import { startComparison } from './folder-diff.ts';
 import { copyInputs, type CopyContext, type Inputs, type OtherFile } from './input-files.ts';
 import type { createEndWriter } from './lost.ts';
+import type { CellSlot } from './cell-slot.ts';
 import { followRun, type RunOutputs, type ReportProgress, type SpooledOutput } from './output.ts';
 import { insertRunning, newExecutionId, wasInput, type createBatchWriter } from './store.ts';
 import {
@@ -44,6 +46,8 @@ export interface ExecutionRequest {
   readonly files: readonly string[];
   /** Other files to copy there, such as from crates or the client. */
   readonly others?: readonly OtherFile[];
+  /** Where it is a cell of a session: `language` and `workingDir` are those of the session then. */
+  readonly session?: CellSlot | undefined;
 }
 
 export interface RunControl {
@@ -61,6 +65,8 @@ export interface EndedExecution {
   /** Where the folders are inside, where they have not their usual names. */
   readonly folders: SandboxFolders | null;
   readonly spooled: { readonly stdout: SpooledOutput | null; readonly stderr: SpooledOutput | null };
+  /** The session of which it was a cell, or null. */
+  readonly session: CellSlot | null;
 }
 
 export interface ExecuteContext extends ExecutionsOptions {
@@ -92,13 +98,17 @@ export async function executeRequest(
     const giving = { files, caller, place, folder, sandbox, signal, log: room.log, wasGiven };
     using inputs = await copyInputs(giving, request.files, request.others);
     const runtime = await asking;
-    const compare = await startComparison(room.changes, place, folder);
+    const startComparing = () => startComparison(room.changes, place, folder);
+    const compare = request.session === undefined ? await startComparing() : null;
     const begun = {
       ...toBegunExecution(room, sandbox, runtime, caller, id, folder, request),
       inputs: inputs.files,
     };
-    return await runRecorded(room, { sandbox, place, begun, inputs, compare }, watching, stop);
+    const { session = null } = request;
+    const prepared = { sandbox, place, begun, inputs, session, startComparing, compare };
+    return await runRecorded(room, prepared, watching, stop);
   } finally {
+    request.session?.release();
     if (request.workingDir === null) removeIfEmpty(place.workspace, parseName(id));
   }
 }
@@ -146,7 +156,10 @@ interface PreparedRun {
   readonly place: Workspace;
   readonly begun: Execution;
   readonly inputs: Inputs;
-  readonly compare: () => Promise<Difference>;
+  readonly session: CellSlot | null;
+  readonly startComparing: () => Promise<() => Promise<Difference>>;
+  /** Null until the turn of a cell has come: until then the cells before it change files. */
+  compare: (() => Promise<Difference>) | null;
 }
 
 /** From here on there is a row, and whatever happens it gets its end. */
@@ -205,13 +218,13 @@ async function runWithRow(
     place: prepared.place,
     folders: prepared.sandbox.folders(prepared.place),
     spooled: { stdout: outputs.stdout.spooled, stderr: outputs.stderr.spooled },
+    session: prepared.session,
   };
 }
 
-async function startRun(
-  { sandbox, place, begun, inputs }: PreparedRun,
-  signal: AbortSignal,
-): Promise<SandboxRun> {
+async function startRun(prepared: PreparedRun, signal: AbortSignal): Promise<SandboxRun> {
+  const { sandbox, place, begun, inputs, session } = prepared;
+  if (session !== null) return startCell(prepared, session, signal);
   const run = await sandbox.start({
     id: begun.id,
     user: begun.owner,
@@ -227,10 +240,19 @@ async function startRun(
   return run;
 }
 
+async function startCell(prepared: PreparedRun, session: CellSlot, signal: AbortSignal): Promise<SandboxRun> {
+  const { code, stdin, limits } = prepared.begun;
+  await session.waitForTurn(signal);
+  prepared.compare = await prepared.startComparing();
+  const run = await session.run({ code, stdin, timeoutMs: limits.timeoutMs, signal });
+  prepared.inputs.keep();
+  return run;
+}
+
 /** What cannot be compared any more must not cost the result. */
 async function compareOrLog({ log }: ExecuteContext, { begun, compare }: PreparedRun): Promise<Difference> {
   try {
-    return await compare();
+    return (await compare?.()) ?? noDifference;
   } catch (error) {
     log.error('execution.not_compared', { id: begun.id, error });
     return { ...noDifference, complete: false };
@@ -254,7 +276,7 @@ function toBegunExecution(
   caller: Caller,
   id: string,
   folder: InsideFolder,
-  { tool, language, code, stdin, timeoutMs }: ExecutionRequest,
+  { tool, language, code, stdin, timeoutMs, session }: ExecutionRequest,
 ): Execution {
   return {
     id,
@@ -288,6 +310,9 @@ function toBegunExecution(
       runtime,
       unenforced: claims.filter((claim) => sandbox.holds[claim] !== true),
     },
+    sessionId: session?.id ?? null,
+    cell: session?.number ?? null,
+    state: null,
   };
 }
 
@@ -295,7 +320,7 @@ function toBegunExecution(
 function toEndedExecution(
   begun: Execution,
   endedAt: number,
-  end: RunEnd,
+  end: RunEnd | CellEnd,
   { stdout, stderr }: RunOutputs,
   artifacts: Difference,
 ): Execution {
@@ -315,6 +340,7 @@ function toEndedExecution(
     stdoutFile: stdout.spooled?.file?.id ?? null,
     stderrFile: stderr.spooled?.file?.id ?? null,
     artifacts,
+    state: 'state' in end ? end.state : null,
   };
 }
 

@@ -28,6 +28,9 @@ export function sampleExecution(startedAt: number, given: Partial<Execution> = {
     stderrFile: null,
     inputs: [],
     artifacts: noDifference,
+    sessionId: null,
+    cell: null,
+    state: null,
     limits: { timeoutMs: 1, unenforced: [] as string[] } as unknown as Execution['limits'],
     ...given,
   };

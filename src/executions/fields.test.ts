@@ -47,6 +47,9 @@ const sample: Execution = {
     runtime: 'Python 3.11.2',
     unenforced: ['cpu'],
   },
+  sessionId: 'sess_0123456789ab',
+  cell: 3,
+  state: 'lost',
 };
 
 const shownJson =
@@ -59,7 +62,8 @@ const shownJson =
   String.raw`"inputs":[{"file_id":"file_2","origin":null,"name":"a.csv","size":3,"sha256":"ab"},` +
   String.raw`{"file_id":null,"origin":{"crate":"c"},"name":"b","size":0,"sha256":"cd"}],` +
   String.raw`"limits":{"timeout_ms":7,"memory_bytes":1,"processes":2,"cpus":3,"file_bytes":4,"disk_bytes":5,` +
-  String.raw`"tmp_bytes":6,"sandbox":"bubblewrap","runtime":"Python 3.11.2","unenforced":["cpu"]}}`;
+  String.raw`"tmp_bytes":6,"sandbox":"bubblewrap","runtime":"Python 3.11.2","unenforced":["cpu"]},` +
+  String.raw`"session_id":"sess_0123456789ab","cell":3,"state":"lost"}`;
 
 // Journals and databases of earlier releases have these bytes: what is written here is read in ten years.
 describe('an execution in all its forms', () => {
@@ -78,7 +82,7 @@ describe('an execution in all its forms', () => {
       String.raw`"stdout_file":"file_1","stderr_file":null,"artifacts":{"created":[],"modified":[],"deleted":[],` +
       String.raw`"complete":false},"inputs":[],"limits":{"timeout_ms":7,"memory_bytes":1,"processes":2,"cpus":3,` +
       String.raw`"file_bytes":4,"disk_bytes":5,"tmp_bytes":6,"sandbox":"bubblewrap","runtime":"Python 3.11.2",` +
-      String.raw`"unenforced":["cpu"]},"code_bytes":13,` +
+      String.raw`"unenforced":["cpu"]},"session_id":"sess_0123456789ab","cell":3,"state":"lost","code_bytes":13,` +
       String.raw`"code_sha256":"ab11716162a7dfbb2fc811f2ce985120835c38f6cba1f479d17dcd9834deab29"}`;
     assert.equal(toJournalLine(sample, true), `${brief}\n`);
   });
@@ -86,7 +90,7 @@ describe('an execution in all its forms', () => {
   it('is the JSON of tools and routes, by their schema', () => {
     assert.equal(JSON.stringify(showExecution(sample)), shownJson.replace('@@', '\u0085'));
     const names =
-      'execution_id tool language code stdin_bytes working_dir end_reason succeeded exit_code signal timed_out started_at duration_ms stdout stderr stdout_bytes stderr_bytes truncated stdout_file stderr_file inputs artifacts limits';
+      'execution_id tool language code stdin_bytes working_dir end_reason succeeded exit_code signal timed_out started_at duration_ms stdout stderr stdout_bytes stderr_bytes truncated stdout_file stderr_file inputs session_id cell state artifacts limits';
     assert.equal(Object.keys(executionShape.shape).join(' '), names);
     assert.deepEqual(executionShape.parse(showExecution(sample)), showExecution(sample));
   });
@@ -127,6 +131,8 @@ describe('an execution in all its forms', () => {
       started_at: 1777896000000,
       inputs,
       limits,
+      session_id: 'sess_0123456789ab',
+      cell: 3,
       haystack: 'print("ä")\u0085\nout\n\nerr',
       server: 'srv',
     };
@@ -151,6 +157,7 @@ describe('an execution in all its forms', () => {
         stdout_file: 'file_1',
         stderr_file: null,
         artifacts: '{"created":["x.png"],"modified":[],"deleted":["y"],"complete":true}',
+        state: 'lost',
         ended_at: 1777896001501,
       },
     );
@@ -168,9 +175,9 @@ describe('an execution in all its forms', () => {
     await insertRunning(database, sample, 'srv');
     await updateEnded(database, sample);
     assert.deepEqual(asked, [
-      'INSERT INTO executions (id, owner, tool, language, code, stdin, stdin_bytes, working_dir, started_at, inputs, limits, haystack, server, reason, succeeded) ' +
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', 0)",
-      'UPDATE executions SET reason = ?, succeeded = ?, exit_code = ?, signal = ?, duration_ms = ?, stdout = ?, stderr = ?, stdout_bytes = ?, stderr_bytes = ?, truncated = ?, stdout_file = ?, stderr_file = ?, artifacts = ?, ended_at = ?, haystack = ? ' +
+      'INSERT INTO executions (id, owner, tool, language, code, stdin, stdin_bytes, working_dir, started_at, inputs, limits, session_id, cell, haystack, server, reason, succeeded) ' +
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', 0)",
+      'UPDATE executions SET reason = ?, succeeded = ?, exit_code = ?, signal = ?, duration_ms = ?, stdout = ?, stderr = ?, stdout_bytes = ?, stderr_bytes = ?, truncated = ?, stdout_file = ?, stderr_file = ?, artifacts = ?, state = ?, ended_at = ?, haystack = ? ' +
         "WHERE id = ? AND (reason = 'running' OR (reason = ? AND ended_at = ?)) RETURNING id",
     ]);
   });

@@ -203,6 +203,10 @@ export const executionFields = {
     (parsed: RunLimits): RunLimits => ({ ...parsed, runtime: parsed.runtime ?? null }),
     showLimits,
   ),
+  /** The session of which it was a cell, its number there, and whether the session had its state afterwards. */
+  sessionId: makePlainField('session_id', 'start', z.string().nullable()),
+  cell: makePlainField('cell', 'start', z.number().nullable()),
+  state: makePlainField('state', 'end', z.enum(['kept', 'lost']).nullable()),
   /** Null while it runs, and in rows of earlier releases. */
   endedAt: hideField(makePlainField('ended_at', 'end', z.number().nullable())),
 };

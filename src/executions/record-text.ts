@@ -21,11 +21,17 @@ export function describeExecution(execution: Execution, bounds: OutputBounds): s
     '--- stdout ---',
     ...toOutputLines(execution),
     ...toEndLines(execution),
+    ...toSessionLines(execution),
     `Output: ${stdoutBytes} bytes on stdout, ${stderrBytes} on stderr.`,
     ...(stdoutFile === null ? [] : [`All of stdout: share_file with file_id ${stdoutFile}`]),
     ...(stderrFile === null ? [] : [`All of stderr: share_file with file_id ${stderrFile}`]),
     describeLimits(limits),
   ].join('\n');
+}
+
+function toSessionLines({ sessionId, cell, state }: Execution): string[] {
+  if (sessionId === null) return [];
+  return [`It was cell ${cell} of session ${sessionId}${state === null ? '' : `: state ${state}`}.`];
 }
 
 const maxNamedInputs = 20;

@@ -5,9 +5,10 @@
 import { z } from 'zod';
 import { WorkcrateError } from '../errors.ts';
 import { hideArguments, listAs, makeText } from '../mcp/schema.ts';
-import { defineTool, isQuestion, type Tool } from '../mcp/tool.ts';
-import { languages } from '../sandbox/sandbox.ts';
+import { defineTool, isQuestion, type Tool, type ToolContext } from '../mcp/tool.ts';
+import { languages, type Language } from '../sandbox/sandbox.ts';
 import { buildAnswer, endedShape, type AnswerOptions } from './answer.ts';
+import type { CellSlot, SessionPort } from './cell-slot.ts';
 import {
   clientFilesInput,
   crateFilesInput,
@@ -48,6 +49,8 @@ export interface ExecutionToolsOptions extends AnswerOptions {
   readonly crateFiles?: FindCrateFiles;
   /** Asks the client for files of its own; without it nobody is asked. */
   readonly clientFiles?: ClientFilePort;
+  /** Finds and opens sessions; without it there are none. */
+  readonly sessions?: SessionPort;
 }
 
 /** Code may do anything that the sandbox lets it; it meets the world where it has a network (D10). */
@@ -80,7 +83,8 @@ const makeExecuteCodeInput = (options: ExecutionToolsOptions) =>
     crate_files: crateFilesInput,
     client_files: clientFilesInput,
     show: z.boolean().optional().describe('Also show pictures it makes, at most 4 of 1 MB'),
-    session_id: z.string().optional(),
+    session_id: makeText(64, 'Continues a session: its id, or a name of yours, which makes one').optional(),
+    reset: z.boolean().optional().describe('Begin the session anew'),
   });
 
 function createExecuteCodeTool(options: ExecutionToolsOptions): Tool {
@@ -91,8 +95,8 @@ function createExecuteCodeTool(options: ExecutionToolsOptions): Tool {
     group: 'code',
     title: 'Run code',
     description: `Runs a Python, Node or Bash script in a sandbox; gives output, exit code and changed files. Each run is a new process; /workspace and /artifacts are kept. Write files for people to /artifacts. For shell commands use execute_bash.${describeFolders(options.surroundings ?? null)}${describeSurroundings(options.surroundings ?? null)}${describeMemory(options.surroundings ?? null)}`,
-    // There are no sessions yet, and whoever asks for one is told so.
-    input: hideArguments(makeExecuteCodeInput(options), ['session_id']),
+    // Not offered until there are sessions; whoever asks for one is told so.
+    input: hideArguments(makeExecuteCodeInput(options), ['session_id', 'reset']),
     output: endedShape,
     annotations: toRunAnnotations(options),
     auditFields: {
@@ -102,28 +106,79 @@ function createExecuteCodeTool(options: ExecutionToolsOptions): Tool {
       runEnd: { reason: 'end_reason', exitCode: 'exit_code' },
     },
     async handle(input, context) {
-      const { caller, sharesMachine, signal, progress } = context;
-      if (input.session_id !== undefined)
+      const { session_id, reset = false, language, working_dir = null, ...cell } = input;
+      if (session_id === undefined) {
+        if (reset) throw new WorkcrateError('invalid_input', 'reset is for a session: give its session_id.');
+        return runCode(options, context, { ...cell, tool: 'execute_code', language, working_dir });
+      }
+      if (working_dir !== null)
         throw new WorkcrateError(
-          'not_found',
-          'There is no such session: this server has none. Leave session_id out.',
+          'invalid_input',
+          'A session works in a folder of its own. Leave working_dir out, or give it to start_session.',
         );
-      const clients = await findClientFiles(options.clientFiles, context, input.client_files);
-      if (isQuestion(clients)) return clients;
-      const request = {
-        tool: 'execute_code',
-        language: input.language,
-        code: input.code,
-        stdin: input.stdin ?? '',
-        workingDir: input.working_dir ?? null,
-        timeoutMs: input.timeout_ms ?? null,
-        files: input.files ?? [],
-        others: [...clients, ...(await findCrateFiles(options.crateFiles, context, input.crate_files))],
-      };
-      const ended = await options.executions.run(caller, request, { signal, progress });
-      return buildAnswer(options, { caller, sharesMachine, show: input.show === true }, ended);
+      const sessions = requireSessions(options);
+      const session = await sessions.enter(context.caller, { session: session_id, language, reset });
+      return runCell(options, context, { ...cell, tool: 'execute_code', session });
     },
   });
+}
+
+function requireSessions({ sessions }: ExecutionToolsOptions): SessionPort {
+  if (sessions !== undefined) return sessions;
+  throw new WorkcrateError('unsupported', 'This server has no sessions. Leave session_id out.');
+}
+
+/** What execute_code and send_to_session have in common. */
+interface CellInput {
+  readonly tool: string;
+  readonly code: string;
+  readonly timeout_ms?: number | undefined;
+  readonly stdin?: string | undefined;
+  readonly files?: readonly string[] | undefined;
+  readonly crate_files?: z.output<typeof crateFilesInput>;
+  readonly client_files?: z.output<typeof clientFilesInput>;
+  readonly show?: boolean | undefined;
+}
+
+/** Runs a cell and answers as every run does. Its slot is given back, whatever happens. */
+async function runCell(
+  options: ExecutionToolsOptions,
+  context: ToolContext,
+  { session, ...cell }: CellInput & { readonly session: CellSlot },
+) {
+  const { language, workingDir: working_dir } = session;
+  try {
+    return await runCode(options, context, { ...cell, language, working_dir, session });
+  } catch (error) {
+    session.release();
+    throw error;
+  }
+}
+
+async function runCode(
+  options: ExecutionToolsOptions,
+  context: ToolContext,
+  input: CellInput & { language: Language; working_dir: string | null; session?: CellSlot },
+) {
+  const { caller, sharesMachine, signal, progress } = context;
+  const clients = await findClientFiles(options.clientFiles, context, input.client_files);
+  if (isQuestion(clients)) {
+    input.session?.release();
+    return clients;
+  }
+  const request = {
+    tool: input.tool,
+    language: input.language,
+    code: input.code,
+    stdin: input.stdin ?? '',
+    workingDir: input.working_dir,
+    timeoutMs: input.timeout_ms ?? null,
+    files: input.files ?? [],
+    others: [...clients, ...(await findCrateFiles(options.crateFiles, context, input.crate_files))],
+    session: input.session,
+  };
+  const ended = await options.executions.run(caller, request, { signal, progress });
+  return buildAnswer(options, { caller, sharesMachine, show: input.show === true }, ended);
 }
 
 /** Inputs that both tools take are explained once, with execute_code. */

@@ -144,6 +144,22 @@ export interface SandboxRun {
   readonly ended: Promise<RunEnd>;
 }
 
+/** One piece of code for a session. */
+export interface CellRequest {
+  readonly code: string;
+  readonly stdin: string;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+export interface CellEnd extends RunEnd {
+  readonly state: 'kept' | 'lost';
+}
+
+export interface CellRun extends SandboxRun {
+  readonly ended: Promise<CellEnd>;
+}
+
 /** How many runs there are, for an operator. */
 export interface Occupancy {
   readonly running: number;
