@@ -1,14 +1,15 @@
 import { WorkcrateError } from '../../errors.ts';
 import type { Language } from '../../sandbox/sandbox.ts';
 import type {
-  AboutCrate,
   CrateAuthor,
   MissingFile,
   FileOrigin,
+  PackedCrate,
   PackedFile,
   PackedRun,
   RunLimit,
 } from './packed.ts';
+import type { CrateSpecification } from './specification.ts';
 
 /** A reference to another entity, in the only form that RO-Crate allows. */
 export interface EntityReference {
@@ -44,11 +45,11 @@ export function toEntityReferences(ids: readonly string[]): EntityReference | En
   return ids.map(toEntityReference);
 }
 
+/** With an offset in place of `Z`: the public validator knows only that form of ISO 8601. */
 export function toIsoTimestamp(milliseconds: number): string {
-  return new Date(milliseconds).toISOString();
+  return new Date(milliseconds).toISOString().replace('Z', '+00:00');
 }
 
-/** `sha256` is a term of the RO-Crate 1.3 context (schema.org), so the context needs no addition. */
 export function createFileEntity(file: PackedFile, about: string | null = null): GraphEntity {
   return createGraphEntity(pathToEntityId(file.path), 'File', {
     ...describePackedFile(file),
@@ -56,11 +57,15 @@ export function createFileEntity(file: PackedFile, about: string | null = null):
   });
 }
 
+/** Code that was written for one run has no other version than its hash. */
+const codeVersionLength = 12;
+
 /** The code is a file and the instrument at once, so it is one entity of both types. */
 function createCodeEntity(file: PackedFile, language: string, needs: readonly string[]): GraphEntity {
   return createGraphEntity(pathToEntityId(file.path), ['File', 'SoftwareSourceCode'], {
     ...describePackedFile(file),
     programmingLanguage: toEntityReference(language),
+    version: file.sha256.slice(0, codeVersionLength),
     softwareRequirements: toEntityReferences(needs),
   });
 }
@@ -80,16 +85,20 @@ function describePackedFile(file: PackedFile) {
 
 const getBaseName = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
-/** A `#` makes it an entity that is not part of the payload: RO-Crate's way to describe a file that is missing. */
+/** A `#` makes it an entity that is not part of the payload: the way to describe a file that is missing. */
 const toMissingFileId = ({ name }: MissingFile): string => toLocalEntityId('input', name);
 
-function createMissingFileEntity(file: MissingFile): GraphEntity {
-  return createGraphEntity(toMissingFileId(file), 'File', {
+/** RO-Crate 1.1 demands of everything that is a File that it is in the crate. */
+function createMissingFileEntity(
+  file: MissingFile,
+  { describesMissingFiles }: CrateSpecification,
+): GraphEntity {
+  return createGraphEntity(toMissingFileId(file), describesMissingFiles ? 'File' : 'CreativeWork', {
     name: file.name,
     description:
       'A file that the run was given. It was gone when the run was packed, and is not in this crate.',
     alternateName: file.name,
-    localPath: `inputs/${file.name}`,
+    localPath: describesMissingFiles ? `inputs/${file.name}` : null,
     contentSize: String(file.size),
     sha256: file.sha256,
     isBasedOn: file.origin === null ? null : toEntityReference(toOriginFileId(file.origin)),
@@ -138,44 +147,69 @@ export const languageNames: Readonly<
   },
 };
 
-const runtimeEntityId = '#runtime';
-const serverEntityId = '#workcrate';
+const serverUrl = 'https://www.npmjs.com/package/workcrate';
+
+/** 1.2 demands a version of all software; where none was recorded, the crate says so. */
+const unknownVersion = 'unknown';
 
 export const toActionId = ({ id }: PackedRun): string => `#${id}`;
 
 /** The action, its instrument, inputs and results: the entities of a Process Run Crate. */
-export function createRunEntities(run: PackedRun, about: AboutCrate, agent: string): GraphEntity[] {
-  const { name, url, runtime, runtimeUrl } = languageNames[run.language];
-  const version = run.runtime?.version ?? null;
+export function createRunEntities(
+  run: PackedRun,
+  { about, specification }: PackedCrate,
+  agent: string,
+): GraphEntity[] {
+  const runtime = createRuntimeEntity(run);
+  const language = createLanguageEntity(run);
+  const does = `The server that ran the code, in its sandbox ${run.sandbox}, and packed this crate`;
+  const server = createSoftwareEntity('Workcrate', serverUrl, about.version, does);
   return [
-    createActionEntity(run, agent),
-    createCodeEntity(run.code, url, [runtimeEntityId, serverEntityId]),
-    createGraphEntity(url, 'ComputerLanguage', {
-      name,
-      url,
-      version: run.language === 'node' ? null : version,
-    }),
-    createGraphEntity(runtimeEntityId, 'SoftwareApplication', {
-      name: run.runtime?.name ?? runtime,
-      url: runtimeUrl,
-      softwareVersion: version,
-    }),
-    createGraphEntity(serverEntityId, 'SoftwareApplication', {
-      name: 'Workcrate',
-      description: `The server that ran the code, in its sandbox ${run.sandbox}, and packed this crate`,
-      softwareVersion: about.version,
-    }),
+    createActionEntity(run, specification, agent),
+    createCodeEntity(run.code, language['@id'], [runtime['@id'], server['@id']]),
+    language,
+    runtime,
+    server,
     ...run.limits.map(createLimitEntity),
     ...[...run.inputs, ...run.results].map((file) => createFileEntity(file)),
-    ...run.missing.map(createMissingFileEntity),
+    ...run.missing.map((file) => createMissingFileEntity(file, specification)),
     ...run.logs.map((file) => createFileEntity(file, toActionId(run))),
     ...createOriginEntities([...run.inputs, ...run.missing]),
   ];
 }
 
-function createActionEntity(run: PackedRun, agent: string): GraphEntity {
+/** The address of each version is another, so that steps on two versions are told apart. */
+const toVersionedUrl = (url: string, version: string | null): string =>
+  version === null ? url : `${url}#${encodeURIComponent(version.toWellFormed())}`;
+
+function createSoftwareEntity(
+  name: string,
+  url: string,
+  version: string | null,
+  description: string,
+): GraphEntity {
+  const properties = { name, description, url, version: version ?? unknownVersion };
+  return createGraphEntity(toVersionedUrl(url, version), 'SoftwareApplication', properties);
+}
+
+function createRuntimeEntity({ language, runtime: ran }: PackedRun): GraphEntity {
+  const { runtime, runtimeUrl } = languageNames[language];
+  const [name, version] = [ran?.name ?? runtime, ran?.version ?? null];
+  return createSoftwareEntity(name, runtimeUrl, version, 'The interpreter that ran the code');
+}
+
+/** Python and Bash are as their interpreters. JavaScript has versions of its own, which nobody records. */
+function createLanguageEntity({ language, runtime }: PackedRun): GraphEntity {
+  const { name, url } = languageNames[language];
+  const version =
+    runtime && (language === 'node' ? `of ${runtime.name} ${runtime.version}` : runtime.version);
+  const description = 'The language of the code';
+  const properties = { name, description, url, version: version ?? unknownVersion };
+  return createGraphEntity(toVersionedUrl(url, version), 'ComputerLanguage', properties);
+}
+
+function createActionEntity(run: PackedRun, specification: CrateSpecification, agent: string): GraphEntity {
   const { name } = languageNames[run.language];
-  const status = run.succeeded ? 'CompletedActionStatus' : 'FailedActionStatus';
   return createGraphEntity(toActionId(run), 'CreateAction', {
     name: `${name} run ${run.id}`,
     description: `${name} code in ${run.workingDir}: ${run.outcome} after ${run.endedAt - run.startedAt} ms.`,
@@ -184,7 +218,7 @@ function createActionEntity(run: PackedRun, agent: string): GraphEntity {
     agent: toEntityReference(agent),
     startTime: toIsoTimestamp(run.startedAt),
     endTime: toIsoTimestamp(run.endedAt),
-    actionStatus: toEntityReference(`http://schema.org/${status}`),
+    actionStatus: specification.toActionStatus(run.succeeded),
     error: run.succeeded ? null : (run.error ?? run.outcome),
     object: toEntityReferences([
       ...run.inputs.map(({ path }) => pathToEntityId(path)),

@@ -33,9 +33,11 @@ import {
 } from './packed.ts';
 import { renderPreview } from './preview.ts';
 import type { ReservePackQuota } from './quota.ts';
+import { getCrateSpecification, type CrateSpecificationVersion } from './specification.ts';
 
 export { parsePackedObjectOwner, type CrateAuthor } from './packed.ts';
 export { createPackQuota } from './quota.ts';
+export { crateSpecificationVersions } from './specification.ts';
 
 export interface CratePackerOptions {
   readonly files: Pick<Files, 'find' | 'open'>;
@@ -64,6 +66,8 @@ export interface PackRequest {
   readonly shared?: boolean | undefined;
   /** Whether files that the run changed in its working folder are packed too; default: yes. */
   readonly includeWorkspace?: boolean | undefined;
+  /** The version of RO-Crate to write; default: 1.1. */
+  readonly specification?: CrateSpecificationVersion | undefined;
 }
 
 export interface PackProgress {
@@ -133,7 +137,9 @@ async function collectCrate(
   const collector = createPackCollector({ files: options.files, caller, workspace, signal, now });
   const run = execution && (await collectRun(collector, execution, { includeWorkspace }));
   const files = await collectStoredFiles(collector, fileIds);
-  return { crate: { about: toAboutCrate(caller, request, run, files, now), run, files }, collector };
+  const about = toAboutCrate(caller, request, run, files, now);
+  const specification = getCrateSpecification(request.specification);
+  return { crate: { about, specification, run, files }, collector };
 }
 
 async function collectStoredFiles(collector: PackCollector, ids: readonly string[]): Promise<PackedFile[]> {

@@ -15,6 +15,7 @@ import {
   type GraphEntity,
 } from './entities.ts';
 import { createLicenceEntity } from './run-facts.ts';
+import type { CrateSpecification, JsonLdContext } from './specification.ts';
 
 /** The crate that a file came from. */
 export interface FileOrigin {
@@ -111,6 +112,8 @@ export interface AboutCrate {
 /** A crate before it is written: of a run, of files, or of both. */
 export interface PackedCrate {
   readonly about: AboutCrate;
+  /** The version of RO-Crate that it is written in. */
+  readonly specification: CrateSpecification;
   readonly run: PackedRun | null;
   /** Files that do not belong to the run. */
   readonly files: readonly PackedFile[];
@@ -124,18 +127,14 @@ function listPackedFiles({ run, files }: PackedCrate): PackedFile[] {
 export const metadataName = 'ro-crate-metadata.json';
 export const previewName = 'ro-crate-preview.html';
 
-const roCrateSpecificationUrl = 'https://w3id.org/ro/crate/1.3';
-/** The version of the profile that is made for RO-Crate 1.3; versions up to 0.5 extend 1.1. */
-const processRunProfile = { id: 'https://w3id.org/ro/wfrun/process/0.6', version: '0.6' };
-
 export interface MetadataDocument {
-  readonly '@context': string;
+  readonly '@context': JsonLdContext;
   readonly '@graph': readonly GraphEntity[];
 }
 
-/** The RO-Crate 1.3 metadata of a crate; a Process Run Crate if there is a run. */
+/** The RO-Crate metadata of a crate; a Process Run Crate if there is a run. */
 export function createMetadataDocument(crate: PackedCrate): MetadataDocument {
-  const { about, run, files } = crate;
+  const { about, specification, run, files } = crate;
   const agent = createAgentEntity(about.user);
   const { people, organisations } = createAuthorEntities(about.authors);
   const authors = people.length === 0 ? [agent] : people;
@@ -144,21 +143,25 @@ export function createMetadataDocument(crate: PackedCrate): MetadataDocument {
     ...people,
     ...organisations,
     ...(isAgentNamed ? [agent] : []),
-    ...(run === null ? [] : [createProfileEntity(), ...createRunEntities(run, about, agent['@id'])]),
+    ...(run === null
+      ? []
+      : [createProfileEntity(specification), ...createRunEntities(run, crate, agent['@id'])]),
     ...files.map((file) => createFileEntity(file)),
   ];
   const licence = avoidLicenceIdClash(described, createLicenceEntity(about.license));
   return {
-    '@context': `${roCrateSpecificationUrl}/context`,
+    '@context': specification.context,
     '@graph': [
       createGraphEntity(metadataName, 'CreativeWork', {
         about: toEntityReference('./'),
-        conformsTo: toEntityReference(roCrateSpecificationUrl),
+        conformsTo: toEntityReference(specification.url),
+        name: 'Metadata of this crate',
         description: 'What is known of this crate, as RO-Crate JSON-LD',
       }),
       createRootEntity(crate, licence, authors),
       createGraphEntity(previewName, 'CreativeWork', {
         name: 'A page about this crate',
+        description: 'What is in this crate, for people',
         about: toEntityReference('./'),
       }),
       licence,
@@ -178,7 +181,7 @@ function createRootEntity(
   licence: GraphEntity,
   authors: readonly GraphEntity[],
 ): GraphEntity {
-  const { about, run } = crate;
+  const { about, specification, run } = crate;
   return createGraphEntity('./', 'Dataset', {
     name: about.title,
     description: about.description,
@@ -186,16 +189,16 @@ function createRootEntity(
     license: toEntityReference(licence['@id']),
     author: toEntityReferences(authors.map((author) => author['@id'])),
     keywords: about.keywords.length > 1 ? about.keywords : (about.keywords[0] ?? null),
-    conformsTo: run === null ? null : toEntityReference(processRunProfile.id),
+    conformsTo: run === null ? null : toEntityReference(specification.runProfile.id),
     mentions: run === null ? null : toEntityReference(toActionId(run)),
     hasPart: toEntityReferences(listPackedFiles(crate).map(({ path }) => pathToEntityId(path))),
   });
 }
 
-function createProfileEntity(): GraphEntity {
-  return createGraphEntity(processRunProfile.id, ['CreativeWork', 'Profile'], {
+function createProfileEntity({ runProfile: { id, version, types } }: CrateSpecification): GraphEntity {
+  return createGraphEntity(id, types.length === 1 ? types[0]! : types, {
     name: 'Process Run Crate',
-    version: processRunProfile.version,
+    version,
   });
 }
 

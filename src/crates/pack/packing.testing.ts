@@ -8,7 +8,7 @@ import { createCratePacker, type WrittenCrate, type CratePackerOptions, type Pac
 import { memoryTarget } from './target.testing.ts';
 
 /** 15 November 2026, so that what is packed is the same each time. */
-export const noon = Date.UTC(2026, 10, 15, 12);
+const noon = Date.UTC(2026, 10, 15, 12);
 
 /** Runs of code on real interpreters, and a source that packed crates go to. */
 export async function openPacking(

@@ -3,6 +3,7 @@ import { it } from 'node:test';
 import fc from 'fast-check';
 import type { PackedCrate, PackedFile } from './packed.ts';
 import { escapePreviewHtml, renderLink, renderPreview, formatPreviewSize } from './preview.ts';
+import { getCrateSpecification } from './specification.ts';
 
 function file(path: string): PackedFile {
   const sha256 = 'a'.repeat(64);
@@ -32,6 +33,7 @@ function crateOf(text: string): PackedCrate {
       published: 0,
       version: '1',
     },
+    specification: getCrateSpecification(),
     run: {
       id: 'exec_000000000000',
       language: 'python',

@@ -11,9 +11,9 @@ import { createLicenceEntity } from './run-facts.ts';
 
 /**
  * `ro-crate-preview.html`: one page that says what the crate is, without a script and without anything to fetch. RO-Crate
- * 1.3 advises against a copy of the metadata in it.
+ * advises against a copy of the metadata in it.
  */
-export function renderPreview({ about, run, files }: PackedCrate): string {
+export function renderPreview({ about, specification, run, files }: PackedCrate): string {
   return `<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -34,7 +34,7 @@ ${previewStyle}
 ${renderAboutSection(about)}
 ${run === null ? '' : renderRunSections(run)}
 ${files.length === 0 ? '' : renderSection('Files', renderFileTable('Files of this crate', files))}
-<footer>Packed by Workcrate ${escapePreviewHtml(about.version)} as an RO-Crate 1.3. All of its metadata is in ${renderLink(metadataName, metadataName)}.</footer>
+<footer>Packed by Workcrate ${escapePreviewHtml(about.version)} as an RO-Crate ${specification.version}. All of its metadata is in ${renderLink(metadataName, metadataName)}.</footer>
 </main>
 </body>
 </html>

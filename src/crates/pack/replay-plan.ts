@@ -7,7 +7,7 @@ import { languages, type Language, type Workspace } from '../../sandbox/sandbox.
 import { canRunsRead } from '../../workspaces/workspaces.ts';
 import type { CrateMetadata, Entity } from '../crate.ts';
 import { fileChangedWhilePackingError } from './archive.ts';
-import { entityIdToPath } from './entities.ts';
+import { entityIdToPath, languageNames } from './entities.ts';
 import { stdinFileName } from './packed.ts';
 
 /** A file of the crate: the code, an input or a result. */
@@ -48,16 +48,16 @@ export function planReplay(metadata: CrateMetadata): ReplayPlan {
   if (path === null || !isFileEntity(instrument))
     throw replayUnsupportedError('the instrument of its run is not a file of the crate');
   const inputs = checkDistinctInputs(
-    getEntityTargets(metadata, action, 'object').filter(isFileEntity).map(toPlannedInput),
+    getEntityTargets(metadata, action, 'object').filter(isFileOrGone).map(toPlannedInput),
   );
   return {
     name: getEntityText(action, 'name') ?? action.id,
     language,
-    runtime: readRecordedRuntime(metadata, instrument),
+    runtime: readRecordedRuntime(metadata, instrument, language),
     code: { path, name: path, sha256: readRecordedHash(instrument) },
     inputs: inputs.filter(({ name }) => name !== stdinFileName),
     stdin: inputs.find(({ name }) => name === stdinFileName) ?? null,
-    results: getEntityTargets(metadata, action, 'result').filter(isFileEntity).map(toPlannedResult),
+    results: getEntityTargets(metadata, action, 'result').filter(isFileOrGone).map(toPlannedResult),
     stdout: readRecordedStdoutHash(metadata, action),
     succeeded: !getEntityReferences(metadata, action, 'actionStatus').some((id) =>
       id.endsWith('FailedActionStatus'),
@@ -66,6 +66,9 @@ export function planReplay(metadata: CrateMetadata): ReplayPlan {
 }
 
 const isFileEntity = ({ types }: Entity): boolean => types.includes('File') || types.includes('MediaObject');
+
+/** In RO-Crate 1.1, a file that is gone is described as a work that has a hash. */
+const isFileOrGone = (entity: Entity): boolean => isFileEntity(entity) || readRecordedHash(entity) !== null;
 
 function findOnlyAction({ entities }: CrateMetadata): Entity {
   const actions = entities.filter(({ types }) => types.includes('CreateAction'));
@@ -100,10 +103,12 @@ function detectReplayLanguage(metadata: CrateMetadata, code: Entity): Language {
   throw replayUnsupportedError(`its code is in none of the languages ${languages.join(', ')}`);
 }
 
-function readRecordedRuntime(metadata: CrateMetadata, code: Entity): string | null {
+/** The interpreter is named like the language's. Crates of earlier releases call it `#runtime`. */
+function readRecordedRuntime(metadata: CrateMetadata, code: Entity, language: Language): string | null {
   const needs = getEntityTargets(metadata, code, 'softwareRequirements');
-  const runtime = needs.find(({ id }) => id === '#runtime');
-  const version = runtime && getEntityText(runtime, 'softwareVersion');
+  const { runtimeUrl } = languageNames[language];
+  const runtime = needs.find(({ id }) => id === '#runtime' || id.startsWith(`${runtimeUrl}#`));
+  const version = runtime && (getEntityText(runtime, 'version') ?? getEntityText(runtime, 'softwareVersion'));
   return runtime && version ? `${getEntityText(runtime, 'name') ?? ''} ${version}`.trim() : null;
 }
 

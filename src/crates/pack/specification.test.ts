@@ -3,9 +3,12 @@ import { describe, it } from 'node:test';
 import { ada } from '../../executions/room.testing.ts';
 import { recordProof } from '../../requirements.testing.ts';
 import type { GraphEntity } from './entities.ts';
+import type { PackRequest } from './pack.ts';
 import { graphOf, keep, membersOf, openPacking, type Graph } from './packing.testing.ts';
+import { crateSpecificationVersions, type CrateSpecificationVersion } from './specification.ts';
 
 interface Specimen extends Graph {
+  readonly version: CrateSpecificationVersion;
   readonly names: ReadonlySet<string>;
   readonly preview: string;
 }
@@ -19,28 +22,39 @@ function isReference(value: unknown): value is { '@id': string } {
   return typeof value === 'object' && value !== null && '@id' in value;
 }
 
-const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/;
+/** The one form of ISO 8601 that the public validator takes: with an offset, and no other fraction than thousandths. */
+const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?\+\d\d:\d\d$/;
 /** RFC 3986 and, for letters beyond ASCII, RFC 3987. */
 const iriReference = /^(?:[A-Za-z0-9\-._~:/@!$&'()*+,;=#]|%[0-9A-F]{2}|[^\p{ASCII}\p{C}\p{Z}])+$/u;
 
-/** All terms that packed crates use. Each stands in the context of RO-Crate 1.3, so none has to be defined. */
-const knownTerms = new Set(
-  'about actionStatus additionalProperty affiliation agent alternateName author conformsTo contentSize dateModified datePublished description encodingFormat endTime error givenName hasPart identifier instrument isBasedOn isPartOf keywords license localPath mentions name object programmingLanguage result sha256 softwareRequirements softwareVersion startTime unitText url value version'.split(
+/** All terms that packed crates use and that the context of every version has. */
+const commonTerms = new Set(
+  'about actionStatus additionalProperty affiliation agent alternateName author conformsTo contentSize dateModified datePublished description encodingFormat endTime error givenName hasPart identifier instrument isBasedOn isPartOf keywords license mentions name object programmingLanguage result softwareRequirements startTime unitText url value version'.split(
     ' ',
   ),
 );
-const knownTypes = new Set(
-  'ComputerLanguage CreateAction CreativeWork Dataset File Organization Person Profile PropertyValue SoftwareApplication SoftwareSourceCode'.split(
+const commonTypes = new Set(
+  'ComputerLanguage CreateAction CreativeWork Dataset File Organization Person PropertyValue SoftwareApplication SoftwareSourceCode'.split(
     ' ',
   ),
 );
 
-/** What RO-Crate 1.3 demands of every crate, each in a few words of ours. */
+/** The context of 1.2 added some, and 1.1 has only what the crate itself defines. */
+const laterTerms = ['localPath', 'sha256'];
+const laterTypes = ['Profile'];
+
+const hasLaterTerms = ({ version }: Specimen): boolean => version !== '1.1';
+const getProfileVersion = ({ version }: Specimen): string => (version === '1.3' ? '0.6' : '0.5');
+
+/** What RO-Crate demands of every crate, each in a few words of ours. */
 const crateDemands: Readonly<Record<string, (crate: Specimen) => void>> = {
   'the metadata is at the root, under its name': ({ names }) =>
     assert.ok(names.has('ro-crate-metadata.json')),
-  'the context is referred to by its address': ({ context }) =>
-    assert.equal(context, 'https://w3id.org/ro/crate/1.3/context'),
+  'the context is referred to by its address, and defines what that lacks': ({ version, context }) => {
+    const url = `https://w3id.org/ro/crate/${version}/context`;
+    const own = { sha256: 'https://w3id.org/ro/terms/workflow-run#sha256' };
+    assert.deepEqual(context, version === '1.1' ? [url, own] : url);
+  },
   'the graph is flat: values are plain, or references with nothing else in them': ({ all }) => {
     for (const value of all.flatMap(valuesOf)) {
       if (isReference(value)) assert.deepEqual(Object.keys(value), ['@id']);
@@ -59,19 +73,35 @@ const crateDemands: Readonly<Record<string, (crate: Specimen) => void>> = {
   'ids are references in the form of RFC 3986 and 3987': ({ all }) => {
     for (const { '@id': id } of all) assert.match(id, iriReference);
   },
-  'terms and types beyond the context do not occur': ({ all }) => {
-    for (const entity of all) {
-      for (const key of Object.keys(entity)) assert.ok(key.startsWith('@') || knownTerms.has(key), key);
-      for (const type of types(entity)) assert.ok(knownTypes.has(type), type);
+  'terms and types beyond the context do not occur': (crate) => {
+    const terms = commonTerms.union(new Set(hasLaterTerms(crate) ? laterTerms : ['sha256']));
+    const kinds = commonTypes.union(new Set(hasLaterTerms(crate) ? laterTypes : []));
+    for (const entity of crate.all) {
+      for (const key of Object.keys(entity)) assert.ok(key.startsWith('@') || terms.has(key), key);
+      for (const type of types(entity)) assert.ok(kinds.has(type), type);
     }
+  },
+  'every entity has a name': ({ all }) => {
+    for (const entity of all) assert.ok(entity['name'], entity['@id']);
+  },
+  'software and languages have a name, a description, an address and one version': ({ ofType }) => {
+    for (const software of [...ofType('SoftwareApplication'), ...ofType('ComputerLanguage')]) {
+      for (const key of ['name', 'description', 'version']) assert.ok(software[key], key);
+      assert.match(software['url'] as string, /^https:\/\//);
+      assert.match(software['@id'], /^https:\/\//);
+      assert.equal(software['softwareVersion'], undefined);
+    }
+  },
+  'a file that is not in the crate is a File only where that is allowed': (crate) => {
+    for (const { '@id': id } of crate.ofType('File')) assert.ok(!id.startsWith('#') || hasLaterTerms(crate));
   },
   'the descriptor is a CreativeWork about the root': ({ find }) => {
     assert.deepEqual(types(find('ro-crate-metadata.json')), ['CreativeWork']);
     assert.deepEqual(find('ro-crate-metadata.json')['about'], { '@id': './' });
   },
-  'the descriptor tells the one version of the specification': ({ find }) =>
+  'the descriptor tells the one version of the specification': ({ version, find }) =>
     assert.deepEqual(find('ro-crate-metadata.json')['conformsTo'], {
-      '@id': 'https://w3id.org/ro/crate/1.3',
+      '@id': `https://w3id.org/ro/crate/${version}`,
     }),
   'the root is a Dataset with a name, a description and a licence': ({ find }) => {
     assert.ok(types(find('./')).includes('Dataset'));
@@ -101,7 +131,7 @@ const crateDemands: Readonly<Record<string, (crate: Specimen) => void>> = {
   },
   'what is referred to in the crate is described in it': ({ all, find }) => {
     const ids = all.flatMap(valuesOf).flatMap(referred);
-    for (const id of ids) assert.ok(/^http:\/\/schema\.org\/|\/crate\/1\.3$/.test(id) || find(id), id);
+    for (const id of ids) assert.ok(/^http:\/\/schema\.org\/|\/crate\/1\.\d$/.test(id) || find(id), id);
   },
   'every entity can be reached from the root or the descriptor': ({ all, find }) => {
     const reached = new Set(['./', 'ro-crate-metadata.json', 'ro-crate-preview.html']);
@@ -111,22 +141,23 @@ const crateDemands: Readonly<Record<string, (crate: Specimen) => void>> = {
   },
 };
 
-/** What Process Run Crate 0.6 demands besides, and RO-Crate of whoever states a profile. */
+/** What Process Run Crate demands besides, and RO-Crate of whoever states a profile. */
 const runDemands: Readonly<Record<string, (crate: Specimen) => void>> = {
-  'the root conforms to the profile, which is described as a CreativeWork and a Profile': ({ find }) => {
-    assert.deepEqual(find('./')['conformsTo'], { '@id': 'https://w3id.org/ro/wfrun/process/0.6' });
-    const profile = find('https://w3id.org/ro/wfrun/process/0.6');
-    assert.deepEqual([...types(profile)].sort(), ['CreativeWork', 'Profile']);
+  'the root conforms to the profile, which is described as a CreativeWork, and as a Profile': (crate) => {
+    const id = `https://w3id.org/ro/wfrun/process/${getProfileVersion(crate)}`;
+    assert.deepEqual(crate.find('./')['conformsTo'], { '@id': id });
+    const kinds = ['CreativeWork', ...(hasLaterTerms(crate) ? ['Profile'] : [])];
+    assert.deepEqual([...types(crate.find(id))].sort(), kinds);
   },
   'there is one action, which the root mentions': ({ find, ofType }) => {
     const actions = ofType('CreateAction').map((action) => action['@id']);
     assert.deepEqual(referred(find('./')['mentions']), actions);
     assert.equal(actions.length, 1);
   },
-  'its instrument is described as code or an application': ({ find, ofType }) => {
+  'its instrument is described as code or an application, with a version': ({ find, ofType }) => {
     const [tool] = referred(ofType('CreateAction')[0]!['instrument']).map(find);
     assert.ok(types(tool!).includes('SoftwareSourceCode'));
-    assert.ok(tool!['name']);
+    assert.ok(tool!['name'] && tool!['version']);
   },
   'its agent is a person with a name': ({ find, ofType }) => {
     const [agent] = referred(ofType('CreateAction')[0]!['agent']).map(find);
@@ -137,17 +168,19 @@ const runDemands: Readonly<Record<string, (crate: Specimen) => void>> = {
     for (const time of [startTime!, endTime!]) assert.match(time, isoTime);
     assert.ok(endTime! >= startTime!);
   },
-  'its objects and results are files': ({ find, ofType }) => {
+  'its objects and results are files, or works where they are gone': ({ find, ofType }) => {
     const { object, result } = ofType('CreateAction')[0]!;
-    for (const id of [...referred(object), ...referred(result)]) assert.ok(types(find(id)).includes('File'));
+    for (const id of [...referred(object), ...referred(result)])
+      assert.ok(types(find(id)).includes(id.startsWith('#') ? types(find(id))[0]! : 'File'));
+  },
+  'its status is one of the addresses of schema.org, as a text up to 0.5': ({ version, ofType }) => {
+    const { actionStatus } = ofType('CreateAction')[0]!;
+    const status = version === '1.3' ? referred(actionStatus)[0] : actionStatus;
+    assert.match(status as string, /^http:\/\/schema\.org\/(?:Completed|Failed)ActionStatus$/);
   },
   'an error is told only where it failed': ({ ofType }) => {
     const { actionStatus, error } = ofType('CreateAction')[0]!;
-    assert.equal(error !== undefined, referred(actionStatus)[0]!.endsWith('FailedActionStatus'));
-  },
-  'software tells its version in one property': ({ ofType }) => {
-    for (const software of ofType('SoftwareApplication'))
-      assert.ok(!('version' in software && 'softwareVersion' in software));
+    assert.equal(error !== undefined, JSON.stringify(actionStatus).includes('FailedActionStatus'));
   },
 };
 
@@ -176,27 +209,30 @@ async function specimens() {
     title: '\ud800',
     authors: [authors[1]!, authors[1]!],
   };
-  const packed = {
-    'a run': await pack({ executionId: good.execution.id, ...said }),
-    'a failed run whose input is gone': await pack({ executionId: bad.execution.id }),
-    'a run and a file': await pack({ executionId: good.execution.id, fileIds: [data.id], license: 'MIT' }),
-    'a run with odd texts': await pack({ executionId: good.execution.id, ...clash }),
-    files: await pack({ fileIds: [data.id], license: 'https://example.org/a licence'.replace(' ', '%20') }),
+  const requests: Record<string, PackRequest> = {
+    'a run': { executionId: good.execution.id, ...said },
+    'a failed run whose input is gone': { executionId: bad.execution.id },
+    'a run and a file': { executionId: good.execution.id, fileIds: [data.id], license: 'MIT' },
+    'a run with odd texts': { executionId: good.execution.id, ...clash },
+    files: { fileIds: [data.id], license: 'https://example.org/a%20licence' },
   };
   const found: [what: string, specimen: Specimen][] = [];
-  for (const [what, result] of Object.entries(packed)) found.push([what, await specimenOf(zipOf(result))]);
+  for (const specification of crateSpecificationVersions)
+    for (const [what, request] of Object.entries(requests))
+      found.push([what, await specimenOf(specification, zipOf(await pack({ ...request, specification })))]);
+  found.push(['a run', await specimenOf('1.1', zipOf(await pack(requests['a run']!)))]);
   return found;
 }
 
-async function specimenOf(zip: Buffer): Promise<Specimen> {
+async function specimenOf(version: CrateSpecificationVersion, zip: Buffer): Promise<Specimen> {
   const members = await membersOf(zip);
   const preview = members.get('ro-crate-preview.html')!;
-  return { ...(await graphOf(zip)), names: new Set(members.keys()), preview };
+  return { version, ...(await graphOf(zip)), names: new Set(members.keys()), preview };
 }
 
 for (const [what, specimen] of await specimens()) {
   const demands = what === 'files' ? crateDemands : { ...crateDemands, ...runDemands };
-  describe(`a crate of ${what}`, () => {
+  describe(`a crate of ${what}, in RO-Crate ${specimen.version}`, () => {
     for (const [demand, check] of Object.entries(demands))
       it(demand, () => {
         check(specimen);

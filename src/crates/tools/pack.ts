@@ -4,6 +4,7 @@ import { externalLinkShape, toLinkAnswer } from '../../links/link-result.ts';
 import { listAs, makeText } from '../../mcp/schema.ts';
 import { defineTool, type Tool } from '../../mcp/tool.ts';
 import { programName } from '../../program.ts';
+import { crateSpecificationVersions } from '../pack/pack.ts';
 import { makeCount } from './schema.ts';
 import { formatLocator } from './search-text.ts';
 import type { CrateShareToolsOptions } from './share.ts';
@@ -59,6 +60,11 @@ export function createPackCrateTool({ crates, fileTtl, maxTtl, baseUrl }: CrateS
       shared: listAs(z.boolean().default(false), {
         type: 'boolean',
         description: 'All users can find it; default: only you',
+      }),
+      specification: listAs(z.enum(crateSpecificationVersions).default('1.1'), {
+        type: 'string',
+        enum: [...crateSpecificationVersions],
+        description: 'RO-Crate version; default 1.1, which most programs read',
       }),
       ttl_seconds: makeCount(1, maxTtl, Math.min(fileTtl, maxTtl), 'How long the link lives'),
     }),
