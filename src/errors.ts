@@ -49,6 +49,8 @@ export type ErrorCode =
   | 'sandbox_unavailable'
   | 'sandbox_busy'
   | 'sandbox_failed'
+  | 'session_ended'
+  | 'checkpoint_refused'
   | 'source_unreachable'
   | 'crate_gone'
   | 'crate_changed'

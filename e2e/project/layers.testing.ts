@@ -205,7 +205,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     all: 'cgroups processes',
   },
   'sandbox/sessions': {
-    all: 'frames',
+    all: 'frames session',
   },
   'sandbox/subprocess': {
     all: 'command descendants folders',

@@ -56,6 +56,9 @@ export function plainSandbox(
       const [stdout, stderr] = [child.stdout.pipe(new PassThrough()), child.stderr.pipe(new PassThrough())];
       return { stdout, stderr, reports: noReports, ended };
     },
+    startSession: async () => {
+      throw new WorkcrateError('sandbox_unavailable', 'There are no sessions here.');
+    },
     occupancy: () => ({ running: children.size, queued: 0, warm: 0 }),
     async [Symbol.asyncDispose]() {
       for (const child of children) signalAll(child, 'SIGKILL');

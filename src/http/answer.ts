@@ -49,6 +49,8 @@ export const errorStatus: Readonly<Record<ErrorCode, number>> = {
   artifact_failed: 500,
   sandbox_unavailable: 503,
   sandbox_busy: 503,
+  session_ended: 409,
+  checkpoint_refused: 409,
   sandbox_failed: 500,
   source_unreachable: 503,
   crate_gone: 410,

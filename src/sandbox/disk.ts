@@ -11,6 +11,7 @@ import type { Workspace } from './sandbox.ts';
 import { countUnlinkedSpace } from './unlinked.ts';
 
 const lookEveryMs = 50;
+const lookWhenIdleMs = 500;
 /** Even if the disk is quiet, the folders are measured again after so long, and after so many times what that took. */
 const measureRunEveryMs = 400;
 const runMeasurePatience = 3;
@@ -41,9 +42,9 @@ export interface WatchedDisk extends AsyncDisposable {
   claim(place: Workspace, bytes: number): Promise<Disposable>;
   /**
    * Calls `over` once when a user's folders take more than they may, or the disk is about to be full. Disposed of
-   * when the run is over.
+   * when the run is over. While it is idle, as a session between cells, it is looked at less often.
    */
-  watch(place: Workspace, over: () => void): Disposable;
+  watch(place: Workspace, over: () => void, isIdle?: () => boolean): Disposable;
 }
 
 export function createWatchedDisk(diskBytes: number, log: Log): WatchedDisk {
@@ -53,7 +54,7 @@ export function createWatchedDisk(diskBytes: number, log: Log): WatchedDisk {
   return {
     admit: (place) => getShare(place).admit(),
     claim: (place, bytes) => getShare(place).claim(bytes),
-    watch: (place, over) => watchRun(place, getShare(place), meter, over),
+    watch: (place, over, isIdle = () => false) => watchRun(place, getShare(place), meter, { over, isIdle }),
     async [Symbol.asyncDispose]() {
       closing.abort();
       await meter[Symbol.asyncDispose]();
@@ -65,7 +66,12 @@ export function createWatchedDisk(diskBytes: number, log: Log): WatchedDisk {
  * Asking how full the file system is costs nothing, so that is done often. The folders are measured if it has filled by
  * so much that they could be over the limit, and now and then in any case, since others may have freed space meanwhile.
  */
-function watchRun(place: Workspace, share: DiskShare, meter: SpaceMeter, over: () => void): Disposable {
+function watchRun(
+  place: Workspace,
+  share: DiskShare,
+  meter: SpaceMeter,
+  { over, isIdle }: { over: () => void; isIdle: () => boolean },
+): Disposable {
   const stop = new AbortController();
   const { tidyFrom } = share;
   const beganOver = share.isOver || tidyFrom !== null;
@@ -81,7 +87,8 @@ function watchRun(place: Workspace, share: DiskShare, meter: SpaceMeter, over: (
     const isFull = tidyFrom === null ? !leavesReserve(space) : isNearlyFull(space);
     const most = tidyFrom === null ? share.most : tidyFrom + tidyingBytes;
     last ??= firstGuess(used, beganOver);
-    if (isFull || mayBeOver(last, used, most)) {
+    // Nothing else is looked at while it is idle: what it writes then fills the file system.
+    if (isFull || (isIdle() ? wouldBeOver : mayBeOver)(last, used, most)) {
       last = await measureWorkspace(meter, place, { last, used, most }, stop.signal);
       // A run may delete what cannot be counted. Until then only the file system shows whether it does.
       const isOver =
@@ -93,7 +100,7 @@ function watchRun(place: Workspace, share: DiskShare, meter: SpaceMeter, over: (
     mustStop ||= isFull || wasOver;
     if (mustStop) over();
   };
-  void repeatLook(look, stop.signal);
+  void repeatLook(look, () => (isIdle() ? lookWhenIdleMs : lookEveryMs), stop.signal);
   return {
     [Symbol.dispose]() {
       stop.abort();
@@ -145,10 +152,14 @@ async function measureWorkspace(
   return { bytes: isHidden ? Infinity : bytes, certain, until: after(measureRunEveryMs), doubts: 0 };
 }
 
-async function repeatLook(look: () => Promise<void>, signal: AbortSignal): Promise<void> {
+async function repeatLook(
+  look: () => Promise<void>,
+  getPauseMs: () => number,
+  signal: AbortSignal,
+): Promise<void> {
   for (;;) {
     try {
-      await setTimeout(lookEveryMs, null, { signal, ref: false });
+      await setTimeout(getPauseMs(), null, { signal, ref: false });
       await look();
     } catch {
       // Stopped, or a folder cannot be measured now, which is not the fault of the run.

@@ -144,20 +144,44 @@ export interface SandboxRun {
   readonly ended: Promise<RunEnd>;
 }
 
-/** One piece of code for a session. */
-export interface CellRequest {
-  readonly code: string;
-  readonly stdin: string;
-  readonly timeoutMs: number;
-  readonly signal: AbortSignal;
+/** An interpreter that is to keep its state between cells. */
+export interface SessionRequest extends Pick<RunRequest, 'user' | 'place' | 'language' | 'workingDir'> {
+  /** `sess_` and 12 hex digits. */
+  readonly id: string;
 }
 
+export type CellRequest = Pick<RunRequest, 'code' | 'stdin' | 'timeoutMs' | 'signal'>;
+
 export interface CellEnd extends RunEnd {
+  /** Whether the interpreter still has its variables. */
   readonly state: 'kept' | 'lost';
 }
 
 export interface CellRun extends SandboxRun {
   readonly ended: Promise<CellEnd>;
+}
+
+/**
+ * An interpreter with a state. Cells run one at a time, in the order of asking. A cell that is out of time or cancelled
+ * is interrupted (SIGINT), and if that does not help within 2 s the interpreter is killed. Once it has ended, every
+ * method rejects with `session_ended`.
+ */
+export interface SandboxSession {
+  readonly language: Language;
+  /** Waits for the cells before it and, like a run, in the queue. */
+  run(cell: CellRequest): Promise<CellRun>;
+  /** SIGINT to the cell that is running, if there is one. */
+  interrupt(): void;
+  /** Remembers the state under a name. `checkpoint_refused` says why that is not safe or not possible. */
+  checkpoint(name: string): Promise<void>;
+  /** Goes back to a checkpoint, which can be used again. */
+  restore(name: string): Promise<void>;
+  dropCheckpoint(name: string): Promise<void>;
+  /** A second session with the same state. The cells of the two run one at a time, and both die with their sandbox. */
+  fork(): Promise<SandboxSession>;
+  /** Resolves, and never rejects, when the interpreter has ended. */
+  readonly ended: Promise<RunEnd>;
+  close(): Promise<void>;
 }
 
 /** How many runs there are, for an operator. */
@@ -206,6 +230,8 @@ export interface Sandbox extends AsyncDisposable {
   claimDisk(place: Workspace, bytes: number): Promise<Disposable>;
   /** Waits in the queue while `mostRuns` are running, or `mostRunsOfUser` of this user. */
   start(request: RunRequest): Promise<SandboxRun>;
+  /** Starts an interpreter that keeps its state. It is not in the queue: its cells are. */
+  startSession(request: SessionRequest): Promise<SandboxSession>;
   occupancy(): Occupancy;
   /** Kills whatever still runs. */
   [Symbol.asyncDispose](): Promise<void>;
@@ -237,7 +263,7 @@ export const createRunQueue = ({ mostRuns, mostRunsOfUser }: RunQueueLimits): Fa
     refusals: { busy: sandboxBusyError, cancelled: runCancelledError, closed: sandboxClosedError },
   });
 
-function runCancelledError(): WorkcrateError {
+export function runCancelledError(): WorkcrateError {
   return new WorkcrateError('cancelled', 'The run was cancelled before it began.');
 }
 

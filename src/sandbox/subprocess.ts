@@ -111,6 +111,9 @@ export async function subprocessSandbox(requested: SandboxOptions): Promise<Sand
         throw error;
       }
     },
+    startSession: async () => {
+      throw new WorkcrateError('sandbox_unavailable', 'There are no sessions without a sandbox yet.');
+    },
     occupancy: () => ({ running: queue.running(), queued: queue.queued(), warm: 0 }),
     async [Symbol.asyncDispose]() {
       queue.close();

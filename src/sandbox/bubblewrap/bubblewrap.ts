@@ -17,11 +17,12 @@ import {
   type SandboxOptions,
 } from '../sandbox.ts';
 import { buildSeccompProgram } from '../seccomp/seccomp.ts';
-import { getMemoryPerProcess } from './fork-server.ts';
+import { openSession } from '../sessions/session.ts';
+import { getMemoryPerProcess, getNodeFlags } from './fork-server.ts';
 import { demandPrograms, findPython, outerEnvironment, sweepStages } from './launch.ts';
 import { endLeftovers } from './leftovers.ts';
 import { createInterpreterPool, type InterpreterPool } from './pool.ts';
-import { runOnWorker } from './worker.ts';
+import { runOnWorker, startSessionOnWorker } from './worker.ts';
 
 export interface BubblewrapOptions extends SandboxOptions {
   /** A path, or null for the system's. */
@@ -52,7 +53,6 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
   const cgroups = openCgroups({ name: 'workcrate' });
   await cgroups.sweep();
   const queue = createRunQueue(options);
-  const pools = new Map<string, InterpreterPool>();
   const { log } = options;
   const { limits, openFiles, warnings } = fitLimits(
     options.limits,
@@ -63,6 +63,66 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
   const disk = createWatchedDisk(limits.diskBytes, log);
   const { path, prefix: pythonPrefix } = python;
   const shared = { limits, openFiles, python: path, pythonPrefix, seccomp, cgroups };
+  const pools = createUserPools((place) => createInterpreterPool(place, { ...options, ...shared }), log);
+
+  return {
+    kind: 'bubblewrap',
+    languages,
+    holds: describeBubblewrapLimits(cgroups.holds, options.network, limits),
+    limits,
+    warnings,
+    runtime,
+    pythonPackages,
+    folders: () => null,
+    async warm(user, place) {
+      const pool = pools.get(user, place);
+      // So that no run has to wait for them.
+      await Promise.all([pool.ready(), pythonPackages(), ...languages.map(runtime)]);
+      pools.fillBehind(pool);
+    },
+    claimDisk: (place, bytes) => disk.claim(place, bytes),
+    async start(request) {
+      const leave = await queue.enter(request);
+      try {
+        await disk.admit(request.place);
+        const pool = pools.get(request.user, request.place);
+        const taken = await pool.take(request.language);
+        return runOnWorker(taken, request, { limits, disk }, () => {
+          leave();
+          pools.fillBehind(pool);
+        });
+      } catch (error) {
+        leave();
+        throw error;
+      }
+    },
+    async startSession(request) {
+      await disk.admit(request.place);
+      const pool = pools.get(request.user, request.place);
+      // The router is Python whatever the language is.
+      const taken = await pool.take('python');
+      const router = startSessionOnWorker(taken, limits, () => pools.fillBehind(pool));
+      pools.fillBehind(pool);
+      const inside = { node: ['/opt/workcrate/bin/node', ...getNodeFlags(limits)], bash: '/bin/bash' };
+      return openSession(router, request, { queue, disk, inside });
+    },
+    occupancy: () => ({
+      running: queue.running(),
+      queued: queue.queued(),
+      warm: pools.countWarm(),
+    }),
+    async [Symbol.asyncDispose]() {
+      queue.close();
+      await pools.close();
+      await disk[Symbol.asyncDispose]();
+      await cgroups.close();
+    },
+  };
+}
+
+/** One pool of interpreters for each user; of too many, the least recent is closed. */
+function createUserPools(createPool: (place: Workspace) => InterpreterPool, log: BubblewrapOptions['log']) {
+  const pools = new Map<string, InterpreterPool>();
   let closing = false;
 
   /** Of users whose folders were created again: their waiting interpreters see folders that are gone. */
@@ -80,7 +140,7 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
   const getPool = (user: string, place: Workspace): InterpreterPool => {
     const last = pools.get(user);
     if (last?.place === place) return last;
-    const pool = createInterpreterPool(place, { ...options, ...shared });
+    const pool = createPool(place);
     pools.set(user, pool);
     if (last !== undefined) retire(last);
     if (pools.size > mostPools) void closeOldest(pools);
@@ -96,47 +156,12 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
   };
 
   return {
-    kind: 'bubblewrap',
-    languages,
-    holds: describeBubblewrapLimits(cgroups.holds, options.network, limits),
-    limits,
-    warnings,
-    runtime,
-    pythonPackages,
-    folders: () => null,
-    async warm(user, place) {
-      const pool = getPool(user, place);
-      // So that no run has to wait for them.
-      await Promise.all([pool.ready(), pythonPackages(), ...languages.map(runtime)]);
-      fillBehind(pool);
-    },
-    claimDisk: (place, bytes) => disk.claim(place, bytes),
-    async start(request) {
-      const leave = await queue.enter(request);
-      try {
-        await disk.admit(request.place);
-        const pool = getPool(request.user, request.place);
-        const taken = await pool.take(request.language);
-        return runOnWorker(taken, request, { limits, disk }, () => {
-          leave();
-          fillBehind(pool);
-        });
-      } catch (error) {
-        leave();
-        throw error;
-      }
-    },
-    occupancy: () => ({
-      running: queue.running(),
-      queued: queue.queued(),
-      warm: [...pools.values()].reduce((sum, pool) => sum + pool.warm, 0),
-    }),
-    async [Symbol.asyncDispose]() {
+    get: getPool,
+    fillBehind,
+    countWarm: (): number => [...pools.values()].reduce((sum, pool) => sum + pool.warm, 0),
+    async close(): Promise<void> {
       closing = true;
-      queue.close();
       await Promise.all([...pools.values(), ...retired].map((pool) => pool.close()));
-      await disk[Symbol.asyncDispose]();
-      await cgroups.close();
     },
   };
 }

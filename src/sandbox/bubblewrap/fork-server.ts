@@ -155,10 +155,14 @@ function toForkServerSettings({ network, limits, openFiles, seccomp, cgroups }: 
     NPROC: processes,
   };
   if (cgroups.holds.memory !== true) rlimits['DATA'] = getMemoryPerProcess(limits);
-  // Node would size its heap by the memory of the machine, and be killed instead of collecting garbage.
-  const node = [`--max-old-space-size=${Math.max(64, Math.floor((limits.memoryBytes * 0.75) / 1024 ** 2))}`];
+  const node = getNodeFlags(limits);
   return { network, tmp: limits.tmpBytes, seccomp: seccomp.toString('base64'), rlimits, node };
 }
+
+/** Node would size its heap by the memory of the machine, and be killed instead of collecting garbage. */
+export const getNodeFlags = ({ memoryBytes }: RunLimitSettings): string[] => [
+  `--max-old-space-size=${Math.max(64, Math.floor((memoryBytes * 0.75) / 1024 ** 2))}`,
+];
 
 /** Without a cgroup the kernel limits each process by itself, and Node reserves 2 GB before it does anything. */
 export const getMemoryPerProcess = ({ memoryBytes }: RunLimitSettings): number => memoryBytes + 2 * 1024 ** 3;

@@ -3,6 +3,7 @@ import { constants, openSync } from 'node:fs';
 import { Socket } from 'node:net';
 import type { WatchedDisk } from '../disk.ts';
 import { collectReports, secretBytes } from '../sessions/frames.ts';
+import type { SessionProcess } from '../sessions/session.ts';
 import {
   getSignalName,
   createStopper,
@@ -42,6 +43,8 @@ export interface Worker {
   readonly outcome: Promise<WorkerOutcome>;
   /** Gives what the run reports. */
   begin(folder: string, code: string, stdin: string): AsyncIterable<Report>;
+  /** Becomes the router of a session instead: gives its reports, and a way to send it lines. */
+  beginSession(): { readonly reports: AsyncIterable<Uint8Array>; send(text: string): void };
   /** Closes the server's pipes to it, but for outputs that are being read. */
   release(): void;
   /** Closes all pipes. */
@@ -80,6 +83,10 @@ export function attachWorker(
       task.end(`${header}\0${code}`);
       stdin.end(input);
       return collectReports(report.chunks, secret);
+    },
+    beginSession() {
+      stdin.end();
+      return { reports: report.chunks, send: (text) => void task.write(text) };
     },
     release,
     endOutputs() {
@@ -235,29 +242,18 @@ export function runOnWorker(
     graceMs: limits.graceMs,
     signal: request.signal,
     term: () => userSandbox.term(worker.id),
-    kill() {
-      // All processes: the init alone would need processor time to die and end the others.
-      worker.group?.kill();
-      userSandbox.kill(worker.id);
-    },
+    kill: () => killWorker({ worker, userSandbox }),
   });
   const watch = disk.watch(request.place, () => stop.killNow('disk'));
   const longer = setTimeout(() => userSandbox.watch(worker.id), watchAfterMs);
   const reports = worker.begin(request.workingDir, request.code, request.stdin);
 
   const finish = async (): Promise<RunEnd> => {
-    const outcome = await worker.outcome;
+    const outcome = await waitForEnd({ worker, userSandbox });
     clearTimeout(longer);
-    // An init that was killed cannot end the others, and its pipe closes before the kernel does that.
-    if (outcome === null) await userSandbox.gone(worker.id);
     stop[Symbol.dispose]();
     watch[Symbol.dispose]();
-    worker.release();
-    worker.endOutputs();
-    const events =
-      outcome?.code === 0
-        ? noLimitEvents
-        : (worker.group?.events() ?? guessEventsWithoutGroup(outcome, limits));
+    const events = outcome?.code === 0 ? noLimitEvents : readLimitEvents(worker, outcome, limits);
     onEnd();
     return {
       ...toRunEnd(outcome, stop.reason, events),
@@ -267,6 +263,59 @@ export function runOnWorker(
   return { stdout: worker.stdout, stderr: worker.stderr, reports, ended: finish() };
 }
 
+/** Resolves when none of its processes is alive. Its outputs end when what it has written is read. */
+async function waitForEnd({ worker, userSandbox }: TakenWorker): Promise<WorkerOutcome> {
+  const outcome = await worker.outcome;
+  // An init that was killed cannot end the others, and its pipe closes before the kernel does that.
+  if (outcome === null) await userSandbox.gone(worker.id);
+  worker.release();
+  worker.endOutputs();
+  return outcome;
+}
+
+/** All processes: the init alone would need processor time to die and end the others. */
+function killWorker({ worker, userSandbox }: TakenWorker): void {
+  worker.group?.kill();
+  userSandbox.kill(worker.id);
+}
+
+/** Makes a worker the router of a session. `onEnd` is called when none of its processes is alive. */
+export function startSessionOnWorker(
+  taken: TakenWorker,
+  limits: RunLimitSettings,
+  onEnd: () => void,
+): SessionProcess {
+  const { worker, userSandbox } = taken;
+  const began = performance.now();
+  let stopped: StopReason | null = null;
+  let seen = noLimitEvents;
+  const { reports, send } = worker.beginSession();
+  userSandbox.watch(worker.id);
+  const finish = async (): Promise<RunEnd> => {
+    const outcome = await waitForEnd(taken);
+    const events = readLimitEvents(worker, outcome, limits);
+    onEnd();
+    return { ...toRunEnd(outcome, stopped, events), durationMs: performance.now() - began };
+  };
+  return {
+    stdout: worker.stdout,
+    stderr: worker.stderr,
+    reports,
+    send,
+    ended: finish(),
+    kill(reason) {
+      stopped ??= reason;
+      killWorker(taken);
+    },
+    async findLimitReason() {
+      const before = seen;
+      seen = worker.group?.events() ?? noLimitEvents;
+      if (seen.oomKilled > before.oomKilled) return 'oom';
+      return seen.pidsRefused > before.pidsRefused ? 'pids' : null;
+    },
+  };
+}
+
 interface LimitEvents {
   readonly oomKilled: number;
   readonly pidsRefused: number;
@@ -274,6 +323,10 @@ interface LimitEvents {
 
 /** For a run that succeeded, which needs no look at the cgroup. */
 const noLimitEvents: LimitEvents = { oomKilled: 0, pidsRefused: 0 };
+
+function readLimitEvents({ group }: Worker, outcome: WorkerOutcome, limits: RunLimitSettings): LimitEvents {
+  return group?.events() ?? guessEventsWithoutGroup(outcome, limits);
+}
 
 /** Without a cgroup that counts refusals: a run that fails with as many processes as it may have has run out of them. */
 function guessEventsWithoutGroup(outcome: WorkerOutcome, { processes }: RunLimitSettings): LimitEvents {

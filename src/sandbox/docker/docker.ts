@@ -75,6 +75,9 @@ export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
         throw error;
       }
     },
+    startSession: async () => {
+      throw new WorkcrateError('sandbox_unavailable', 'There are no sessions in Docker yet.');
+    },
     occupancy: () => ({ running: queue.running(), queued: queue.queued(), warm: waiting.count() }),
     async [Symbol.asyncDispose]() {
       queue.close();
