@@ -78,6 +78,11 @@ const tools: Readonly<Record<string, Wordings>> = {
     ...runWordings,
     stdin_bytes: { silent: 0 },
     succeeded: { unsaid: 'follows from the end and the exit code' },
+    inputs_may_be_incomplete: toldIfTrue(/may have read more files/),
+    'known_inputs[].how': { words: { opened: /^Opened: /m, found: /^Found: /m } },
+    'known_inputs[].path': { listed: 'in part' },
+    'known_inputs[].size': { listed: 'in part' },
+    'known_inputs[].made_by': { listed: 'in part' },
   },
   search_executions: {
     'executions[].succeeded': { unsaid: 'follows from the end and the exit code' },
@@ -186,6 +191,10 @@ export const cannotBeShown: Readonly<Record<string, Readonly<Record<string, stri
     cell: 'there are no sessions yet',
     state: 'there are no sessions yet',
     'end_reason = refused': 'a sandbox that does not start a run, though it works',
+    'known_inputs[]': 'no run has any yet',
+    'input_notes[]': 'no run has any yet',
+    'inputs_may_be_incomplete = false': 'no run has all yet',
+    libraries: 'no run has any yet',
   },
   search_executions: {
     'executions[].end_reason = refused': 'a sandbox that does not start a run, though it works',

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { WorkcrateError } from '../errors.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Changes } from './executions.ts';
+import { unknownInputs } from './known-inputs.ts';
 import { plainSandbox } from './plain-sandbox.testing.ts';
 import { ada, openRoom, until, watching } from './room.testing.ts';
 import { recordProof } from '../requirements.testing.ts';
@@ -46,6 +47,7 @@ for (const [language, code] of Object.entries(programs) as [keyof typeof program
         stdoutFile: null,
         stderrFile: null,
         inputs: [],
+        ...unknownInputs,
         artifacts: { created: [], modified: [], deleted: [], complete: true },
         limits: null,
         sessionId: null,

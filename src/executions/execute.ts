@@ -20,6 +20,7 @@ import type { ExecutionsOptions } from './executions.ts';
 import { noDifference, type Difference, type Execution, type Reason } from './fields.ts';
 import { startComparison } from './folder-diff.ts';
 import { copyInputs, type CopyContext, type Inputs, type OtherFile } from './input-files.ts';
+import { unknownInputs } from './known-inputs.ts';
 import type { createEndWriter } from './lost.ts';
 import type { CellSlot } from './cell-slot.ts';
 import { followRun, type RunOutputs, type ReportProgress, type SpooledOutput } from './output.ts';
@@ -302,6 +303,7 @@ function toBegunExecution(
     stdoutFile: null,
     stderrFile: null,
     inputs: [],
+    ...unknownInputs,
     artifacts: noDifference,
     limits: {
       ...sandbox.limits,

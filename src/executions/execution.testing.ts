@@ -1,4 +1,5 @@
 import { noDifference, type Execution } from './fields.ts';
+import { unknownInputs } from './known-inputs.ts';
 import { newExecutionId } from './store.ts';
 
 /** A run that went well, at this time, but for what is given. */
@@ -27,6 +28,7 @@ export function sampleExecution(startedAt: number, given: Partial<Execution> = {
     stdoutFile: null,
     stderrFile: null,
     inputs: [],
+    ...unknownInputs,
     artifacts: noDifference,
     sessionId: null,
     cell: null,

@@ -33,6 +33,13 @@ const sample: Execution = {
     { fileId: 'file_2', origin: null, name: 'a.csv', size: 3, sha256: 'ab' },
     { fileId: null, origin: { crate: 'c' }, name: 'b', size: 0, sha256: 'cd' },
   ],
+  knownInputs: [
+    { path: '/workspace/a/x', size: 2, sha256: 'ef', how: 'opened', madeBy: 'exec_0123456789aa' },
+    { path: '/artifacts/y', size: 9, sha256: null, how: 'found', madeBy: null },
+  ],
+  inputsMayBeIncomplete: true,
+  inputNotes: ['Why.'],
+  libraries: { numpy: '1.24.2' },
   artifacts: { created: ['x.png'], modified: [], deleted: ['y'], complete: true },
   limits: {
     memoryBytes: 1,
@@ -61,6 +68,9 @@ const shownJson =
   String.raw`"artifacts":{"created":["x.png"],"modified":[],"deleted":["y"],"complete":true},` +
   String.raw`"inputs":[{"file_id":"file_2","origin":null,"name":"a.csv","size":3,"sha256":"ab"},` +
   String.raw`{"file_id":null,"origin":{"crate":"c"},"name":"b","size":0,"sha256":"cd"}],` +
+  String.raw`"known_inputs":[{"path":"/workspace/a/x","size":2,"sha256":"ef","how":"opened","made_by":"exec_0123456789aa"},` +
+  String.raw`{"path":"/artifacts/y","size":9,"sha256":null,"how":"found","made_by":null}],` +
+  String.raw`"inputs_may_be_incomplete":true,"input_notes":["Why."],"libraries":{"numpy":"1.24.2"},` +
   String.raw`"limits":{"timeout_ms":7,"memory_bytes":1,"processes":2,"cpus":3,"file_bytes":4,"disk_bytes":5,` +
   String.raw`"tmp_bytes":6,"sandbox":"bubblewrap","runtime":"Python 3.11.2","unenforced":["cpu"]},` +
   String.raw`"session_id":"sess_0123456789ab","cell":3,"state":"lost"}`;
@@ -80,7 +90,8 @@ describe('an execution in all its forms', () => {
       String.raw`"signal":"SIGKILL","timed_out":true,"started_at":"2026-05-04T12:00:00.000Z","duration_ms":1500,` +
       String.raw`"stdout":"","stderr":"","stdout_bytes":4,"stderr_bytes":3,"truncated":true,` +
       String.raw`"stdout_file":"file_1","stderr_file":null,"artifacts":{"created":[],"modified":[],"deleted":[],` +
-      String.raw`"complete":false},"inputs":[],"limits":{"timeout_ms":7,"memory_bytes":1,"processes":2,"cpus":3,` +
+      String.raw`"complete":false},"inputs":[],"known_inputs":[],"inputs_may_be_incomplete":true,"input_notes":["Why."],"libraries":{},` +
+      String.raw`"limits":{"timeout_ms":7,"memory_bytes":1,"processes":2,"cpus":3,` +
       String.raw`"file_bytes":4,"disk_bytes":5,"tmp_bytes":6,"sandbox":"bubblewrap","runtime":"Python 3.11.2",` +
       String.raw`"unenforced":["cpu"]},"session_id":"sess_0123456789ab","cell":3,"state":"lost","code_bytes":13,` +
       String.raw`"code_sha256":"ab11716162a7dfbb2fc811f2ce985120835c38f6cba1f479d17dcd9834deab29"}`;
@@ -90,7 +101,7 @@ describe('an execution in all its forms', () => {
   it('is the JSON of tools and routes, by their schema', () => {
     assert.equal(JSON.stringify(showExecution(sample)), shownJson.replace('@@', '\u0085'));
     const names =
-      'execution_id tool language code stdin_bytes working_dir end_reason succeeded exit_code signal timed_out started_at duration_ms stdout stderr stdout_bytes stderr_bytes truncated stdout_file stderr_file inputs session_id cell state artifacts limits';
+      'execution_id tool language code stdin_bytes working_dir end_reason succeeded exit_code signal timed_out started_at duration_ms stdout stderr stdout_bytes stderr_bytes truncated stdout_file stderr_file inputs known_inputs inputs_may_be_incomplete input_notes libraries session_id cell state artifacts limits';
     assert.equal(Object.keys(executionShape.shape).join(' '), names);
     assert.deepEqual(executionShape.parse(showExecution(sample)), showExecution(sample));
   });
@@ -158,6 +169,11 @@ describe('an execution in all its forms', () => {
         stderr_file: null,
         artifacts: '{"created":["x.png"],"modified":[],"deleted":["y"],"complete":true}',
         state: 'lost',
+        known_inputs:
+          '[{"path":"/workspace/a/x","size":2,"sha256":"ef","how":"opened","madeBy":"exec_0123456789aa"},{"path":"/artifacts/y","size":9,"sha256":null,"how":"found","madeBy":null}]',
+        inputs_may_be_incomplete: 1,
+        input_notes: '["Why."]',
+        libraries: '{"numpy":"1.24.2"}',
         ended_at: 1777896001501,
       },
     );
@@ -177,7 +193,7 @@ describe('an execution in all its forms', () => {
     assert.deepEqual(asked, [
       'INSERT INTO executions (id, owner, tool, language, code, stdin, stdin_bytes, working_dir, started_at, inputs, limits, session_id, cell, haystack, server, reason, succeeded) ' +
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', 0)",
-      'UPDATE executions SET reason = ?, succeeded = ?, exit_code = ?, signal = ?, duration_ms = ?, stdout = ?, stderr = ?, stdout_bytes = ?, stderr_bytes = ?, truncated = ?, stdout_file = ?, stderr_file = ?, artifacts = ?, state = ?, ended_at = ?, haystack = ? ' +
+      'UPDATE executions SET reason = ?, succeeded = ?, exit_code = ?, signal = ?, duration_ms = ?, stdout = ?, stderr = ?, stdout_bytes = ?, stderr_bytes = ?, truncated = ?, stdout_file = ?, stderr_file = ?, artifacts = ?, known_inputs = ?, inputs_may_be_incomplete = ?, input_notes = ?, libraries = ?, state = ?, ended_at = ?, haystack = ? ' +
         "WHERE id = ? AND (reason = 'running' OR (reason = ? AND ended_at = ?)) RETURNING id",
     ]);
   });
@@ -187,6 +203,10 @@ describe('an execution in all its forms', () => {
       artifacts: '{}',
       inputs: '[{"fileId":"f","name":"a","size":1,"sha256":"b"}]',
       limits: '{}',
+      known_inputs: '[]',
+      inputs_may_be_incomplete: 1,
+      input_notes: '[]',
+      libraries: '{}',
     };
     const read = executionFromRow(old as never);
     assert.deepEqual(read.artifacts, { created: [], modified: [], deleted: [], complete: true });

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import type { SqlValue } from '../database/database.ts';
 import { endReasons, languages, type RunLimitSettings, type Sandbox } from '../sandbox/sandbox.ts';
 import type { InputFileRecord } from './input-files.ts';
+import { knownInputShape, showKnownInput, type KnownInput } from './known-inputs.ts';
 
 /** `refused` is a run that never started. */
 export const reasons = ['running', ...endReasons, 'refused'] as const;
@@ -195,6 +196,32 @@ export const executionFields = {
     (parsed: readonly InputFileRecord[]): readonly InputFileRecord[] =>
       parsed.map((file) => ({ ...file, origin: file.origin ?? null })),
     (files) => files.map(showInput),
+  ),
+  /** Files that it may have read beside those that it was given. */
+  knownInputs: makeJsonField(
+    'known_inputs',
+    'end',
+    z.array(knownInputShape).describe('Files that it read or found, beside inputs'),
+    (parsed: readonly KnownInput[]) => parsed,
+    (files) => files.map(showKnownInput),
+  ),
+  /** True as long as nobody can tell, and in rows of earlier releases. */
+  inputsMayBeIncomplete: makeFlagField('inputs_may_be_incomplete', 'end'),
+  /** Why there may be more inputs, in a sentence each. */
+  inputNotes: makeJsonField(
+    'input_notes',
+    'end',
+    z.array(z.string()),
+    (parsed: readonly string[]) => parsed,
+    (notes) => [...notes],
+  ),
+  /** The versions of the libraries that it used, by their names. */
+  libraries: makeJsonField(
+    'libraries',
+    'end',
+    z.record(z.string(), z.string()),
+    (parsed: Readonly<Record<string, string>>) => parsed,
+    (versions) => ({ ...versions }),
   ),
   limits: makeJsonField(
     'limits',

@@ -32,6 +32,8 @@ const emptyBriefFields = {
   stdout: '',
   stderr: '',
   inputs: [],
+  known_inputs: [],
+  libraries: {},
   artifacts: { created: [], modified: [], deleted: [], complete: false },
 };
 

@@ -18,7 +18,8 @@ const maxQuotaUsers = 10_000;
 const rowBytes = 500;
 
 const rowBytesSql = `${rowBytes} + OCTET_LENGTH(code) + OCTET_LENGTH(stdin) + OCTET_LENGTH(stdout) + OCTET_LENGTH(stderr)
-  + OCTET_LENGTH(haystack) + OCTET_LENGTH(inputs) + OCTET_LENGTH(artifacts) + OCTET_LENGTH(limits)`;
+  + OCTET_LENGTH(haystack) + OCTET_LENGTH(inputs) + OCTET_LENGTH(artifacts) + OCTET_LENGTH(known_inputs)
+  + OCTET_LENGTH(limits)`;
 
 export interface RecordQuotaOptions {
   readonly database: Database;

@@ -6,6 +6,7 @@ import { formatBytes, formatDuration, quoteName, toPlainJson } from '../text.ts'
 import { toEndLines, toOutputLines } from './answer.ts';
 import type { Execution, ListedExecution, RunLimits } from './fields.ts';
 import type { InputFileRecord } from './input-files.ts';
+import { toKnownInputLines } from './known-inputs.ts';
 import type { FoundPage } from './search.ts';
 import { truncateText, type OutputBounds } from './truncation.ts';
 
@@ -18,6 +19,7 @@ export function describeExecution(execution: Execution, bounds: OutputBounds): s
     `${tool}, ${runtime}, in ${quoteName(workingDir)} at ${new Date(startedAt).toISOString()}:`,
     truncateText(code, bounds),
     ...toInputLines(execution),
+    ...toKnownInputLines(execution),
     '--- stdout ---',
     ...toOutputLines(execution),
     ...toEndLines(execution),
