@@ -83,6 +83,19 @@ const tools: Readonly<Record<string, Wordings>> = {
     'known_inputs[].path': { listed: 'in part' },
     'known_inputs[].size': { listed: 'in part' },
     'known_inputs[].made_by': { listed: 'in part' },
+    background: {
+      words: { asked: /as asked/, detached: /detached/, adopted: /adopted/, task: /as a task/, null: null },
+    },
+    cancelled_by: {
+      words: {
+        client: /by its client/,
+        cancel_execution: /by cancel_execution/,
+        lost_connection: /lost the connection/,
+        removed_user: /its user was removed/,
+        stopped_server: /the server stopped/,
+        null: null,
+      },
+    },
   },
   search_executions: {
     'executions[].succeeded': { unsaid: 'follows from the end and the exit code' },
@@ -190,6 +203,8 @@ export const cannotBeShown: Readonly<Record<string, Readonly<Record<string, stri
     session_id: 'there are no sessions yet',
     cell: 'there are no sessions yet',
     state: 'there are no sessions yet',
+    'background = ': 'no tool lets a run go on without its call yet',
+    'cancelled_by = ': 'no tool cancels a run yet',
     'end_reason = refused': 'a sandbox that does not start a run, though it works',
     'known_inputs[]': 'no run has any yet',
     'input_notes[]': 'no run has any yet',

@@ -14,7 +14,7 @@ import { formatBytes, formatDuration, quoteName } from '../text.ts';
 import { cellShape, showCell, toCellLines } from './cell-slot.ts';
 import { clientInputShape, describeClientInput, listClientInputs } from './client-and-crate-files.ts';
 import type { EndedExecution } from './execute.ts';
-import { differenceShape, reasons, showDifference, type Execution } from './fields.ts';
+import { differenceShape, reasons, showDifference, type CancelledBy, type Execution } from './fields.ts';
 import { describeMissingPackage } from './hint.ts';
 import type { SpooledOutput } from './output.ts';
 import { describeRealFolders, type Surroundings } from './surroundings.ts';
@@ -215,7 +215,7 @@ function describeEnd(execution: Execution): string {
     case 'disk':
       return `killed${after}: /workspace and /artifacts took more than their ${formatBytes(limits.diskBytes)} together, or the disk of the server is nearly full${describeStatus(execution)}. Delete files before you write more`;
     case 'cancelled':
-      return `cancelled${after}${describeStatus(execution)}`;
+      return `cancelled${after}${describeCanceller(execution)}${describeStatus(execution)}`;
     case 'lost':
       return `lost${after}: its sandbox ended unexpectedly${describeStatus(execution)}`;
     case 'refused':
@@ -224,6 +224,18 @@ function describeEnd(execution: Execution): string {
       return 'still running';
   }
 }
+
+const cancellerWords: Readonly<Record<CancelledBy, string>> = {
+  client: ' by its client',
+  cancel_execution: ' by cancel_execution',
+  lost_connection: ': its client lost the connection, and nobody asked for it in time',
+  removed_user: ': its user was removed',
+  stopped_server: ': the server stopped',
+};
+
+/** Records of earlier releases do not say. */
+const describeCanceller = ({ cancelledBy }: Execution): string =>
+  cancelledBy === null ? '' : cancellerWords[cancelledBy];
 
 /** What its first process ended with, where something else ended the run. */
 function describeStatus({ exitCode, signal }: Execution): string {

@@ -49,6 +49,8 @@ for (const [language, code] of Object.entries(programs) as [keyof typeof program
         inputs: [],
         ...unknownInputs,
         artifacts: { created: [], modified: [], deleted: [], complete: true },
+        background: null,
+        cancelledBy: null,
         limits: null,
         sessionId: null,
         cell: null,

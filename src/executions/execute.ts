@@ -17,14 +17,15 @@ import {
   type Sandbox,
 } from '../sandbox/sandbox.ts';
 import type { ExecutionsOptions } from './executions.ts';
-import { noDifference, type Difference, type Execution, type Reason } from './fields.ts';
+import { noDifference, type Background, type Difference, type Execution, type Reason } from './fields.ts';
 import { startComparison } from './folder-diff.ts';
 import { copyInputs, type CopyContext, type Inputs, type OtherFile } from './input-files.ts';
 import { unknownInputs } from './known-inputs.ts';
+import type { RunUnderWay } from './live.ts';
 import type { createEndWriter } from './lost.ts';
 import type { CellSlot } from './cell-slot.ts';
 import { followRun, type RunOutputs, type ReportProgress, type SpooledOutput } from './output.ts';
-import { insertRunning, newExecutionId, wasInput, type createBatchWriter } from './store.ts';
+import { insertRunning, wasInput, type createBatchWriter } from './store.ts';
 import {
   toInsidePath,
   makeFolderFor,
@@ -52,8 +53,11 @@ export interface ExecutionRequest {
 }
 
 export interface RunControl {
+  /** Cancels the run. */
   readonly signal: AbortSignal;
   readonly progress: ReportProgress;
+  /** Why it goes on without the call that begins it; without this it belongs to its call. */
+  readonly background?: Background;
 }
 
 /** A run that is over, and what became of outputs that were too long to be shown. */
@@ -73,28 +77,24 @@ export interface EndedExecution {
 export interface ExecuteContext extends ExecutionsOptions {
   readonly write: ReturnType<typeof createBatchWriter>;
   readonly ends: Pick<ReturnType<typeof createEndWriter>, 'end'>;
-  /** Runs of this server that may have a row and no end yet. */
-  readonly live: Set<string>;
 }
 
-/** One run from the request to the record. `stop` ends it as the caller's own signal does. */
+/** One run from the request to the record. */
 export async function executeRequest(
   room: ExecuteContext,
   caller: Caller,
   request: ExecutionRequest,
-  watching: RunControl,
-  stop: AbortController,
+  underWay: RunUnderWay,
 ): Promise<EndedExecution> {
   const sandbox = requireSandbox(room, request.language);
-  watching.signal.throwIfAborted();
+  const { id, signal } = underWay;
+  signal.throwIfAborted();
   const place = await room.places.of(caller.user);
-  const id = newExecutionId();
   const folder = prepareFolder(room, caller, place, id, request);
   try {
     const { files } = room;
     // The first to ask waits for the interpreter's answer, and may as well copy meanwhile.
     const asking = sandbox.runtime(request.language);
-    const signal = AbortSignal.any([watching.signal, stop.signal]);
     const wasGiven: CopyContext['wasGiven'] = (input) => wasInput(room.database, caller.user, input);
     const giving = { files, caller, place, folder, sandbox, signal, log: room.log, wasGiven };
     using inputs = await copyInputs(giving, request.files, request.others);
@@ -104,10 +104,11 @@ export async function executeRequest(
     const begun = {
       ...toBegunExecution(room, sandbox, runtime, caller, id, folder, request),
       inputs: inputs.files,
+      background: underWay.background,
     };
     const { session = null } = request;
-    const prepared = { sandbox, place, begun, inputs, session, startComparing, compare };
-    return await runRecorded(room, prepared, watching, stop);
+    const prepared = { sandbox, place, begun, inputs, session, startComparing, compare, underWay };
+    return await runWithRow(room, prepared);
   } finally {
     request.session?.release();
     if (request.workingDir === null) removeIfEmpty(place.workspace, parseName(id));
@@ -161,58 +162,36 @@ interface PreparedRun {
   readonly startComparing: () => Promise<() => Promise<Difference>>;
   /** Null until the turn of a cell has come: until then the cells before it change files. */
   compare: (() => Promise<Difference>) | null;
+  readonly underWay: RunUnderWay;
 }
 
 /** From here on there is a row, and whatever happens it gets its end. */
-async function runRecorded(
-  room: ExecuteContext,
-  prepared: PreparedRun,
-  watching: RunControl,
-  stop: AbortController,
-): Promise<EndedExecution> {
-  const { id } = prepared.begun;
-  room.live.add(id);
-  try {
-    return await runWithRow(room, prepared, watching, stop);
-  } finally {
-    room.live.delete(id);
-  }
-}
-
-async function runWithRow(
-  room: ExecuteContext,
-  prepared: PreparedRun,
-  watching: RunControl,
-  stop: AbortController,
-): Promise<EndedExecution> {
-  const { begun } = prepared;
-  const cancelled = AbortSignal.any([watching.signal, stop.signal]);
-  const starting = startRun(prepared, cancelled);
+async function runWithRow(room: ExecuteContext, prepared: PreparedRun): Promise<EndedExecution> {
+  const { begun, underWay } = prepared;
+  const starting = startRun(prepared, underWay.signal);
   // That happens a turn later, when the run has its task: SQLite would keep it waiting.
   const inserting = room.write((queries) => insertRunning(queries, begun, room.server));
   // Nothing goes on that is not recorded.
-  inserting.catch(() => stop.abort());
+  inserting.then(() => underWay.begun(begun), underWay.stop);
   const run = await starting.catch(async (error: unknown) => {
     await inserting;
-    await recordEnd(
-      room,
-      toFailedExecution(begun, room.clock(), cancelled.aborted ? 'cancelled' : 'refused', error),
-    );
+    const reason = underWay.signal.aborted ? 'cancelled' : 'refused';
+    await recordEnd(room, underWay, toFailedExecution(begun, room.clock(), reason, error));
     throw error;
   });
-  const following = followRun(room, begun, run, watching.progress);
+  const following = followRun(room, begun, run, underWay);
   try {
     await Promise.all([following, inserting]);
   } catch (error) {
-    stop.abort();
+    underWay.stop();
     const [row] = await Promise.allSettled([inserting, following, run.ended]);
     if (row.status === 'fulfilled')
-      await recordEnd(room, toFailedExecution(begun, room.clock(), 'lost', error));
+      await recordEnd(room, underWay, toFailedExecution(begun, room.clock(), 'lost', error));
     throw error;
   }
   const { end, outputs } = await following;
-  const execution = toEndedExecution(begun, room.clock(), end, outputs, await compareOrLog(room, prepared));
-  const isRecorded = await recordEnd(room, execution);
+  const ended = toEndedExecution(begun, room.clock(), end, outputs, await compareOrLog(room, prepared));
+  const { execution, isRecorded } = await recordEnd(room, underWay, ended);
   return {
     execution,
     isRecorded,
@@ -260,13 +239,19 @@ async function compareOrLog({ log }: ExecuteContext, { begun, compare }: Prepare
   }
 }
 
-/** Gives whether the end is in the row. If not, it is retried later; the caller gets the result all the same. */
-async function recordEnd(room: ExecuteContext, execution: Execution): Promise<boolean> {
+/** Also gives whether the end is in the row. If not, it is retried later; the caller gets the result all the same. */
+async function recordEnd(
+  room: ExecuteContext,
+  { background, cancelledBy }: RunUnderWay,
+  ended: Execution,
+): Promise<Pick<EndedExecution, 'execution' | 'isRecorded'>> {
+  const canceller = ended.reason === 'cancelled' ? (cancelledBy ?? 'client') : null;
+  const execution = { ...ended, background, cancelledBy: canceller };
   const isRecorded = await room.ends.end(execution);
   room.ended(execution);
   const { id, owner: user, language, reason, durationMs: ms } = execution;
-  room.log.info('execution.ended', { id, user, language, reason, ms });
-  return isRecorded;
+  room.log.info('execution.ended', { id, user, language, reason, ms, background });
+  return { execution, isRecorded };
 }
 
 /** As it is when it starts. */
@@ -305,6 +290,8 @@ function toBegunExecution(
     inputs: [],
     ...unknownInputs,
     artifacts: noDifference,
+    background: null,
+    cancelledBy: null,
     limits: {
       ...sandbox.limits,
       timeoutMs: Math.min(timeoutMs ?? room.timeoutMs, room.maxTimeoutMs),

@@ -33,6 +33,8 @@ export function sampleExecution(startedAt: number, given: Partial<Execution> = {
     sessionId: null,
     cell: null,
     state: null,
+    background: null,
+    cancelledBy: null,
     limits: { timeoutMs: 1, unenforced: [] as string[] } as unknown as Execution['limits'],
     ...given,
   };

@@ -19,16 +19,19 @@ import {
   type ExecuteContext,
   type RunControl,
 } from './execute.ts';
-import type { Execution } from './fields.ts';
+import type { Background, CancelledBy, Execution } from './fields.ts';
 import type { Changes } from './folder-diff.ts';
 import { createJournal } from './journal.ts';
+import { createLiveRun, type LiveRun } from './live.ts';
 import { createEndWriter, markLost } from './lost.ts';
 import { appendRows, listLastEnded, restoreLines, type RunWithoutLine } from './restore-lines.ts';
 import { findExecutions, type FoundPage, type ExecutionSearch } from './search.ts';
 import { createRecordQuota } from './record-quota.ts';
 import {
   executionFromRow,
+  newExecutionId,
   sweepExecutions,
+  updateBackground,
   createBatchWriter,
   type Retention,
   type SweptExecutions,
@@ -39,6 +42,7 @@ export type { FindCrateFiles, WantedCrateFile } from './client-and-crate-files.t
 export type { EndedExecution, ExecutionRequest } from './execute.ts';
 export type { Execution } from './fields.ts';
 export type { Changes } from './folder-diff.ts';
+export type { LiveRun } from './live.ts';
 export type { InputFileRecord, OtherFile } from './input-files.ts';
 export type { OutputBounds } from './truncation.ts';
 
@@ -105,10 +109,21 @@ export function createExecutions(options: ExecutionsOptions) {
     share.add(execution);
     options.ended(execution);
   };
-  const live = new Set<string>();
+  /** Runs of this server that may have a row and no end yet, by their ids. */
+  const live = new Map<string, { cancel(by: CancelledBy): void; readonly settled: Promise<unknown> }>();
   const isLive = (id: string): boolean => live.has(id) || ends.isWaiting(id);
-  const room: ExecuteContext = { ...options, ended, ends, live, write };
-  const underWay = new Map<Promise<EndedExecution>, AbortController>();
+  const room: ExecuteContext = { ...options, ended, ends, write };
+  const recordBackground = (id: string, why: Background): Promise<void> =>
+    write((queries) => updateBackground(queries, id, why));
+
+  async function begin(caller: Caller, request: ExecutionRequest, control: RunControl): Promise<LiveRun> {
+    const id = newExecutionId();
+    const { underWay, follow, cancel } = createLiveRun({ id, control, record: recordBackground });
+    const running = executeRequest(room, caller, request, underWay);
+    const settled = Promise.allSettled([running]).then(() => live.delete(id));
+    live.set(id, { cancel, settled });
+    return follow(running);
+  }
 
   /** What this server was running when it ended is lost; there is no other unless the database is shared. */
   async function recover(): Promise<number> {
@@ -132,16 +147,15 @@ export function createExecutions(options: ExecutionsOptions) {
   }
 
   return {
+    /**
+     * Begins a run and resolves once it is recorded, while it waits in the queue or runs. It needs nobody who waits for
+     * it: only the signal of `control` and `cancel` end it before its time. Rejects where nothing was recorded.
+     */
+    begin,
+
     /** Runs code and gives its record, whatever the code did. It rejects only where nothing ran. */
-    async run(caller: Caller, request: ExecutionRequest, watching: RunControl): Promise<EndedExecution> {
-      const stop = new AbortController();
-      const running = executeRequest(room, caller, request, watching, stop);
-      underWay.set(running, stop);
-      try {
-        return await running;
-      } finally {
-        underWay.delete(running);
-      }
+    async run(caller: Caller, request: ExecutionRequest, control: RunControl): Promise<EndedExecution> {
+      return (await begin(caller, request, control)).ended;
     },
 
     /** The caller's execution; `not_found` where there is none. */
@@ -169,8 +183,8 @@ export function createExecutions(options: ExecutionsOptions) {
 
     /** Cancels what is under way, and waits until that is recorded. */
     async [Symbol.asyncDispose](): Promise<void> {
-      for (const stop of underWay.values()) stop.abort();
-      await Promise.allSettled(underWay.keys());
+      for (const { cancel } of live.values()) cancel('stopped_server');
+      await Promise.all([...live.values()].map(({ settled }) => settled));
       await ends[Symbol.asyncDispose]();
       await share.settled();
       await journal[Symbol.asyncDispose]();

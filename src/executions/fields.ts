@@ -12,6 +12,23 @@ import { knownInputShape, showKnownInput, type KnownInput } from './known-inputs
 export const reasons = ['running', ...endReasons, 'refused'] as const;
 export type Reason = (typeof reasons)[number];
 
+/**
+ * Why a run goes on without the call that began it: its caller asked for that, the call had lasted long enough, its
+ * connection was lost and somebody asked for the run, or it is an MCP task.
+ */
+const backgrounds = ['asked', 'detached', 'adopted', 'task'] as const;
+export type Background = (typeof backgrounds)[number];
+
+/** Who or what cancelled a run. */
+const cancellers = [
+  'client',
+  'cancel_execution',
+  'lost_connection',
+  'removed_user',
+  'stopped_server',
+] as const;
+export type CancelledBy = (typeof cancellers)[number];
+
 /** Which files changed. Not `complete` where there were too many to compare or to name. */
 export interface Difference {
   readonly created: readonly string[];
@@ -234,6 +251,12 @@ export const executionFields = {
   sessionId: makePlainField('session_id', 'start', z.string().nullable()),
   cell: makePlainField('cell', 'start', z.number().nullable()),
   state: makePlainField('state', 'end', z.enum(['kept', 'lost']).nullable()),
+  background: makePlainField(
+    'background',
+    'start',
+    z.enum(backgrounds).nullable().describe('Why it went on without the call that began it'),
+  ),
+  cancelledBy: makePlainField('cancelled_by', 'end', z.enum(cancellers).nullable()),
   /** Null while it runs, and in rows of earlier releases. */
   endedAt: hideField(makePlainField('ended_at', 'end', z.number().nullable())),
 };

@@ -9,6 +9,7 @@ import type { StoredFile } from '../files/files.ts';
 import type { SandboxRun, RunEnd } from '../sandbox/sandbox.ts';
 import type { ExecutionsOptions } from './executions.ts';
 import type { Execution } from './fields.ts';
+import type { RunUnderWay } from './live.ts';
 import { createTruncation, keepEnd, type OutputBounds } from './truncation.ts';
 
 /** One output of a run, as it is shown and recorded. */
@@ -119,16 +120,20 @@ export async function followRun(
   room: ExecutionsOptions,
   execution: Execution,
   run: SandboxRun,
-  report: ReportProgress,
+  { output, progress: report }: Pick<RunUnderWay, 'output' | 'progress'>,
 ): Promise<{ end: RunEnd; outputs: RunOutputs }> {
   using progress = createOutputProgress(report);
   // A file may not be larger than files may be, or none of it would be kept.
   const budget: SpoolBudget = { left: Math.min(room.outputBytes, room.files.maxFileSize) };
+  const heard = (text: string, passed: number): void => {
+    output.add(text, passed);
+    progress.heard(text, passed);
+  };
   const take = (stream: OutputStream): Promise<RunOutput> =>
     readOutput(run[stream], {
       bounds: room.outputBounds,
       spool: () => openSpoolFor(room, execution, stream, budget),
-      heard: progress.heard,
+      heard,
     });
   const [stdout, stderr, end] = await Promise.all([take('stdout'), take('stderr'), run.ended]);
   reportLosses(room, execution, { stdout, stderr });

@@ -4,7 +4,7 @@
  */
 import { formatBytes, formatDuration, quoteName, toPlainJson } from '../text.ts';
 import { toEndLines, toOutputLines } from './answer.ts';
-import type { Execution, ListedExecution, RunLimits } from './fields.ts';
+import type { Background, Execution, ListedExecution, RunLimits } from './fields.ts';
 import type { InputFileRecord } from './input-files.ts';
 import { toKnownInputLines } from './known-inputs.ts';
 import type { FoundPage } from './search.ts';
@@ -27,6 +27,7 @@ export function describeExecution(execution: Execution, bounds: OutputBounds): s
     `Output: ${stdoutBytes} bytes on stdout, ${stderrBytes} on stderr.`,
     ...(stdoutFile === null ? [] : [`All of stdout: share_file with file_id ${stdoutFile}`]),
     ...(stderrFile === null ? [] : [`All of stderr: share_file with file_id ${stderrFile}`]),
+    ...(execution.background === null ? [] : [backgroundLines[execution.background]]),
     describeLimits(limits),
   ].join('\n');
 }
@@ -35,6 +36,14 @@ function toSessionLines({ sessionId, cell, state }: Execution): string[] {
   if (sessionId === null) return [];
   return [`It was cell ${cell} of session ${sessionId}${state === null ? '' : `: state ${state}`}.`];
 }
+
+/** Why it went on without the call that began it. */
+const backgroundLines: Readonly<Record<Background, string>> = {
+  asked: 'It ran in the background, as asked.',
+  detached: 'It went on in the background, detached when its call had lasted long enough.',
+  adopted: 'Its call lost the connection; it went on, adopted by a later call.',
+  task: 'It ran in the background, as a task.',
+};
 
 const maxNamedInputs = 20;
 

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Database, Queries, Row, SqlValue } from '../database/database.ts';
-import { executionFields, toStorable, type Execution } from './fields.ts';
+import { executionFields, toStorable, type Background, type Execution } from './fields.ts';
 import type { Journal } from './journal.ts';
 
 export const executionIdForm = /^exec_[0-9a-f]{12}$/;
@@ -75,6 +75,11 @@ export async function updateEnded(database: Queries, execution: Execution): Prom
   const end = toValues(endColumns, execution);
   const rows = await database.query(updateSql, ...end, toHaystack(execution), id, reason, endedAt);
   return rows.length > 0;
+}
+
+/** Says in the row of a run that it goes on without its call. */
+export async function updateBackground(database: Queries, id: string, why: Background): Promise<void> {
+  await database.query("UPDATE executions SET background = ? WHERE id = ? AND reason = 'running'", why, id);
 }
 
 const latestInputsSql =

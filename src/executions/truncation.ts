@@ -62,7 +62,7 @@ export function truncateText(text: string, bounds: OutputBounds): string {
 }
 
 /** At most `length` units from the start; half a character is left out. */
-function keepStart(text: string, length: number): string {
+export function keepStart(text: string, length: number): string {
   return text.slice(0, isSplit(text, length) ? length - 1 : length);
 }
 

@@ -11,7 +11,7 @@ import type {
   DocumentBuilder,
 } from '../documents/documents.ts';
 import { asWorkcrateError, isOurFault, isWorkcrateError } from '../errors.ts';
-import type { Executions } from '../executions/executions.ts';
+import type { Executions, LiveRun } from '../executions/executions.ts';
 import type { Caller } from '../identity.ts';
 import type { Links, Uploads } from '../links/links.ts';
 import type { Tool } from '../mcp/tool.ts';
@@ -190,15 +190,21 @@ export function traceTool(tool: Tool, tracing: Tracing): Tool {
 /** The same executions, with a span for each run, from the request to the record. */
 export function traceExecutions(executions: Executions, tracing: Tracing): Executions {
   if (!tracing.isOn) return executions;
-  return {
-    ...executions,
-    run: (caller, request, watching) =>
-      tracing.span('execution', { 'workcrate.language': request.language }, async (tell) => {
-        const ended = await executions.run(caller, request, watching);
-        tell({ 'workcrate.execution': ended.execution.id, 'workcrate.reason': ended.execution.reason });
-        return ended;
-      }),
+  const begin: Executions['begin'] = (caller, request, control) => {
+    const begun = Promise.withResolvers<LiveRun>();
+    const attributes = { 'workcrate.language': request.language };
+    // The span lasts as long as the run, which the caller need not wait for.
+    const traced = tracing.span('execution', attributes, async (tell) => {
+      const run = await executions.begin(caller, request, control);
+      tell({ 'workcrate.execution': run.id });
+      begun.resolve(run);
+      tell({ 'workcrate.reason': (await run.ended).execution.reason });
+    });
+    traced.catch(begun.reject);
+    return begun.promise;
   };
+  const run: Executions['run'] = async (...request) => (await begin(...request)).ended;
+  return { ...executions, begin, run };
 }
 
 /** The same sandbox, with spans for how long a run waited for its interpreter and how long it ran. */
