@@ -232,6 +232,13 @@ export const requirements = {
     'attacks-are-stopped',
   ],
   D16: ['manifest', 'started-by-the-manifest', 'names-fit-behind-the-prefix'],
+  D18: [
+    'values-and-tables',
+    'figures-by-link',
+    'short-text-the-rest-by-link',
+    'pictures-where-clients-show-them',
+    'reports-are-hostile',
+  ],
   E1: [
     'name-type-size-and-mtime',
     'recursion-as-a-tree',
@@ -374,9 +381,10 @@ export const partsNotYetAskedFor: Partial<Record<Row, readonly string[]>> = {
   D1: ['session-id'],
   D9: ['peak-memory-session-guard-verdicts-and-trace-id-in-the-line'],
   D16: ['exposed-by-the-gateway-of-f3'],
+  D18: ['figures-without-a-call-to-save', 'bundles-of-real-code'],
   F7: ['groups-found-by-search-tools'],
 };
 
 /** The rows that have not been asked for yet. */
 export const rowsNotYetAskedFor =
-  'A12 B13 B14 C14 D11 D12 D13 D17 D18 D19 D20 D21 F1 F2 F3 F4 F5 F6 G1 G2 H1 H2 H3 H4'.split(' ');
+  'A12 B13 B14 C14 D11 D12 D13 D17 D19 D20 D21 F1 F2 F3 F4 F5 F6 G1 G2 H1 H2 H3 H4'.split(' ');

@@ -39,6 +39,11 @@ const runWordings: Wordings = {
   truncated: toldIfTrue(/truncated \d+ chars/),
   'artifacts.created[]': { listed: 'in part' },
   'artifacts.complete': { words: { true: null, false: /may be more changes/ } },
+  'results[].kind': { words: { value: /^Value/m, display: /^Displayed/m, figure: /^Figure/m } },
+  'results[].cut': toldIfTrue(/, cut:/),
+  'results[].parts[].mime': { unsaid: 'follows from the name of the file' },
+  'results[].parts[].file_id': { unsaid: 'the link leads to it, and get_execution says it' },
+  more_results: { silent: 0 },
   end_reason: {
     words: {
       exit: /exit code|^(?![^]*\[exec_)/,
@@ -76,6 +81,8 @@ const tools: Readonly<Record<string, Wordings>> = {
   execute_bash: runWordings,
   get_execution: {
     ...runWordings,
+    'results[].parts[].mime': { silent: null },
+    'results[].parts[].file_id': { silent: null },
     stdin_bytes: { silent: 0 },
     succeeded: { unsaid: 'follows from the end and the exit code' },
     inputs_may_be_incomplete: toldIfTrue(/may have read more files/),
@@ -187,7 +194,13 @@ export function findWording(tool: string, path: string): Wording | null {
   return common[path.slice(path.lastIndexOf('.') + 1)] ?? null;
 }
 
+const resultsOutOfReach = {
+  'results[]': 'no interpreter reports results yet',
+  more_results: 'no interpreter reports results yet',
+};
+
 const runsOutOfReach = {
+  ...resultsOutOfReach,
   'client_files[].age_s': 'what came just now has the age 0; the tests of client files show others',
   'end_reason = running': 'an answer comes at the end of a run',
   'end_reason = cancelled': 'nobody hears the answer to a call that was cancelled',
@@ -205,6 +218,7 @@ export const cannotBeShown: Readonly<Record<string, Readonly<Record<string, stri
     state: 'there are no sessions yet',
     'background = ': 'no tool lets a run go on without its call yet',
     'cancelled_by = ': 'no tool cancels a run yet',
+    ...resultsOutOfReach,
     'end_reason = refused': 'a sandbox that does not start a run, though it works',
     'known_inputs[]': 'no run has any yet',
     'input_notes[]': 'no run has any yet',

@@ -25,6 +25,8 @@ test('a result has all fields, and a program that failed is no error of the tool
     artifacts: { created: ['/artifacts/plot.svg'], modified: [], deleted: [], complete: true },
     unenforced: [],
     hint: null,
+    results: [],
+    more_results: 0,
     full_stdout: null,
     full_stderr: null,
   });

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { publicMessage } from '../errors.ts';
 import type { Caller } from '../identity.ts';
 import { toLinkAnswer, linkShape } from '../links/link-result.ts';
-import type { Links, SharedLink } from '../links/links.ts';
+import type { SharedLink } from '../links/links.ts';
 import type { ToolAnswer, ToolContext } from '../mcp/tool.ts';
 import { languages } from '../sandbox/sandbox.ts';
 import { formatBytes, formatDuration, quoteName } from '../text.ts';
@@ -17,6 +17,13 @@ import type { EndedExecution } from './execute.ts';
 import { differenceShape, reasons, showDifference, type CancelledBy, type Execution } from './fields.ts';
 import { describeMissingPackage } from './hint.ts';
 import type { SpooledOutput } from './output.ts';
+import {
+  buildResultAnswer,
+  resultFields,
+  showResultPictures,
+  wantsPictures,
+  type ResultAnswerOptions,
+} from './result-answer.ts';
 import { describeRealFolders, type Surroundings } from './surroundings.ts';
 
 /** What a run came to (D2). */
@@ -39,15 +46,13 @@ export const endedShape = z.object({
     .describe('The real paths of /workspace and so on, where nothing is mounted'),
   hint: z.string().nullable().describe('What to do where a package or program is missing'),
   client_files: z.array(clientInputShape).optional().describe('How files of the client came'),
+  ...resultFields,
   full_stdout: linkShape.nullable().describe('All of stdout, where it was cut'),
   full_stderr: linkShape.nullable().describe('All of stderr, where it was cut'),
   session: cellShape.optional().describe('The session of which it was a cell'),
 });
 
-export interface AnswerOptions {
-  readonly links: Pick<Links, 'share'>;
-  readonly linkSeconds: number;
-  readonly baseUrl: () => string;
+export interface AnswerOptions extends ResultAnswerOptions {
   /** What code finds where it runs, for hints; null where that is not known. */
   readonly surroundings?: Surroundings | null;
   /** Shows pictures among files that a run made; without it none are shown. */
@@ -61,8 +66,9 @@ export type ShowPictures = (
 ) => Promise<{ readonly pictures: readonly ContentBlock[]; readonly notes: readonly string[] }>;
 
 /** What the caller wants to see of a run besides its text. */
-interface AnswerRequest extends Pick<ToolContext, 'caller' | 'sharesMachine'> {
-  readonly show: boolean;
+interface AnswerRequest extends Pick<ToolContext, 'caller' | 'client' | 'sharesMachine'> {
+  /** Pictures: true is all that it made, false none, undefined what its client is known to show of its results. */
+  readonly show: boolean | undefined;
 }
 
 type ExecutionAnswer = ToolAnswer<z.input<typeof endedShape>>;
@@ -70,7 +76,7 @@ type ExecutionAnswer = ToolAnswer<z.input<typeof endedShape>>;
 /** A program that failed is a result like any other. */
 export async function buildAnswer(
   options: AnswerOptions,
-  { caller, sharesMachine, show }: AnswerRequest,
+  { caller, client, sharesMachine, show }: AnswerRequest,
   ended: EndedExecution,
 ): Promise<ExecutionAnswer> {
   const { execution, spooled } = ended;
@@ -78,11 +84,17 @@ export async function buildAnswer(
   const stderr = await shareFullOutput(options, caller, 'stderr', spooled.stderr);
   const clientFiles = listClientInputs(execution.inputs, execution.startedAt);
   const hint = describeMissingPackage(execution, options.surroundings ?? null);
-  const { pictures, notes } =
-    (show && (await options.showPictures?.(caller, listMadeFiles(execution)))) || noPictures;
+  const results = await buildResultAnswer(options, caller, execution);
+  const drawn = wantsPictures(show, client)
+    ? await showResultPictures(options, caller, execution)
+    : noPictures;
+  const made =
+    (show === true && (await options.showPictures?.(caller, listMadeFiles(execution)))) || noPictures;
+  const { pictures, notes } = joinPictures(drawn, made);
   return {
     text: [
       ...toOutputLines(execution),
+      ...results.lines,
       ...toEndLines(execution),
       ...toCellLines(execution, ended.session),
       ...(hint === null ? [] : [hint]),
@@ -110,15 +122,33 @@ export async function buildAnswer(
       ...(ended.folders === null ? {} : { folders: { ...ended.folders } }),
       hint,
       ...(clientFiles.length === 0 ? {} : { client_files: clientFiles }),
+      ...results.structured,
       full_stdout: stdout.link?.structured ?? null,
       full_stderr: stderr.link?.structured ?? null,
       ...(ended.session === null ? {} : { session: showCell(execution, ended.session) }),
     },
-    content: [...(stdout.link?.content ?? []), ...(stderr.link?.content ?? []), ...pictures],
+    content: [
+      ...results.content,
+      ...(stdout.link?.content ?? []),
+      ...(stderr.link?.content ?? []),
+      ...pictures,
+    ],
   };
 }
 
-const noPictures = { pictures: [], notes: [] };
+type RunPictures = Awaited<ReturnType<ShowPictures>>;
+
+const noPictures: RunPictures = { pictures: [], notes: [] };
+
+/** A figure that code saved as well is shown once; and whoever sees a figure need not hear that there is no file. */
+function joinPictures(drawn: RunPictures, made: RunPictures): RunPictures {
+  const known = new Set(drawn.pictures.map(getPictureData));
+  const others = made.pictures.filter((picture) => !known.has(getPictureData(picture)));
+  const notes = drawn.pictures.length > 0 && made.pictures.length === 0 ? [] : made.notes;
+  return { pictures: [...drawn.pictures, ...others], notes: [...drawn.notes, ...notes] };
+}
+
+const getPictureData = (picture: ContentBlock): string => (picture.type === 'image' ? picture.data : '');
 
 /** The files that a run created or modified, by their paths inside. */
 function listMadeFiles({ artifacts: { created, modified }, workingDir }: Execution): string[] {

@@ -46,6 +46,8 @@ for (const [language, code] of Object.entries(programs) as [keyof typeof program
         truncated: false,
         stdoutFile: null,
         stderrFile: null,
+        results: [],
+        moreResults: 0,
         inputs: [],
         ...unknownInputs,
         artifacts: { created: [], modified: [], deleted: [], complete: true },

@@ -189,8 +189,9 @@ async function runWithRow(room: ExecuteContext, prepared: PreparedRun): Promise<
       await recordEnd(room, underWay, toFailedExecution(begun, room.clock(), 'lost', error));
     throw error;
   }
-  const { end, outputs } = await following;
-  const ended = toEndedExecution(begun, room.clock(), end, outputs, await compareOrLog(room, prepared));
+  const { end, outputs, results } = await following;
+  const artifacts = await compareOrLog(room, prepared);
+  const ended = { ...toEndedExecution(begun, room.clock(), end, outputs, artifacts), ...results };
   const { execution, isRecorded } = await recordEnd(room, underWay, ended);
   return {
     execution,
@@ -287,6 +288,8 @@ function toBegunExecution(
     truncated: false,
     stdoutFile: null,
     stderrFile: null,
+    results: [],
+    moreResults: 0,
     inputs: [],
     ...unknownInputs,
     artifacts: noDifference,

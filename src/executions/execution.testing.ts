@@ -27,6 +27,8 @@ export function sampleExecution(startedAt: number, given: Partial<Execution> = {
     truncated: false,
     stdoutFile: null,
     stderrFile: null,
+    results: [],
+    moreResults: 0,
     inputs: [],
     ...unknownInputs,
     artifacts: noDifference,

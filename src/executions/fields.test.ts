@@ -29,6 +29,17 @@ const sample: Execution = {
   truncated: true,
   stdoutFile: 'file_1',
   stderrFile: null,
+  results: [
+    {
+      kind: 'figure',
+      text: 'Fig',
+      cut: false,
+      rows: null,
+      columns: null,
+      parts: [{ mime: 'image/png', size: 9, fileId: 'file_3', problem: null }],
+    },
+  ],
+  moreResults: 4,
   inputs: [
     { fileId: 'file_2', origin: null, name: 'a.csv', size: 3, sha256: 'ab' },
     { fileId: null, origin: { crate: 'c' }, name: 'b', size: 0, sha256: 'cd' },
@@ -67,6 +78,8 @@ const shownJson =
   String.raw`"succeeded":false,"exit_code":null,"signal":"SIGKILL","timed_out":true,` +
   String.raw`"started_at":"2026-05-04T12:00:00.000Z","duration_ms":1500,"stdout":"out\n","stderr":"err",` +
   String.raw`"stdout_bytes":4,"stderr_bytes":3,"truncated":true,"stdout_file":"file_1","stderr_file":null,` +
+  String.raw`"results":[{"kind":"figure","text":"Fig","cut":false,"rows":null,"columns":null,"parts":` +
+  String.raw`[{"mime":"image/png","size":9,"file_id":"file_3","problem":null}]}],"more_results":4,` +
   String.raw`"artifacts":{"created":["x.png"],"modified":[],"deleted":["y"],"complete":true},` +
   String.raw`"inputs":[{"file_id":"file_2","origin":null,"name":"a.csv","size":3,"sha256":"ab"},` +
   String.raw`{"file_id":null,"origin":{"crate":"c"},"name":"b","size":0,"sha256":"cd"}],` +
@@ -91,7 +104,7 @@ describe('an execution in all its forms', () => {
       String.raw`"working_dir":"/workspace/a","end_reason":"timeout","succeeded":false,"exit_code":null,` +
       String.raw`"signal":"SIGKILL","timed_out":true,"started_at":"2026-05-04T12:00:00.000Z","duration_ms":1500,` +
       String.raw`"stdout":"","stderr":"","stdout_bytes":4,"stderr_bytes":3,"truncated":true,` +
-      String.raw`"stdout_file":"file_1","stderr_file":null,"artifacts":{"created":[],"modified":[],"deleted":[],` +
+      String.raw`"stdout_file":"file_1","stderr_file":null,"results":[],"more_results":4,"artifacts":{"created":[],"modified":[],"deleted":[],` +
       String.raw`"complete":false},"inputs":[],"known_inputs":[],"inputs_may_be_incomplete":true,"input_notes":["Why."],"libraries":{},` +
       String.raw`"limits":{"timeout_ms":7,"memory_bytes":1,"processes":2,"cpus":3,` +
       String.raw`"file_bytes":4,"disk_bytes":5,"tmp_bytes":6,"sandbox":"bubblewrap","runtime":"Python 3.11.2",` +
@@ -103,7 +116,7 @@ describe('an execution in all its forms', () => {
   it('is the JSON of tools and routes, by their schema', () => {
     assert.equal(JSON.stringify(showExecution(sample)), shownJson.replace('@@', '\u0085'));
     const names =
-      'execution_id tool language code stdin_bytes working_dir end_reason succeeded exit_code signal timed_out started_at duration_ms stdout stderr stdout_bytes stderr_bytes truncated stdout_file stderr_file inputs known_inputs inputs_may_be_incomplete input_notes libraries session_id cell state background cancelled_by artifacts limits';
+      'execution_id tool language code stdin_bytes working_dir end_reason succeeded exit_code signal timed_out started_at duration_ms stdout stderr stdout_bytes stderr_bytes truncated stdout_file stderr_file results more_results inputs known_inputs inputs_may_be_incomplete input_notes libraries session_id cell state background cancelled_by artifacts limits';
     assert.equal(Object.keys(executionShape.shape).join(' '), names);
     assert.deepEqual(executionShape.parse(showExecution(sample)), showExecution(sample));
   });
@@ -147,7 +160,7 @@ describe('an execution in all its forms', () => {
       session_id: 'sess_0123456789ab',
       cell: 3,
       background: 'asked',
-      haystack: 'print("ä")\u0085\nout\n\nerr',
+      haystack: 'print("ä")\u0085\nout\n\nerr\nfig',
       server: 'srv',
     };
     await insertRunning(room.database, sample, 'srv');
@@ -170,6 +183,9 @@ describe('an execution in all its forms', () => {
         truncated: 1,
         stdout_file: 'file_1',
         stderr_file: null,
+        results:
+          '[{"kind":"figure","text":"Fig","cut":false,"rows":null,"columns":null,"parts":[{"mime":"image/png","size":9,"fileId":"file_3","problem":null}]}]',
+        more_results: 4,
         artifacts: '{"created":["x.png"],"modified":[],"deleted":["y"],"complete":true}',
         state: 'lost',
         known_inputs:
@@ -201,13 +217,14 @@ describe('an execution in all its forms', () => {
     assert.deepEqual(asked, [
       'INSERT INTO executions (id, owner, tool, language, code, stdin, stdin_bytes, working_dir, started_at, inputs, limits, session_id, cell, background, haystack, server, reason, succeeded) ' +
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', 0)",
-      'UPDATE executions SET reason = ?, succeeded = ?, exit_code = ?, signal = ?, duration_ms = ?, stdout = ?, stderr = ?, stdout_bytes = ?, stderr_bytes = ?, truncated = ?, stdout_file = ?, stderr_file = ?, artifacts = ?, known_inputs = ?, inputs_may_be_incomplete = ?, input_notes = ?, libraries = ?, state = ?, cancelled_by = ?, ended_at = ?, haystack = ? ' +
+      'UPDATE executions SET reason = ?, succeeded = ?, exit_code = ?, signal = ?, duration_ms = ?, stdout = ?, stderr = ?, stdout_bytes = ?, stderr_bytes = ?, truncated = ?, stdout_file = ?, stderr_file = ?, results = ?, more_results = ?, artifacts = ?, known_inputs = ?, inputs_may_be_incomplete = ?, input_notes = ?, libraries = ?, state = ?, cancelled_by = ?, ended_at = ?, haystack = ? ' +
         "WHERE id = ? AND (reason = 'running' OR (reason = ? AND ended_at = ?)) RETURNING id",
     ]);
   });
 
   it('lacks nothing where its row is of an earlier release', () => {
     const old = {
+      results: '[]',
       artifacts: '{}',
       inputs: '[{"fileId":"f","name":"a","size":1,"sha256":"b"}]',
       limits: '{}',

@@ -7,6 +7,7 @@ import type { SqlValue } from '../database/database.ts';
 import { endReasons, languages, type RunLimitSettings, type Sandbox } from '../sandbox/sandbox.ts';
 import type { InputFileRecord } from './input-files.ts';
 import { knownInputShape, showKnownInput, type KnownInput } from './known-inputs.ts';
+import { resultShape, showResult, type RunResult } from './results.ts';
 
 /** `refused` is a run that never started. */
 export const reasons = ['running', ...endReasons, 'refused'] as const;
@@ -198,6 +199,19 @@ export const executionFields = {
   truncated: makeFlagField('truncated', 'end'),
   stdoutFile: makeOutputFileField('stdout_file', 'stdout'),
   stderrFile: makeOutputFileField('stderr_file', 'stderr'),
+  /** What it came to, as a notebook shows it. */
+  results: makeJsonField(
+    'results',
+    'end',
+    z.array(resultShape).describe('Values, displays and figures'),
+    (parsed: readonly RunResult[]) => parsed,
+    (results) => results.map(showResult),
+  ),
+  moreResults: makePlainField(
+    'more_results',
+    'end',
+    z.number().int().describe('Results that were only counted'),
+  ),
   artifacts: makeJsonField(
     'artifacts',
     'end',

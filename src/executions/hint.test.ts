@@ -132,7 +132,8 @@ test('the tools say what code finds where it runs, and results what is missing',
   for (const tool of [...open.tools.slice(0, 2), ...unknown.tools.slice(0, 2)])
     assert.equal(tool.annotations.openWorldHint, true);
   const input = { language: 'python', code: 'import no_such_package' };
-  const answer = await code!.handle(input, { caller: ada, ...watching() } as unknown as ToolContext);
+  const context = { caller: ada, client: { name: null }, ...watching() } as unknown as ToolContext;
+  const answer = await code!.handle(input, context);
   const { text, structured } = answer as ToolAnswer<{ hint: string }>;
   assert.match(structured.hint, /^Python has no no_such_package here\./);
   assert.ok(text.endsWith(`ms]\n${structured.hint}`), text);

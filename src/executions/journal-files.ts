@@ -31,6 +31,7 @@ export function toJournalLine(execution: Execution, isBrief: boolean): string {
 const emptyBriefFields = {
   stdout: '',
   stderr: '',
+  results: [],
   inputs: [],
   known_inputs: [],
   libraries: {},

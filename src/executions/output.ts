@@ -6,10 +6,11 @@
 import { isAscii } from 'node:buffer';
 import { asWorkcrateError, isOurFault, type WorkcrateError } from '../errors.ts';
 import type { StoredFile } from '../files/files.ts';
-import type { SandboxRun, RunEnd } from '../sandbox/sandbox.ts';
+import type { SandboxRun, Report, RunEnd } from '../sandbox/sandbox.ts';
 import type { ExecutionsOptions } from './executions.ts';
 import type { Execution } from './fields.ts';
 import type { RunUnderWay } from './live.ts';
+import { createResultCollector, type RunResults } from './result-files.ts';
 import { createTruncation, keepEnd, type OutputBounds } from './truncation.ts';
 
 /** One output of a run, as it is shown and recorded. */
@@ -121,7 +122,7 @@ export async function followRun(
   execution: Execution,
   run: SandboxRun,
   { output, progress: report }: Pick<RunUnderWay, 'output' | 'progress'>,
-): Promise<{ end: RunEnd; outputs: RunOutputs }> {
+): Promise<{ end: RunEnd; outputs: RunOutputs; results: RunResults }> {
   using progress = createOutputProgress(report);
   // A file may not be larger than files may be, or none of it would be kept.
   const budget: SpoolBudget = { left: Math.min(room.outputBytes, room.files.maxFileSize) };
@@ -135,9 +136,19 @@ export async function followRun(
       spool: () => openSpoolFor(room, execution, stream, budget),
       heard,
     });
-  const [stdout, stderr, end] = await Promise.all([take('stdout'), take('stderr'), run.ended]);
+  const results = createResultCollector(room, execution);
+  const reading = readReports(run.reports, [results]);
+  const [stdout, stderr, end] = await Promise.all([take('stdout'), take('stderr'), run.ended, reading]);
   reportLosses(room, execution, { stdout, stderr });
-  return { end, outputs: { stdout, stderr } };
+  return { end, outputs: { stdout, stderr }, results: results.results() };
+}
+
+/** Hands every report to all who may want it, one after the other. */
+async function readReports(
+  reports: AsyncIterable<Report>,
+  takers: readonly { take(report: Report): void | Promise<void> }[],
+): Promise<void> {
+  for await (const report of reports) for (const taker of takers) await taker.take(report);
 }
 
 function openSpoolFor(

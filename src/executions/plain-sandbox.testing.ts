@@ -11,6 +11,7 @@ import {
   type Claim,
   type EndReason,
   type EnforcedClaims,
+  type Report,
   type RunLimitSettings,
   type RunEnd,
   type RunRequest,
@@ -31,7 +32,12 @@ type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
 /** Runs the interpreters as they are, without any wall. Code finds its folders by $WORKSPACE and $ARTIFACTS. */
 export function plainSandbox(
-  options: { holds?: Partial<EnforcedClaims>; refuse?: WorkcrateError } = {},
+  options: {
+    holds?: Partial<EnforcedClaims>;
+    refuse?: WorkcrateError;
+    /** What every run reports. */
+    reports?: () => AsyncIterable<Report>;
+  } = {},
 ): Sandbox {
   const tmp = mkdtempSync(join(tmpdir(), 'workcrate-plain-'));
   const children = new Set<Child>();
@@ -54,7 +60,7 @@ export function plainSandbox(
       const ended = endOf(child, request).finally(() => children.delete(child));
       // Node throws away what nobody has begun to read by the time a child exits.
       const [stdout, stderr] = [child.stdout.pipe(new PassThrough()), child.stderr.pipe(new PassThrough())];
-      return { stdout, stderr, reports: noReports, ended };
+      return { stdout, stderr, reports: options.reports?.() ?? noReports, ended };
     },
     startSession: async () => {
       throw new WorkcrateError('sandbox_unavailable', 'There are no sessions here.');

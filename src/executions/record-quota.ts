@@ -19,7 +19,7 @@ const rowBytes = 500;
 
 const rowBytesSql = `${rowBytes} + OCTET_LENGTH(code) + OCTET_LENGTH(stdin) + OCTET_LENGTH(stdout) + OCTET_LENGTH(stderr)
   + OCTET_LENGTH(haystack) + OCTET_LENGTH(inputs) + OCTET_LENGTH(artifacts) + OCTET_LENGTH(known_inputs)
-  + OCTET_LENGTH(limits)`;
+  + OCTET_LENGTH(results) + OCTET_LENGTH(limits)`;
 
 export interface RecordQuotaOptions {
   readonly database: Database;
@@ -75,8 +75,16 @@ export function createRecordQuota({ database, mostBytes, log }: RecordQuotaOptio
   };
 }
 
-const countRecordBytes = ({ code, stdinBytes, stdout, stderr }: Execution): number =>
-  rowBytes + Buffer.byteLength(code) + stdinBytes + 2 * (stdout.length + stderr.length) + 16 * 1024;
+/** The most of one, roughly. */
+const resultBytes = 10_000;
+
+const countRecordBytes = ({ code, stdinBytes, stdout, stderr, results }: Execution): number =>
+  rowBytes +
+  Buffer.byteLength(code) +
+  stdinBytes +
+  2 * (stdout.length + stderr.length) +
+  results.length * resultBytes +
+  16 * 1024;
 
 /** How much the newest records take that fit into the share, and the first that does not. */
 async function measureRecords(

@@ -7,6 +7,7 @@ import { toEndLines, toOutputLines } from './answer.ts';
 import type { Background, Execution, ListedExecution, RunLimits } from './fields.ts';
 import type { InputFileRecord } from './input-files.ts';
 import { toKnownInputLines } from './known-inputs.ts';
+import { toRecordedResultLines } from './result-answer.ts';
 import type { FoundPage } from './search.ts';
 import { truncateText, type OutputBounds } from './truncation.ts';
 
@@ -22,6 +23,7 @@ export function describeExecution(execution: Execution, bounds: OutputBounds): s
     ...toKnownInputLines(execution),
     '--- stdout ---',
     ...toOutputLines(execution),
+    ...toRecordedResultLines(execution),
     ...toEndLines(execution),
     ...toSessionLines(execution),
     `Output: ${stdoutBytes} bytes on stdout, ${stderrBytes} on stderr.`,

@@ -103,6 +103,7 @@ export async function openRoom({
     showPictures,
     mayHaveNetwork,
     executions,
+    files,
     links,
     linkSeconds: 3600,
     baseUrl: () => 'http://127.0.0.1:9180',

@@ -100,8 +100,11 @@ type NamedBytes = Pick<Execution['inputs'][number], 'name' | 'sha256'>;
 export const maxSearchedCode = 16 * 1024;
 const maxSearchedOutput = 8 * 1024;
 
-function toHaystack({ code, stdout, stderr }: Execution): string {
-  const outputs = [stdout, stderr].map((text) => text.slice(0, maxSearchedOutput));
+function toHaystack({ code, stdout, stderr, results }: Execution): string {
+  const values = results.map(({ text }) => text).join('\n');
+  const outputs = [stdout, stderr, ...(values === '' ? [] : [values])].map((text) =>
+    text.slice(0, maxSearchedOutput),
+  );
   return toSearchable([code.slice(0, maxSearchedCode), ...outputs].join('\n'));
 }
 

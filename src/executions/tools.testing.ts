@@ -7,8 +7,9 @@ import { ada, openRoom, type RoomOptions } from './room.testing.ts';
 /** The tools behind a real MCP server and client. */
 export async function openTools({
   sharesMachine = false,
+  clientName = 'tools',
   ...options
-}: RoomOptions & { sharesMachine?: boolean } = {}) {
+}: RoomOptions & { sharesMachine?: boolean; clientName?: string } = {}) {
   await using opened = new AsyncDisposableStack();
   const room = opened.use(await openRoom(options));
   const factory = createServerFactory({
@@ -22,7 +23,7 @@ export async function openTools({
   const [near, far] = InMemoryTransport.createLinkedPair();
   const server = await factory({} as Parameters<typeof factory>[0]);
   await server.connect(far);
-  const client = new Client({ name: 'tools', version: '1' });
+  const client = new Client({ name: clientName, version: '1' });
   await client.connect(near);
   opened.defer(() => client.close());
   const all = opened.move();

@@ -82,7 +82,7 @@ const makeExecuteCodeInput = (options: ExecutionToolsOptions) =>
     files: filesInput,
     crate_files: crateFilesInput,
     client_files: clientFilesInput,
-    show: z.boolean().optional().describe('Also show pictures it makes, at most 4 of 1 MB'),
+    show: z.boolean().optional().describe('true: also show picture files it makes; false: no pictures'),
     session_id: makeText(64, 'Continues a session: its id, or a name of yours, which makes one').optional(),
     reset: z.boolean().optional().describe('Begin the session anew'),
   });
@@ -160,7 +160,7 @@ async function runCode(
   context: ToolContext,
   input: CellInput & { language: Language; working_dir: string | null; session?: CellSlot },
 ) {
-  const { caller, sharesMachine, signal, progress } = context;
+  const { caller, signal, progress } = context;
   const clients = await findClientFiles(options.clientFiles, context, input.client_files);
   if (isQuestion(clients)) {
     input.session?.release();
@@ -178,7 +178,7 @@ async function runCode(
     session: input.session,
   };
   const ended = await options.executions.run(caller, request, { signal, progress });
-  return buildAnswer(options, { caller, sharesMachine, show: input.show === true }, ended);
+  return buildAnswer(options, { ...context, show: input.show }, ended);
 }
 
 /** Inputs that both tools take are explained once, with execute_code. */
@@ -193,7 +193,7 @@ const makeExecuteBashInput = (options: ExecutionToolsOptions) =>
     files: listAs(filesInput, briefList),
     crate_files: listAs(crateFilesInput, briefList),
     client_files: listAs(clientFilesInput, briefList),
-    show: z.boolean().optional().describe('Also show pictures it makes'),
+    show: z.boolean().optional().describe('As in execute_code'),
   });
 
 function readTimeout({
@@ -224,7 +224,7 @@ function createExecuteBashTool(options: ExecutionToolsOptions): Tool {
       runEnd: { reason: 'end_reason', exitCode: 'exit_code' },
     },
     async handle({ command, files = [], crate_files, client_files, show, ...times }, context) {
-      const { caller, sharesMachine, signal, progress } = context;
+      const { caller, signal, progress } = context;
       const timeoutMs = readTimeout(times);
       const clients = await findClientFiles(options.clientFiles, context, client_files);
       if (isQuestion(clients)) return clients;
@@ -239,7 +239,7 @@ function createExecuteBashTool(options: ExecutionToolsOptions): Tool {
         others: [...clients, ...(await findCrateFiles(options.crateFiles, context, crate_files))],
       };
       const ended = await options.executions.run(caller, request, { signal, progress });
-      return buildAnswer(options, { caller, sharesMachine, show: show === true }, ended);
+      return buildAnswer(options, { ...context, show }, ended);
     },
   });
 }
