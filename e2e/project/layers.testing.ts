@@ -205,10 +205,10 @@ export const doors: Readonly<Record<string, Doors>> = {
     all: 'cgroups processes',
   },
   'sandbox/sessions': {
-    all: 'frames session',
+    all: 'cell-output frames session',
   },
   'sandbox/subprocess': {
-    all: 'command descendants folders',
+    all: 'command descendants folders interpreter',
   },
   server: {
     all: '',

@@ -1,33 +1,19 @@
 /**
- * Small programs that run a file of code as if it were the interpreter's own script, but from the working
- * directory: modules beside it can be imported, and there is no script file (D3). The file's path is
- * the first argument. Backends give them to `python3 -c` and `node -e`; bash takes the file as it is.
+ * Small programs that run code as if it were the interpreter's own script, but from the working directory: modules
+ * beside it can be imported, and there is no script file (D3). Node's gets the path of a file with the code as its first
+ * argument. Backends give them to `python3 -c` and `node -e`; bash takes the file as it is.
  */
 
-/** A traceback shows the lines of the code and nothing of the driver. */
-export const pythonDriver = `
-def run(path):
-    import sys
-    with open(path, 'rb') as file: code = file.read()
-    main = sys.modules['__main__'].__dict__
-    del main['run']
-    sys.argv = ['main.py']
-    try:
-        exec(compile(code, 'main.py', 'exec', dont_inherit=True), main)
-    except SystemExit:
-        raise
-    except BaseException as error:
-        trace = error.__traceback__.tb_next
-        if sys.excepthook is not sys.__excepthook__:
-            sys.excepthook(type(error), error, trace)
-        else:
-            import linecache, traceback
-            lines = code.decode('utf-8', 'replace').splitlines(True)
-            linecache.cache['main.py'] = (len(code), None, lines, 'main.py')
-            traceback.print_exception(type(error), error, trace)
-        sys.exit(1)
+/**
+ * Python runs the same modules everywhere; the first argument is the folder with them. What to do comes on descriptor 3,
+ * reports go to 4.
+ */
+export const pythonStarter = `
 import sys
-run(sys.argv[1])
+sys.path.insert(0, sys.argv[1])
+from workcrate_inside.python import run_python
+del sys.path[0]
+run_python(3)
 `;
 
 /**

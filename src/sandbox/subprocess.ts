@@ -2,59 +2,42 @@
  * The backend without walls: interpreters as children of the server, for code that the operator trusts. It does not
  * isolate anything and says so in `holds`; `bubblewrap/` and `docker/` do.
  */
-import { spawn, type ChildProcess } from 'node:child_process';
-import { closeSync, existsSync, openSync, statSync } from 'node:fs';
-import type { Socket } from 'node:net';
-import { dirname, resolve } from 'node:path';
-import { WorkcrateError } from '../errors.ts';
-import { createWatchedDisk, type WatchedDisk } from './disk.ts';
+import { randomBytes } from 'node:crypto';
+import { openSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Writable } from 'node:stream';
+import { createWatchedDisk } from './disk.ts';
 import { fitLimits, readHardLimits, noHardLimits } from './hard-limits.ts';
 import { createPackageLookup, createRuntimeLookup } from './interpreters.ts';
 import {
   languages,
-  noReports,
   createRunQueue,
   createStopper,
-  type SandboxFolders,
-  type Workspace,
-  type SandboxRun,
+  type Report,
   type RunEnd,
   type RunRequest,
   type Sandbox,
   type SandboxOptions,
-  type Stopper,
+  type SandboxRun,
+  type SessionRequest,
+  type StopReason,
+  type Workspace,
 } from './sandbox.ts';
+import { collectReports, secretBytes } from './sessions/frames.ts';
+import { openSession, type SessionProcess } from './sessions/session.ts';
+import { describeSubprocessLimits, findPrograms } from './subprocess/command.ts';
+import { killFamily, signalFamily } from './subprocess/descendants.ts';
+import { createSubprocessFolders, type RunFolder } from './subprocess/folders.ts';
 import {
-  closeChildEnds,
-  buildCommand,
-  findPrograms,
-  createOutputPipes,
-  describeSubprocessLimits,
-  type Pipe,
-  type Programs,
-} from './subprocess/command.ts';
-import { killFamily, signalFamily, type ProcessFamily } from './subprocess/descendants.ts';
-import {
-  createSubprocessFolders,
-  isOpenToAll,
-  type SubprocessFolders,
-  type RunFolder,
-} from './subprocess/folders.ts';
-
-/** How long outputs may stay open after the end of a run, if a process that escaped has them open. */
-const maxLingeringMs = 1000;
-
-/** What is the same for all runs. */
-interface SubprocessContext {
-  readonly options: SandboxOptions;
-  readonly programs: Programs;
-  readonly runFolders: SubprocessFolders;
-  readonly disk: WatchedDisk;
-  /** Users whose folders were checked. */
-  readonly seen: Set<string>;
-  /** Running, to be killed when the sandbox closes. */
-  readonly running: Set<Stopper>;
-}
+  getSearchPath,
+  readUntilCut,
+  removeRunFolder,
+  startInterpreter,
+  toHostFolders,
+  waitForExit,
+  type StartedInterpreter,
+  type SubprocessContext,
+} from './subprocess/interpreter.ts';
 
 /**
  * Runs the interpreters as plain children of the server. There is no isolation apart from an empty environment, another
@@ -111,13 +94,18 @@ export async function subprocessSandbox(requested: SandboxOptions): Promise<Sand
         throw error;
       }
     },
-    startSession: async () => {
-      throw new WorkcrateError('sandbox_unavailable', 'There are no sessions without a sandbox yet.');
+    async startSession(request) {
+      await disk.admit(request.place);
+      const { router, inside, over } = await startSessionRouter(context, request);
+      const ending = over.finally(() => endings.delete(ending));
+      endings.add(ending);
+      const translate = toInsidePaths(request.place);
+      return openSession(router, request, { queue, disk, inside, translate });
     },
     occupancy: () => ({ running: queue.running(), queued: queue.queued(), warm: 0 }),
     async [Symbol.asyncDispose]() {
       queue.close();
-      for (const stop of context.running) stop.killNow('cancelled');
+      for (const killNow of context.running) killNow('cancelled');
       await Promise.all(endings);
       await disk[Symbol.asyncDispose]();
       await runFolders[Symbol.asyncDispose]();
@@ -130,136 +118,90 @@ async function startSubprocess(
   context: SubprocessContext,
   request: RunRequest,
 ): Promise<{ run: SandboxRun; over: Promise<void> }> {
-  const uid = demandRunUid(request);
-  await warnIfFolderClosed(context, request);
-  const folders = toHostFolders(request.place, context.options);
-  const folder = await context.runFolders.folderFor(request, uid, folders);
-  try {
-    const pipes = await createOutputPipes(context.runFolders.path, request.id);
-    const child = await spawnInterpreter(context, request, folder, uid, pipes);
-    const outputs = pipes.map(({ ours }) => ours) as [Socket, Socket];
-    const ended = followSubprocess(context, request, child, {
-      leader: child.pid!,
-      uid,
-      mark: `TMPDIR=${folder.tmp}`,
+  const secret = randomBytes(secretBytes);
+  const { place } = request;
+  const toHeader = (folder: RunFolder): string =>
+    JSON.stringify({
+      folder: folder.hostPathOf(request.workingDir),
+      secret: secret.toString('hex'),
+      roots: [place.workspace, place.artifacts],
     });
-    const over = removeRunFolder(ended, outputs, folder);
-    const [stdout, stderr] = [readUntilCut(outputs[0]), readUntilCut(outputs[1])];
-    return { run: { stdout, stderr, reports: noReports, ended }, over };
-  } catch (error) {
-    await folder.remove();
-    throw error;
-  }
+  const started = await startInterpreter(context, request, (folder) => {
+    // The code of Python comes behind its header, by the same descriptor.
+    if (request.language === 'python') writeFileSync(folder.code, `${toHeader(folder)}\0${request.code}`);
+    return openSync(folder.code, 'r');
+  });
+  const { outputs } = started;
+  const ended = followSubprocess(context, request, started);
+  const over = removeRunFolder(ended, started);
+  const reports = collectReports(readUntilCut(outputs.report), secret, toInsidePaths(place));
+  const [stdout, stderr] = [readUntilCut(outputs.stdout), readUntilCut(outputs.stderr)];
+  return { run: { stdout, stderr, reports, ended }, over };
 }
 
-/** Runs see this machine as it is. */
-function toHostFolders(
-  { workspace, artifacts }: Workspace,
-  { tools, skills }: SandboxOptions,
-): SandboxFolders {
-  const there = (folder: string | null): string | null =>
-    folder !== null && existsSync(folder) ? resolve(folder) : null;
-  return { workspace, artifacts, tools: there(tools), skills: there(skills) };
-}
-
-async function removeRunFolder(
-  ended: Promise<RunEnd>,
-  outputs: readonly Socket[],
-  folder: RunFolder,
-): Promise<void> {
-  await ended;
-  for (const output of outputs) endWhenQuiet(output);
-  await folder.remove();
-}
-
-/** A run with another uid starts in its folder, but cannot open it by path if a folder above is closed to it. */
-async function warnIfFolderClosed(
-  { options, seen }: SubprocessContext,
-  { user, place }: RunRequest,
-): Promise<void> {
-  if (place.uid === null || seen.has(user)) return;
-  seen.add(user);
-  if (await isOpenToAll(dirname(place.workspace))) return;
-  const message =
-    'Runs cannot open their files by whole paths: a folder above is closed to them (chmod o+x).';
-  options.log.warn('sandbox.place_closed', { folder: place.workspace, message });
-}
-
-function demandRunUid({ place }: RunRequest): number {
-  const uid = place.uid ?? process.getuid?.() ?? 0;
-  if (uid !== 0) return uid;
-  throw new WorkcrateError(
-    'sandbox_failed',
-    'Code is never run as root, and this user has no uid of its own.',
-  );
-}
-
-async function spawnInterpreter(
-  { options, programs, runFolders }: SubprocessContext,
-  request: RunRequest,
-  folder: RunFolder,
-  uid: number,
-  pipes: readonly [Pipe, Pipe],
-): Promise<ChildProcess> {
-  const stdin = openSync(folder.stdin, 'r');
-  try {
-    const [file, ...args] = buildCommand(programs, { options, request, uid, code: folder.code });
-    const child = spawn(file!, args, {
-      cwd: demandExistingFolder(folder.hostPathOf(request.workingDir)),
-      env: makeRunEnvironment(runFolders, folder),
-      stdio: [stdin, pipes[0].childEnd, pipes[1].childEnd],
-      detached: true,
-      ...(programs.setpriv === null && request.place.uid !== null ? { uid, gid: uid } : {}),
-    });
-    await waitForSpawn(child);
-    return child;
-  } catch (error) {
-    for (const { ours } of pipes) ours.destroy();
-    throw error;
-  } finally {
-    closeSync(stdin);
-    closeChildEnds(pipes);
-  }
-}
-
-/** Its absence would look as if the interpreter were missing. */
-function demandExistingFolder(folder: string): string {
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return folder;
-  throw new WorkcrateError('sandbox_failed', 'The working directory of the run does not exist.');
-}
-
-const getSearchPath = ({ programs }: SubprocessFolders): string => `${programs}:/usr/local/bin:/usr/bin:/bin`;
-
-function makeRunEnvironment(runFolders: SubprocessFolders, { home, tmp }: RunFolder): NodeJS.ProcessEnv {
-  return {
-    PATH: getSearchPath(runFolders),
-    HOME: home,
-    LANG: 'C.UTF-8',
-    TERM: 'dumb',
-    TMPDIR: tmp,
-    USER: 'user',
+/** Starts the router of a session, which is Python whatever the language is. */
+async function startSessionRouter(context: SubprocessContext, request: SessionRequest) {
+  const asRun = { ...request, language: 'python' as const, code: '', stdin: '' };
+  const started = await startInterpreter(context, asRun, () => 'pipe');
+  const { child, family, folder, outputs } = started;
+  const control = child.stdio[3] as Writable;
+  control.on('error', () => {});
+  let stopped: StopReason | null = null;
+  const kill = (reason: StopReason): void => {
+    stopped ??= reason;
+    killFamily(family);
   };
+  context.running.add(kill);
+  const began = performance.now();
+  const finish = async (): Promise<RunEnd> => {
+    const [exitCode, signal] = await waitForExit(child);
+    context.running.delete(kill);
+    killFamily(family);
+    const reason = stopped ?? (signal === null ? 'exit' : 'signal');
+    return { reason, exitCode, signal, durationMs: performance.now() - began };
+  };
+  const ended = finish();
+  const router: SessionProcess = {
+    stdout: readUntilCut(outputs.stdout),
+    stderr: readUntilCut(outputs.stderr),
+    reports: readUntilCut(outputs.report),
+    ended,
+    send: (text) => void control.write(text),
+    kill,
+    findLimitReason: async () => null,
+  };
+  const { workspace, artifacts } = request.place;
+  const inside = {
+    folder: folder.hostPathOf(request.workingDir),
+    roots: [workspace, artifacts],
+    node: [join(context.runFolders.programs, 'node')],
+    bash: 'bash',
+  };
+  return { router, inside, over: removeRunFolder(ended, started) };
 }
 
-async function waitForSpawn(child: ChildProcess): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  child.once('spawn', resolve);
-  child.once('error', (cause) =>
-    reject(new WorkcrateError('sandbox_failed', 'The interpreter could not be started.', { cause })),
-  );
-  return promise;
+/** What code opened is told by its path on this machine, and recorded as other backends tell it. */
+function toInsidePaths({ workspace, artifacts }: Workspace): (report: Report) => Report {
+  const toInside = (path: unknown): unknown => {
+    if (typeof path !== 'string') return path;
+    if (path.startsWith(`${workspace}/`)) return `/workspace${path.slice(workspace.length)}`;
+    return path.startsWith(`${artifacts}/`) ? `/artifacts${path.slice(artifacts.length)}` : path;
+  };
+  return ({ header, payload }) => {
+    const { type, paths } = header;
+    const isOpened = type === 'opened' && Array.isArray(paths);
+    return { header: isOpened ? { ...header, paths: paths.map(toInside) } : header, payload };
+  };
 }
 
 async function followSubprocess(
   context: SubprocessContext,
   request: RunRequest,
-  child: ChildProcess,
-  family: ProcessFamily,
+  { child, family }: StartedInterpreter,
 ): Promise<RunEnd> {
   const began = performance.now();
   const { limits } = context.options;
-  const { promise: exited, resolve } = Promise.withResolvers<[number | null, NodeJS.Signals | null]>();
-  child.once('exit', (code, signal) => resolve([code, signal]));
+  const exited = waitForExit(child);
   using stop = createStopper({
     timeoutMs: request.timeoutMs,
     graceMs: limits.graceMs,
@@ -268,33 +210,10 @@ async function followSubprocess(
     kill: () => killFamily(family),
   });
   using _watch = context.disk.watch(request.place, () => stop.killNow('disk'));
-  context.running.add(stop);
+  context.running.add(stop.killNow);
   const [exitCode, signal] = await exited;
-  context.running.delete(stop);
+  context.running.delete(stop.killNow);
   killFamily(family);
   const reason = stop.reason ?? (signal === null ? 'exit' : signal === 'SIGXFSZ' ? 'disk' : 'signal');
   return { reason, exitCode, signal, durationMs: performance.now() - began };
-}
-
-async function* readUntilCut(output: Socket): AsyncGenerator<Uint8Array> {
-  try {
-    yield* output;
-  } catch (error) {
-    // Cut off by endWhenQuiet: everything has been read.
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
-  }
-}
-
-/** Ends an output that has been quiet although somebody reads it. */
-function endWhenQuiet(output: Socket): void {
-  let bytes = output.bytesRead;
-  const look = (): void => {
-    const quiet = output.bytesRead === bytes && output.readableLength === 0;
-    bytes = output.bytesRead;
-    if (quiet) output.destroy();
-  };
-  // Not in the timer itself: on a busy machine it may fire before the pipe has been read.
-  const timer = setInterval(() => setImmediate(look), maxLingeringMs);
-  timer.unref();
-  output.once('close', () => clearInterval(timer));
 }

@@ -8,7 +8,7 @@ import type { Workspace, RunRequest, SandboxOptions } from '../sandbox.ts';
 import { buildSeccompProgram } from '../seccomp/seccomp.ts';
 import { EngineError, type Engine } from './engine.ts';
 import { splitOutputs, type ContainerOutputs } from './output.ts';
-import { buildSupervisorCommand, type SupervisorTask } from './supervisor.ts';
+import { buildSupervisorCommand, modulesInContainer, type SupervisorTask } from './supervisor.ts';
 
 export interface DockerOptions extends SandboxOptions {
   /** The engine's unix socket. */
@@ -121,7 +121,10 @@ interface DockerMount {
 
 function listDockerMounts(options: DockerOptions, place: Workspace | null): DockerMount[] {
   const { tools, skills } = options;
-  const mounts = [toBindMount(process.execPath, '/opt/workcrate/bin/node', true)];
+  const mounts = [
+    toBindMount(process.execPath, '/opt/workcrate/bin/node', true),
+    toBindMount(insideFolder, modulesInContainer, true),
+  ];
   // Without a network the engine writes none, and localhost would be unknown.
   if (hasNoNetwork(options)) mounts.push(toBindMount(`${insideFolder}/etc/hosts`, '/etc/hosts', true));
   if (place !== null)
@@ -148,6 +151,8 @@ export interface Container {
   /** Whether it still waits, as far as is known. */
   readonly alive: boolean;
   begin(task: ContainerTask): ContainerOutputs;
+  /** Becomes the router of a session: its reports are its stdout. */
+  beginSession(workingDir: string): ContainerOutputs & { send(text: string): void };
   term(): Promise<void>;
   /** Resolves once none of its processes runs. */
   kill(): Promise<void>;
@@ -193,7 +198,15 @@ function wrapContainer(engine: Engine, id: string, socket: Socket, remove: () =>
     get alive() {
       return alive;
     },
-    begin: (task) => sendTask(socket, task),
+    begin(task) {
+      const outputs = sendTask(socket, task, task.code);
+      socket.end(task.stdin);
+      return outputs;
+    },
+    beginSession(workingDir) {
+      const outputs = sendTask(socket, { language: 'session', workingDir, mostMs: sessionMs }, '');
+      return { ...outputs, send: (text) => void socket.write(text) };
+    },
     term: () => signal('SIGTERM'),
     kill: () => signal('SIGKILL'),
     async remove() {
@@ -203,9 +216,17 @@ function wrapContainer(engine: Engine, id: string, socket: Socket, remove: () =>
   };
 }
 
+/** A session ends with its input, whoever closes that; this is for an engine that does not. */
+const sessionMs = 7 * 24 * 3_600_000;
+
 function sendTask(
   socket: Socket,
-  { language, workingDir, code, stdin, mostMs }: ContainerTask,
+  {
+    language,
+    workingDir,
+    mostMs,
+  }: Pick<ContainerTask, 'workingDir' | 'mostMs'> & Pick<SupervisorTask, 'language'>,
+  code: string,
 ): ContainerOutputs {
   const mark = randomBytes(24);
   const task: SupervisorTask = {
@@ -217,7 +238,6 @@ function sendTask(
   };
   const outputs = splitOutputs(socket, mark);
   socket.write(`${JSON.stringify(task)}\n${code}`);
-  socket.end(stdin);
   return outputs;
 }
 

@@ -15,6 +15,7 @@ import {
   type Sandbox,
 } from '../sandbox.ts';
 import { buildSeccompProgram } from '../seccomp/seccomp.ts';
+import { openSession } from '../sessions/session.ts';
 import {
   fitDockerLimits,
   instanceLabel,
@@ -24,11 +25,15 @@ import {
 } from './container.ts';
 import { openDockerEngine, type Engine } from './engine.ts';
 import { runInContainer, type ContainerRun } from './run.ts';
+import { startContainerSession, type ContainerSession } from './session.ts';
 import { createWaitingContainers } from './waiting.ts';
 
 export type { DockerOptions } from './container.ts';
 
 const probeMs = 30_000;
+
+/** Where the router of a session finds the other interpreters. */
+const insideContainer = { node: ['/opt/workcrate/bin/node'], bash: 'bash' };
 
 /** What we need to know of an engine. */
 interface EngineInfo {
@@ -52,6 +57,7 @@ export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
   const disk = createWatchedDisk(options.limits.diskBytes, options.log);
   const waiting = createWaitingContainers(options, (place) => startContainer(engine, options, place));
   const running = new Set<ContainerRun>();
+  const sessions = new Set<ContainerSession>();
 
   return {
     kind: 'docker',
@@ -75,15 +81,22 @@ export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
         throw error;
       }
     },
-    startSession: async () => {
-      throw new WorkcrateError('sandbox_unavailable', 'There are no sessions in Docker yet.');
+    async startSession(request) {
+      await disk.admit(request.place);
+      const container = await waiting.take(request.user, request.place);
+      const session = startContainerSession(engine, container, request.workingDir, options);
+      sessions.add(session);
+      void session.over.finally(() => sessions.delete(session));
+      waiting.refill(request.user, request.place);
+      return openSession(session.router, request, { queue, disk, inside: insideContainer });
     },
     occupancy: () => ({ running: queue.running(), queued: queue.queued(), warm: waiting.count() }),
     async [Symbol.asyncDispose]() {
       queue.close();
       await waiting[Symbol.asyncDispose]();
       for (const { stop } of running) stop.killNow('cancelled');
-      await Promise.all([...running].map(({ over }) => over));
+      for (const { router } of sessions) router.kill('cancelled');
+      await Promise.all([...running, ...sessions].map(({ over }) => over));
       await disk[Symbol.asyncDispose]();
     },
   };

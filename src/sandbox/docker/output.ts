@@ -7,6 +7,8 @@ export interface ContainerOutputs {
   readonly stderr: PassThrough;
   /** The supervisor's report, or null if the container ended without one. */
   readonly report: Promise<SupervisorReport | null>;
+  /** What the run itself reported, which comes after that. */
+  readonly reports: PassThrough;
   /**
    * Reads on although nobody consumes it, which is necessary before a kill: the engine waits for its streams. What can
    * still come is in the buffers of the engine, some 2 MB.
@@ -17,7 +19,11 @@ export interface ContainerOutputs {
 /** Reads the engine's stream. Backpressure: while an output is full it is not read, so the run waits. */
 export function splitOutputs(stream: AsyncIterable<Uint8Array>, mark: Buffer): ContainerOutputs {
   const outputs = [new PassThrough(), new PassThrough()] as const;
-  const readers = [createTrailerReader(mark), createTrailerReader(mark)] as const;
+  const reports = new PassThrough({ highWaterMark: 1024 ** 2 });
+  const readers = [
+    createTrailerReader(mark),
+    createTrailerReader(mark, (bytes) => reports.write(bytes)),
+  ] as const;
   let released = false;
   let wake = () => {};
 
@@ -26,7 +32,7 @@ export function splitOutputs(stream: AsyncIterable<Uint8Array>, mark: Buffer): C
       const index = output === 1 ? 0 : 1;
       const isFull = !writeOutput(outputs[index], readers[index].take(bytes));
       if (isFull && !released) await waitForRoom(outputs[index], (resume) => void (wake = resume));
-      if (readers.every(({ said }) => said !== null)) return;
+      if (readers[0].said !== null && hasAllReports(readers[1])) return;
     }
   };
   const readReport = async (): Promise<SupervisorReport | null> => {
@@ -36,6 +42,7 @@ export function splitOutputs(stream: AsyncIterable<Uint8Array>, mark: Buffer): C
       // A connection that breaks is a container that is lost, which the missing report says.
     }
     for (const [index, output] of outputs.entries()) output.end(readers[index]!.rest());
+    reports.end();
     const { said } = readers[1];
     return said === null ? null : (JSON.parse(said) as SupervisorReport);
   };
@@ -43,11 +50,16 @@ export function splitOutputs(stream: AsyncIterable<Uint8Array>, mark: Buffer): C
     stdout: outputs[0],
     stderr: outputs[1],
     report: readReport(),
+    reports,
     release() {
       released = true;
       wake();
     },
   };
+}
+
+function hasAllReports({ said, tailBytes }: TrailerReader): boolean {
+  return said !== null && tailBytes >= ((JSON.parse(said) as Partial<SupervisorReport>).reportBytes ?? 0);
 }
 
 /** False if it is full. An output that is no longer read does not block the other. */
@@ -110,32 +122,54 @@ export interface TrailerReader {
   rest(): Buffer;
   /** What came after the mark, up to the end of its line, or null while that has not come. */
   readonly said: string | null;
+  /** How much came after that line. */
+  readonly tailBytes: number;
 }
 
 /**
  * Finds what the supervisor adds to an output after the run: a mark that the run cannot know, and a line. Only bytes that
  * could be the beginning of the mark are kept back, so output streams on.
  */
-export function createTrailerReader(mark: Buffer): TrailerReader {
+export function createTrailerReader(mark: Buffer, onTail: (bytes: Buffer) => void = () => {}): TrailerReader {
   let held = Buffer.alloc(0);
-  let after: Buffer | null = null;
+  /** What came after the mark, as long as its line is not complete. */
+  let line: Buffer | null = null;
+  let said: string | null = null;
+  let tailBytes = 0;
+
+  const takeTail = (bytes: Buffer): void => {
+    tailBytes += bytes.length;
+    if (bytes.length > 0) onTail(Buffer.from(bytes));
+  };
+  const takeAfterMark = (bytes: Buffer): void => {
+    if (said !== null) return takeTail(bytes);
+    line = line === null ? Buffer.from(bytes) : Buffer.concat([line, bytes]);
+    const end = line.indexOf('\n');
+    if (end < 0) return void (line = line.subarray(0, maxTrailerBytes));
+    said = line.toString('utf8', 0, end);
+    takeTail(line.subarray(end + 1));
+    line = Buffer.alloc(0);
+  };
+
   return {
     take(piece) {
-      const bytes = held.length === 0 ? piece : Buffer.concat([held, piece]);
-      if (after !== null) {
-        after = Buffer.concat([after, piece]).subarray(0, maxTrailerBytes);
+      if (line !== null) {
+        takeAfterMark(piece);
         return Buffer.alloc(0);
       }
+      const bytes = held.length === 0 ? piece : Buffer.concat([held, piece]);
       const at = bytes.indexOf(mark);
       const end = at >= 0 ? at : bytes.length - countMarkBytesAtEnd(bytes, mark);
       held = at >= 0 ? Buffer.alloc(0) : Buffer.from(bytes.subarray(end));
-      if (at >= 0) after = Buffer.from(bytes.subarray(at + mark.length, at + mark.length + maxTrailerBytes));
+      if (at >= 0) takeAfterMark(bytes.subarray(at + mark.length));
       return bytes.subarray(0, end);
     },
     rest: () => held,
     get said() {
-      const end = after?.indexOf('\n') ?? -1;
-      return end < 0 ? null : after!.toString('utf8', 0, end);
+      return said;
+    },
+    get tailBytes() {
+      return tailBytes;
     },
   };
 }

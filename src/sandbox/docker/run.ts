@@ -1,14 +1,16 @@
+import { randomBytes } from 'node:crypto';
 import type { WatchedDisk } from '../disk.ts';
 import {
   getSignalName,
   createStopper,
-  noReports,
   type EndReason,
   type SandboxRun,
   type RunEnd,
   type RunRequest,
   type Stopper,
+  type StopReason,
 } from '../sandbox.ts';
+import { collectReports, secretBytes } from '../sessions/frames.ts';
 import type { Container, DockerOptions } from './container.ts';
 import type { Engine } from './engine.ts';
 import type { SupervisorReport } from './supervisor.ts';
@@ -32,7 +34,8 @@ export function runInContainer(
 ): ContainerRun {
   const began = performance.now();
   const mostMs = request.timeoutMs + limits.graceMs + abandonAfterMs;
-  const run = container.begin({ ...request, mostMs });
+  const secret = randomBytes(secretBytes);
+  const run = container.begin({ ...request, code: addHeader(request, secret), mostMs });
   const killed = Promise.withResolvers<null>();
   const killContainer = async () => {
     run.release();
@@ -56,14 +59,22 @@ export function runInContainer(
     return { ...end, durationMs: performance.now() - began };
   };
   const ended = finish();
+  const reports = collectReports(run.reports, secret);
   return {
-    run: { stdout: run.stdout, stderr: run.stderr, reports: noReports, ended },
+    run: { stdout: run.stdout, stderr: run.stderr, reports, ended },
     stop,
     over: removeContainer(container, ended, log),
   };
 }
 
-async function removeContainer(
+/** For Python, which reports beside its output. */
+function addHeader({ language, workingDir, code }: RunRequest, secret: Buffer): string {
+  if (language !== 'python') return code;
+  return `${JSON.stringify({ folder: workingDir, secret: secret.toString('hex') })}\0${code}`;
+}
+
+/** When the run has ended. */
+export async function removeContainer(
   container: Container,
   ended: Promise<RunEnd>,
   log: DockerOptions['log'],
@@ -86,9 +97,17 @@ async function toContainerRunEnd(
     const reason = stop.reason ?? (await findSilentEndReason(engine, container));
     return { reason, exitCode: null, signal: reason === 'lost' ? null : 'SIGKILL' };
   }
+  return toReportedEnd(report, stop.reason);
+}
+
+/** How it ended, by the supervisor's report. */
+export function toReportedEnd(
+  report: SupervisorReport,
+  stopped: StopReason | null,
+): Omit<RunEnd, 'durationMs'> {
   const exitCode = report.code >= 0 ? report.code : null;
   const signal = report.code < 0 ? getSignalName(-report.code) : null;
-  return { reason: stop.reason ?? getReportedEndReason(report), exitCode, signal };
+  return { reason: stopped ?? getReportedEndReason(report), exitCode, signal };
 }
 
 /** A program that failed after it was refused memory or processes failed because of that. */
@@ -99,7 +118,7 @@ function getReportedEndReason({ code, oomKilled, pidsRefused }: SupervisorReport
 }
 
 /** The supervisor itself is gone. */
-async function findSilentEndReason(engine: Engine, container: Container): Promise<EndReason> {
+export async function findSilentEndReason(engine: Engine, container: Container): Promise<EndReason> {
   try {
     const { State } = await engine.call<{ State: { OOMKilled: boolean } }>(
       'GET',

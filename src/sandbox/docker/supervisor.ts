@@ -1,11 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { insideFolder } from '../inside-folder.ts';
-import { nodeDriver, pythonDriver } from '../drivers.ts';
+import { nodeDriver } from '../drivers.ts';
 import type { Language } from '../sandbox.ts';
 
-/** What the supervisor reads from its input: this as a line, then the code. What follows is the run's input. */
+/**
+ * What the supervisor reads from its input: this as a line, then the code. What follows is the run's input, or the
+ * control lines of a session.
+ */
 export interface SupervisorTask {
-  readonly language: Language;
+  /** `session` is the router of a session. */
+  readonly language: Language | 'session';
   readonly workingDir: string;
   /** In bytes. */
   readonly codeLength: number;
@@ -21,17 +25,23 @@ export interface SupervisorReport {
   readonly code: number;
   readonly oomKilled: number;
   readonly pidsRefused: number;
+  /** How many bytes of the run's own reports follow. */
+  readonly reportBytes: number;
 }
+
+/** Where our Python modules are in a container. */
+export const modulesInContainer = '/opt/workcrate/inside';
 
 /**
  * The first process of every container. It forks a worker at once, which waits; when a task comes, the worker becomes the
  * interpreter. As process 1 it cannot be signalled from inside, passes SIGTERM on to all, and is the parent of every
  * orphan: when the worker ends it kills the rest, waits until they have ended, and only then reports. It is not dumpable,
  * so its memory, with the mark in it, is closed to the run, although their uid is the same. Now and then it checks
- * whether the run takes memory of the kernel that no limit counts, and kills it then.
+ * whether the run takes memory of the kernel that no limit counts, and kills it then. What Python reports is kept in
+ * memory and sent after the supervisor's own report; a session sends it at once.
  */
 const supervisorScript = `
-import ctypes, json, os, signal, sys, time
+import ctypes, fcntl, json, os, signal, sys, time
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -93,12 +103,25 @@ def read_limit_events():
         'pidsRefused': read_counter('max', group + 'pids.events', group + 'pids/pids.events'),
     }
 
-def write_trailer(fd, mark, text):
-    os.set_blocking(fd, True)
-    data = mark + text + b'\\n'
+def write_all(fd, data):
     while data: data = data[os.write(fd, data):]
 
-def supervise(worker, to_worker):
+def write_trailer(fd, mark, text):
+    os.set_blocking(fd, True)
+    write_all(fd, mark + text + b'\\n')
+
+# More than the server keeps.
+MOST_REPORTS = 64 * 1024 ** 2
+
+def send_reports(reports, count):
+    at = 0
+    while at < count:
+        part = os.pread(reports, min(65536, count - at), at)
+        # The run may have cut them short since they were counted.
+        write_all(2, part or bytes(min(65536, count - at)))
+        at += len(part) or min(65536, count - at)
+
+def supervise(worker, to_worker, reports):
     set_dumpable(0)
     # Signals without a handler do not reach process 1 from inside, and Python has a handler for this one.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -123,21 +146,27 @@ def supervise(worker, to_worker):
         if time.monotonic() >= end: os._exit(1)
         if time.monotonic() >= next_look:
             next_look = time.monotonic() + 0.1
-            if takes_too_much(sys.argv[4]):
+            if takes_too_much(sys.argv[3]):
                 exceeded = True
                 signal_all(signal.SIGKILL)
         status = reap_ended(worker)
     reap_all()
     report = {'code': os.waitstatus_to_exitcode(status), **read_limit_events()}
     report['oomKilled'] += exceeded
+    report['reportBytes'] = min(os.fstat(reports).st_size, MOST_REPORTS)
     # Perhaps nobody reads the report.
     signal.signal(signal.SIGALRM, lambda *_: os._exit(1))
     signal.setitimer(signal.ITIMER_REAL, max(0.1, end - time.monotonic()))
     write_trailer(1, mark, b'')
     write_trailer(2, mark, json.dumps(report).encode())
+    send_reports(reports, report['reportBytes'])
     os._exit(0)
 
-def wait_for_task(from_supervisor):
+def move(fd, number):
+    os.dup2(fd, number, inheritable=False)
+    os.close(fd)
+
+def wait_for_task(from_supervisor, reports):
     with open(from_supervisor, 'rb') as pipe:
         line = pipe.readline()
         if not line: os._exit(0)
@@ -151,14 +180,35 @@ def wait_for_task(from_supervisor):
     except OSError as error:
         os.write(2, f'The working directory cannot be entered: {error.strerror}\\n'.encode())
         os._exit(126)
+    if task['language'] == 'session': become_router()
     file = os.memfd_create('main', 0)
-    os.set_inheritable(file, True)
     with open(file, 'wb', closefd=False) as main: main.write(code)
-    return task['language'], f'/dev/fd/{file}'
+    os.lseek(file, 0, os.SEEK_SET)
+    if task['language'] == 'python':
+        high = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 100) for fd in (file, reports)]
+        for fd in (file, reports): os.close(fd)
+        move(high[0], 3)
+        move(high[1], 4)
+        become_python()
+    os.set_inheritable(file, True)
+    exec_interpreter(task['language'], f'/dev/fd/{file}')
+
+def become_router():
+    high = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 100) for fd in (0, 1)]
+    # What the router starts has pipes of its own.
+    nothing = os.open('/dev/null', os.O_RDWR)
+    for number in (0, 1): os.dup2(nothing, number)
+    move(high[0], 3)
+    move(high[1], 4)
+    become_python()
+
+def become_python():
+    sys.argv = ['']
+    run_python(3)
+    os._exit(0)
 
 def exec_interpreter(language, path):
     commands = {'node': ['node', '-e', sys.argv[2], path], 'bash': ['bash', path]}
-    if language == 'python': return
     # Python ignores these, and so would all others after it.
     for number in (signal.SIGPIPE, signal.SIGXFSZ): signal.signal(number, signal.SIG_DFL)
     try: os.execvp(commands[language][0], commands[language])
@@ -166,19 +216,18 @@ def exec_interpreter(language, path):
         os.write(2, f'{language} cannot be started in this image: {error.strerror}\\n'.encode())
         os._exit(127)
 
+reports = os.memfd_create('reports')
 reading, writing = os.pipe()
 worker = os.fork()
 if worker != 0:
     os.close(reading)
-    supervise(worker, writing)
+    supervise(worker, writing, reports)
 os.close(writing)
-language, path = wait_for_task(reading)
-exec_interpreter(language, path)
-driver, sys.argv = sys.argv[3], ['-c', path]
-import types
-sys.modules['__main__'] = main = types.ModuleType('__main__')
-main.__builtins__ = __builtins__
-exec(compile(driver, '<driver>', 'exec'), main.__dict__)
+# Before the task comes, which does not wait for it then.
+sys.path.insert(0, '${modulesInContainer}')
+from workcrate_inside.python import run_python
+del sys.path[0]
+wait_for_task(reading, reports)
 `;
 
 const kernelMemoryScript = readFileSync(`${insideFolder}/workcrate_inside/kernel_memory.py`, 'utf8');
@@ -197,6 +246,6 @@ const environment = {
 export function buildSupervisorCommand(filter: Buffer, network: 'none' | 'host'): string[] {
   const names = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
   const code = kernelMemoryScript + supervisorScript;
-  const program = ['python3', '-c', code, filter.toString('hex'), nodeDriver, pythonDriver, network];
+  const program = ['python3', '-c', code, filter.toString('hex'), nodeDriver, network];
   return ['/usr/bin/env', '-i', ...names, ...program];
 }

@@ -63,7 +63,7 @@ export function splitOutput(pipe: AsyncIterable<Uint8Array>): CellOutput {
 }
 
 /** Hands chunks to one reader: `offer` resolves when the reader asks for the next one, and so is done with this one. */
-function createHandover() {
+export function createHandover() {
   let offered = Promise.withResolvers<Uint8Array | null>();
   let taken = Promise.withResolvers<void>();
   let isOver = false;

@@ -127,10 +127,14 @@ export function createReportQueue(): ReportQueue {
 const maxWaitingReports = 1000;
 
 /** Reads the frames of a run at once, whether anybody wants them or not: a full pipe would stop the code. */
-export function collectReports(chunks: AsyncIterable<Uint8Array>, secret: Buffer): AsyncIterable<Report> {
+export function collectReports(
+  chunks: AsyncIterable<Uint8Array>,
+  secret: Buffer,
+  translate: (report: Report) => Report = (report) => report,
+): AsyncIterable<Report> {
   const queue = createReportQueue();
   const readAll = async (): Promise<void> => {
-    for await (const report of readFrames(chunks, secret)) queue.push(report);
+    for await (const report of readFrames(chunks, secret)) queue.push(translate(report));
   };
   void readAll().finally(() => queue.end());
   return queue.reports;

@@ -19,6 +19,8 @@ export interface SessionProcess {
   send(text: string): void;
   /** Kills all its processes. */
   kill(reason: StopReason): void;
+  /** Takes output that comes as reports, where the router relays it; resolves when it was taken. */
+  takeOutput?(stream: 'stdout' | 'stderr', bytes: Uint8Array): Promise<void>;
   /** Whether, since the last call, one of its processes was killed for lack of memory or refused another process. */
   findLimitReason(): Promise<'oom' | 'pids' | null>;
 }
@@ -50,25 +52,29 @@ export function createRouter(process: SessionProcess, listener: RouterListener) 
   const answers = new Map<number, PromiseWithResolvers<Report['header']>>();
   let lastId = 0;
 
-  const handleEnded = async (branch: Branch, code: unknown): Promise<void> => {
+  const handleEnded = async (branch: Branch, { code, limit: told }: Report['header']): Promise<void> => {
     const known = Number.isInteger(code) ? (code as number) : 0;
-    const limit = known === 0 ? null : await process.findLimitReason();
+    const limit = known === 0 ? null : ((await process.findLimitReason()) ?? toLimitReason(told));
     const reason = listener.getStopReason(branch) ?? limit ?? (known < 0 ? 'signal' : 'exit');
     const signal = known < 0 ? getSignalName(-known) : null;
     branches.end(branch, { reason, exitCode: known >= 0 ? known & 0xff : null, signal });
   };
 
   const handleReport = (report: Report): void => {
-    const { type, branch: name, to, code } = report.header;
+    const { type, branch: name, to } = report.header;
     const branch = branches.find(String(name));
     if (type === 'ready') branch?.ready.resolve();
     else if (type === 'answer') answers.get(Number(to))?.resolve(report.header);
     else if (type !== 'ended') listener.heard(report);
-    else if (branch !== undefined) void handleEnded(branch, code);
+    else if (branch !== undefined) void handleEnded(branch, report.header);
   };
 
   const listen = async (): Promise<void> => {
-    for await (const report of readFrames(process.reports, secret)) handleReport(report);
+    for await (const report of readFrames(process.reports, secret)) {
+      const { type, stream } = report.header;
+      if (type === 'output') await process.takeOutput?.(stream === 2 ? 'stderr' : 'stdout', report.payload);
+      else handleReport(report);
+    }
   };
   const endAll = async (): Promise<void> => {
     const end = await process.ended;
@@ -151,6 +157,10 @@ function createBranches(process: SessionProcess) {
       for (const branch of branches.values()) end(branch, how);
     },
   };
+}
+
+function toLimitReason(told: unknown): 'oom' | 'pids' | null {
+  return told === 'oom' || told === 'pids' ? told : null;
 }
 
 export function sessionEndedError(): WorkcrateError {

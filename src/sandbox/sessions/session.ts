@@ -31,6 +31,8 @@ export interface SessionOptions {
   readonly disk: WatchedDisk;
   /** What the router needs to know of the backend, such as where Node is. */
   readonly inside: Readonly<Record<string, unknown>>;
+  /** Turns what is told inside into what other backends tell. */
+  readonly translate?: (report: Report) => Report;
 }
 
 /** After an interrupt, before the interpreter is killed; and after that, before all of its sandbox is. */
@@ -92,7 +94,7 @@ type CellRunner = ReturnType<typeof createCellRunner>;
 
 /** Runs the cells of all branches of a router, one at a time. */
 function createCellRunner(process: SessionProcess, request: SessionRequest, options: SessionOptions) {
-  const { queue, disk } = options;
+  const { queue, disk, translate = (report: Report) => report } = options;
   const outputs = [splitOutput(process.stdout), splitOutput(process.stderr)] as const;
   const mutex = createMutex({ mostWaiting: maxWaitingCells, refuse: tooManyCellsError });
   let lastNumber = 0;
@@ -104,7 +106,7 @@ function createCellRunner(process: SessionProcess, request: SessionRequest, opti
       // What an earlier cell says late is no longer of interest.
       if (running === null || report.header['cell'] !== running.number) return;
       if (report.header['type'] === 'done') running.done.resolve(report.header);
-      else running.reports.push(report);
+      else running.reports.push(translate(report));
     },
   });
   watchDisk(process, request, disk, () => running === null);

@@ -9,7 +9,7 @@ import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { WorkcrateError } from '../../errors.ts';
-import { nodeDriver, pythonDriver } from '../drivers.ts';
+import { nodeDriver, pythonStarter } from '../drivers.ts';
 import type { EnforcedClaims, Language, RunRequest, SandboxOptions } from '../sandbox.ts';
 
 /** Paths of the programs of util-linux, null if they are missing. */
@@ -41,14 +41,17 @@ async function findProgram(name: string): Promise<string | null> {
 
 interface CommandParts {
   readonly options: SandboxOptions;
-  readonly request: RunRequest;
+  readonly request: Pick<RunRequest, 'place' | 'language'>;
   readonly uid: number;
-  /** The file with the code. */
-  readonly code: string;
+  /** The file with the code, or for Python the folder with our modules: its code comes by a descriptor. */
+  readonly argument: string;
 }
 
 /** Each program replaces itself by the next, so that the child is the interpreter in the end. */
-export function buildCommand(programs: Programs, { options, request, uid, code }: CommandParts): string[] {
+export function buildCommand(
+  programs: Programs,
+  { options, request, uid, argument }: CommandParts,
+): string[] {
   const { fileBytes } = options.limits;
   const privileges = request.place.uid === null ? [] : dropPrivilegesFlags(uid);
   return [
@@ -57,7 +60,7 @@ export function buildCommand(programs: Programs, { options, request, uid, code }
       : [programs.setpriv, ...privileges, '--no-new-privs', '--pdeathsig', 'KILL', '--']),
     ...(programs.prlimit === null ? [] : [programs.prlimit, '--core=0', `--fsize=${fileBytes}`, '--']),
     ...interpreters[request.language],
-    code,
+    argument,
   ];
 }
 
@@ -65,9 +68,9 @@ function dropPrivilegesFlags(uid: number): string[] {
   return ['--reuid', String(uid), '--regid', String(uid), '--clear-groups', '--bounding-set=-all'];
 }
 
-/** The file of code follows as the next argument. */
+/** One argument follows. */
 const interpreters: Readonly<Record<Language, readonly string[]>> = {
-  python: ['python3', '-c', pythonDriver],
+  python: ['python3', '-c', pythonStarter],
   node: ['node', '-e', nodeDriver],
   bash: ['bash', '--'],
 };
@@ -109,10 +112,17 @@ export interface Pipe {
  * Node gives children socket pairs, and a socket cannot be opened again: `echo x > /dev/stderr` fails. So these are named
  * pipes in a folder of the server, whose names are removed before anything runs.
  */
-export async function createOutputPipes(folder: string, id: string): Promise<[Pipe, Pipe]> {
-  const names = ['out', 'err'].map((name) => join(folder, `${id}.${name}`));
+export async function createOutputPipes(folder: string, id: string): Promise<OutputPipes> {
+  const names = ['out', 'err', 'report'].map((name) => join(folder, `${id}.${name}`));
   await promisify(execFile)('mkfifo', ['-m', '666', ...names]);
-  return names.map(openPipe) as [Pipe, Pipe];
+  const [stdout, stderr, report] = names.map(openPipe) as [Pipe, Pipe, Pipe];
+  return { stdout, stderr, report };
+}
+
+export interface OutputPipes {
+  readonly stdout: Pipe;
+  readonly stderr: Pipe;
+  readonly report: Pipe;
 }
 
 function openPipe(name: string): Pipe {
@@ -122,6 +132,6 @@ function openPipe(name: string): Pipe {
   return { childEnd, ours: new Socket({ fd: reading, readable: true, writable: false }) };
 }
 
-export function closeChildEnds(pipes: readonly Pipe[]): void {
-  for (const { childEnd } of pipes) closeSync(childEnd);
+export function closeChildEnds(pipes: OutputPipes): void {
+  for (const { childEnd } of Object.values(pipes) as Pipe[]) closeSync(childEnd);
 }

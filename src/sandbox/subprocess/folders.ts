@@ -3,10 +3,11 @@
  * limit what is written to them (`../disk.ts` does).
  */
 import { constants } from 'node:fs';
-import { chmod, chown, copyFile, mkdir, mkdtemp, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, chown, copyFile, cp, mkdir, mkdtemp, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { removeTree } from '../../paths/paths.ts';
+import { insideFolder } from '../inside-folder.ts';
 import type { SandboxFolders, RunRequest } from '../sandbox.ts';
 
 /** The folder with the folders of all runs. */
@@ -14,8 +15,12 @@ export interface SubprocessFolders extends AsyncDisposable {
   readonly path: string;
   /** Contains `node`, first in the PATH of runs. */
   readonly programs: string;
-  folderFor(request: RunRequest, uid: number, folders: SandboxFolders): Promise<RunFolder>;
+  /** Our Python modules, where every uid can read them. */
+  readonly modules: string;
+  folderFor(request: FolderRequest, uid: number, folders: SandboxFolders): Promise<RunFolder>;
 }
+
+type FolderRequest = Pick<RunRequest, 'id' | 'place' | 'code' | 'stdin' | 'workingDir'>;
 
 /** What a run needs outside of the user's folders. It is removed after the run. */
 export interface RunFolder {
@@ -35,9 +40,12 @@ export async function createSubprocessFolders(): Promise<SubprocessFolders> {
   const programs = join(path, 'bin');
   await mkdir(programs, { mode: 0o755 });
   await provideNode(join(programs, 'node'));
+  const modules = join(path, 'inside');
+  await cp(insideFolder, modules, { recursive: true });
   return {
     path,
     programs,
+    modules,
     folderFor: (request, uid, folders) => makeRunFolder(path, request, uid, folders),
     [Symbol.asyncDispose]: () => removeTree(path),
   };
@@ -59,7 +67,7 @@ export async function isOpenToAll(path: string): Promise<boolean> {
 
 async function makeRunFolder(
   parent: string,
-  { id, place, code, stdin, workingDir }: RunRequest,
+  { id, place, code, stdin, workingDir }: FolderRequest,
   uid: number,
   folders: SandboxFolders,
 ): Promise<RunFolder> {
