@@ -44,6 +44,7 @@ export type { Execution } from './fields.ts';
 export type { Changes } from './folder-diff.ts';
 export type { LiveRun } from './live.ts';
 export type { InputFileRecord, OtherFile } from './input-files.ts';
+export { writeNotebook } from './notebook.ts';
 export type { OutputBounds } from './truncation.ts';
 
 export interface ExecutionsOptions {
