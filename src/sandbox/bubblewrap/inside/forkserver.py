@@ -22,8 +22,12 @@ import os
 import select
 import signal
 
+# A session starts at once if these are loaded.
+import workcrate_inside.branch
+import workcrate_inside.router
 from workcrate_inside.init import run_init
 from workcrate_inside.kernel import CLONE_NEWPID, Program, check_result, join_empty_keyring, libc
+from workcrate_inside.libraries import take_snapshot
 from workcrate_inside.python import run_python
 
 
@@ -153,6 +157,7 @@ def serve():
     os.environ.pop("PWD", None)
     commands = read_commands(0)
     server = ForkServer(next(command for command in commands if command))
+    take_snapshot()
     gc.disable()
     gc.freeze()
     send_event({"up": True})

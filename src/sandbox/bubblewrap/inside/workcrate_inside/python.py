@@ -1,20 +1,37 @@
-"""Runs the code of a Python run as the main module."""
+"""Runs the code of a Python run as the main module, or becomes the router of a session."""
 
 import atexit
 import gc
 import json
-import linecache
 import os
 import sys
 import traceback
 import types
 import weakref
 
+from .cells import Cells, print_error
+from .frames import FrameWriter
 from .kernel import libc
+from .libraries import list_new_modules
+
+REPORTS = 4
+SESSION = b'{"session"'
 
 
-def read_task(descriptor):
-    parts = []
+def read_start(descriptor):
+    """As much of the task as tells whether it is that of a session. The rest of that has a secret, so it is not read here."""
+    start = b""
+    while len(start) < len(SESSION):
+        part = os.read(descriptor, len(SESSION) - len(start))
+        if not part:
+            break
+        start += part
+    return start
+
+
+def read_task(start, descriptor):
+    """The header and the code of a run."""
+    parts = [start]
     while True:
         part = os.read(descriptor, 1 << 20)
         if not part:
@@ -22,7 +39,7 @@ def read_task(descriptor):
         parts.append(part)
     os.close(descriptor)
     header, _, code = b"".join(parts).partition(b"\0")
-    return json.loads(header)["folder"], code.decode("utf-8", "surrogatepass")
+    return json.loads(header), code.decode("utf-8", "surrogatepass")
 
 
 def touch_pages():
@@ -36,7 +53,24 @@ def touch_pages():
 def run_python(descriptor):
     """Runs the code as the main module, and ends as python3 would: threads, atexit, flushing and all."""
     touch_pages()
-    folder, code = read_task(descriptor)
+    cells = Cells()
+    start = read_start(descriptor)
+    if start == SESSION:
+        from .router import run_router
+
+        return run_router(descriptor, REPORTS, start, cells)
+    header, code = read_task(start, descriptor)
+    enter_folder(header["folder"])
+    sys.argv[:] = ["main.py"]
+    sys.stdout.reconfigure(line_buffering=True)
+    main = make_main()
+    ours = cells.libraries.known
+    cells.attach(FrameWriter(REPORTS, bytes.fromhex(header["secret"])), main.__dict__, header.get("roots"))
+    status = get_exit_code(cells.run(0, "main.py", code))
+    leave(status, main, ours, cells)
+
+
+def enter_folder(folder):
     try:
         if folder.startswith(("/tmp/", "/home/user/")):
             os.makedirs(folder, exist_ok=True)
@@ -44,22 +78,23 @@ def run_python(descriptor):
     except OSError as error:
         sys.exit("cannot enter the working directory: %s" % error)
     sys.path[0] = ""
-    sys.argv[:] = ["main.py"]
-    sys.stdout.reconfigure(line_buffering=True)
+
+
+def make_main():
     main = types.ModuleType("__main__")
     main.__builtins__ = __builtins__
     sys.modules["__main__"] = main
-    linecache.cache["main.py"] = (len(code), None, code.splitlines(True), "main.py")
-    ours = set(sys.modules)
-    try:
-        exec(compile(code, "main.py", "exec", dont_inherit=True), main.__dict__)
-        code = 0
-    except SystemExit as asked:
-        code = to_exit_code(asked.code)
-    except BaseException as error:
-        print_traceback(error)
-        code = 130 if isinstance(error, KeyboardInterrupt) else 1
-    leave(code, main, ours)
+    return main
+
+
+def get_exit_code(error):
+    """Prints the error that ended the code, if there is one, and gives the exit code that follows from it."""
+    if error is None:
+        return 0
+    if isinstance(error, SystemExit):
+        return to_exit_code(error.code)
+    print_error(error)
+    return 130 if isinstance(error, KeyboardInterrupt) else 1
 
 
 def to_exit_code(asked):
@@ -69,16 +104,7 @@ def to_exit_code(asked):
     return 1
 
 
-def print_traceback(error):
-    """Prints the traceback without the frames of this program. A hook of the user is respected."""
-    error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
-    if sys.excepthook is not sys.__excepthook__:
-        return sys.excepthook(type(error), error, error.__traceback__)
-    sys.stdout.flush()
-    traceback.print_exception(type(error), error, error.__traceback__)
-
-
-def leave(code, main, ours):
+def leave(code, main, ours, cells):
     """Does what the interpreter does at its end, but tears down only what the run has created.
 
     To tear down all that was inherited from the fork server takes longer than the run: it copies pages for nothing.
@@ -87,6 +113,7 @@ def leave(code, main, ours):
         if "threading" in sys.modules:
             sys.modules["threading"]._shutdown()
         atexit._run_exitfuncs()
+        cells.report()
         tear_down(main, ours)
     except BaseException as error:
         traceback.print_exception(type(error), error, error.__traceback__)
@@ -95,6 +122,7 @@ def leave(code, main, ours):
             stream.flush()
         except BaseException:
             code = code or 120
+    cells.writer.finish()
     libc.fflush(None)
     os._exit(code)
 
@@ -103,7 +131,7 @@ def tear_down(main, ours):
     """As CPython does: first what the main module holds, then the modules, then what is still held of those."""
     forget_names(main)
     left = []
-    for name in [name for name in sys.modules if name not in ours]:
+    for name in list_new_modules(ours):
         module = sys.modules.pop(name)
         if isinstance(module, types.ModuleType):
             left.append(weakref.ref(module))

@@ -1,0 +1,70 @@
+"""Notes which files of the user the code opened for reading, by Python's audit hook. It sees no file of another process."""
+
+import os
+import sys
+
+MOST_PATHS = 1000
+ROOTS = ("/workspace", "/artifacts")
+
+# Neither opened only to be written nor emptied.
+NOT_READ = os.O_WRONLY | os.O_TRUNC
+
+
+class OpenedFiles:
+    def __init__(self):
+        self.set_roots(ROOTS)
+        self.begin()
+
+        def hook(event, values):
+            if event == "open":
+                try:
+                    self.note(*values)
+                except Exception:
+                    pass
+
+        # A hook cannot be removed, so there is one for all cells.
+        sys.addaudithook(hook)
+
+    def set_roots(self, roots):
+        self.roots = tuple(root.rstrip("/") + "/" for root in roots)
+
+    def begin(self):
+        self.paths = {}
+        self.complete = True
+
+    def note(self, path, mode, flags):
+        if flags & NOT_READ or not isinstance(path, (str, bytes)):
+            return
+        path = os.fsdecode(path)
+        if path[:1] != "/":
+            path = os.getcwd() + "/" + path
+        if not path.startswith(self.roots) or path in self.paths:
+            return
+        if len(self.paths) < MOST_PATHS:
+            self.paths[path] = None
+        else:
+            self.complete = False
+
+    def end(self, writer, cell):
+        if not self.paths:
+            return
+        found = dict.fromkeys(filter(None, map(resolve_file, self.paths)))
+        paths = [path for path in found if path.startswith(self.roots)]
+        # A header holds 64 KiB.
+        kept, left = [], 40_000
+        for path in paths:
+            left -= len(path.encode("utf-8", "surrogatepass")) * 2 + 3
+            if left > 0:
+                kept.append(path)
+        if paths:
+            complete = self.complete and len(kept) == len(paths)
+            writer.write({"type": "opened", "cell": cell, "paths": kept, "complete": complete})
+
+
+def resolve_file(path):
+    """The file, if it is there; of a compiled module its source."""
+    path = os.path.normpath(path)
+    folder, name = os.path.split(path)
+    if name.endswith(".pyc") and os.path.basename(folder) == "__pycache__":
+        path = os.path.join(os.path.dirname(folder), name.split(".")[0] + ".py")
+    return path if os.path.isfile(path) else None
