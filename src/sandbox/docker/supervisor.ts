@@ -200,11 +200,11 @@ def become_router():
     for number in (0, 1): os.dup2(nothing, number)
     move(high[0], 3)
     move(high[1], 4)
-    become_python()
+    become_python(True)
 
-def become_python():
+def become_python(with_relay=False):
     sys.argv = ['']
-    run_python(3)
+    run_python(3, with_relay)
     os._exit(0)
 
 def exec_interpreter(language, path):

@@ -50,7 +50,7 @@ def touch_pages():
     gc.collect()
 
 
-def run_python(descriptor):
+def run_python(descriptor, with_relay=False):
     """Runs the code as the main module, and ends as python3 would: threads, atexit, flushing and all."""
     touch_pages()
     cells = Cells()
@@ -58,7 +58,7 @@ def run_python(descriptor):
     if start == SESSION:
         from .router import run_router
 
-        return run_router(descriptor, REPORTS, start, cells)
+        return run_router(descriptor, REPORTS, start, cells, with_relay)
     header, code = read_task(start, descriptor)
     enter_folder(header["folder"])
     sys.argv[:] = ["main.py"]

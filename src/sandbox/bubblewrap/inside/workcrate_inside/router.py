@@ -15,6 +15,7 @@ import time
 from .branches import ForgedMessage, Peer
 from .frames import pack_frame
 from .kernel import PR_SET_CHILD_SUBREAPER, PR_SET_DUMPABLE, prctl
+from .relay import Relay
 from .processes import end_begun, find_begun, read_clock, read_parent, send_signal
 from .start import start_branch
 
@@ -29,13 +30,16 @@ WAITING_COMMANDS = ("cell", "checkpoint", "restore", "drop", "fork")
 REPORTS = ("result", "more", "opened", "libraries")
 
 
-def run_router(commands, reports, start, cells):
+def run_router(commands, reports, start, cells, with_relay):
     """Returns only in the first branch, if that never ends by itself."""
     ours, theirs = socket.socketpair()
     stdin = os.memfd_create("stdin", os.MFD_CLOEXEC)
+    relay = Relay() if with_relay else None
     pid = os.fork()
     if pid == 0:
         ours.close()
+        if relay is not None:
+            relay.close()
         os.close(commands)
         os.close(reports)
         os.dup2(stdin, 0)
@@ -48,7 +52,7 @@ def run_router(commands, reports, start, cells):
     for number in (commands, reports):
         os.set_inheritable(number, False)
         os.set_blocking(number, False)
-    router = Router(commands, reports, stdin, start)
+    router = Router(commands, reports, stdin, start, relay)
     router.first = Peer("main", ours, pid)
     try:
         code = router.serve()
@@ -58,7 +62,8 @@ def run_router(commands, reports, start, cells):
 
 
 class Router:
-    def __init__(self, commands, reports, stdin, start):
+    def __init__(self, commands, reports, stdin, start, relay):
+        self.relay = relay
         self.commands = commands
         self.reports = reports
         self.stdin = stdin
@@ -95,6 +100,9 @@ class Router:
             waiting.register(self.commands, select.POLLIN)
         if self.out:
             waiting.register(self.reports, select.POLLOUT)
+        if self.relay is not None and len(self.out) < MOST_WAITING:
+            for number in self.relay.streams:
+                waiting.register(number, select.POLLIN)
         peers = {}
         for peer in [] if self.is_over else self.list_peers():
             # Backpressure: what the server does not read stays with the branch.
@@ -110,6 +118,8 @@ class Router:
         for number, events in ready.items():
             if number in peers:
                 self.talk(peers[number], events)
+            elif self.relay is not None and number in self.relay.streams:
+                self.pass_on(self.relay.streams[number], self.relay.read(number))
         if woken in ready:
             os.read(woken, 4096)
             self.reap()
@@ -145,6 +155,15 @@ class Router:
             # The server is gone.
             self.out.clear()
             self.is_over = True
+
+    def pass_on(self, stream, output):
+        if self.secret is not None:
+            self.tell({"type": "output", "stream": stream}, output)
+
+    def pass_on_all(self):
+        """Before it is told that a cell is over: what it wrote comes first."""
+        for stream, output in [] if self.relay is None else self.relay.drain():
+            self.pass_on(stream, output)
 
     def answer(self, to, ok, **more):
         self.tell(dict({"type": "answer", "to": to, "ok": ok}, **more))
@@ -388,6 +407,7 @@ class Router:
         for name in ("threads", "folder"):
             if isinstance(header.get(name), (int, str)):
                 done[name] = header[name]
+        self.pass_on_all()
         self.tell(done)
 
     def list_pids(self):
@@ -439,6 +459,10 @@ class Router:
         ended = {"type": "ended", "branch": branch.name, "code": code}
         if branch.why is not None:
             ended["why"] = branch.why
+        limit = None if self.relay is None else self.relay.find_limit()
+        if limit is not None:
+            ended["limit"] = limit
+        self.pass_on_all()
         self.tell(ended)
         if not self.branches:
             self.code = code if code >= 0 else 128 - code
