@@ -48,6 +48,11 @@ const results = [
   reportResult({ kind: 'display', text: '{}' }, ['application/json', '{"a": [1]}']),
   reportResult({ kind: 'display', text: 'x', cut: true }, ['text/plain', 'xyz'], ['image/svg+xml', '<svg/>']),
   reportResult({ kind: 'display', text: 'raw' }, ['x/y', 'bytes'], ['application/json', '{']),
+  reportResult(
+    { kind: 'display', text: 'p' },
+    ['application/vnd.plotly.v1+json', '[1, "a"]'],
+    ['application/json', '[2]'],
+  ),
 ];
 
 test('a cell has its output, its results as bundles, and its count', async () => {
@@ -81,9 +86,14 @@ test('a cell has its output, its results as bundles, and its count', async () =>
       output_type: 'display_data',
       data: {
         'text/plain':
-          'raw\n[application/octet-stream, 5 bytes, is not in this notebook: its type is not known]\n' +
-          '[application/json, 1 bytes, is not in this notebook: it is not JSON]',
+          'raw\n[application/json, 1 bytes, is not in this notebook: it is not JSON]\n' +
+          '[application/octet-stream, 5 bytes, is not in this notebook: its type is not known]',
       },
+      metadata: {},
+    },
+    {
+      output_type: 'display_data',
+      data: { 'application/json': [2], 'application/vnd.plotly.v1+json': [1, 'a'], 'text/plain': 'p' },
       metadata: {},
     },
     { name: 'stderr', output_type: 'stream', text: '2 more results were only counted.\n' },

@@ -10,7 +10,7 @@ import { collectText, collectBytes } from '../streams.ts';
 import { formatBytes } from '../text.ts';
 import { toEndLines } from './answer.ts';
 import type { Execution } from './fields.ts';
-import type { ResultPart, RunResult } from './results.ts';
+import { isJson, type ResultPart, type RunResult } from './results.ts';
 
 export interface NotebookOptions {
   readonly files: Pick<Files, 'find' | 'open'>;
@@ -164,7 +164,7 @@ async function embedPart(
   const bytes = object.read(0, object.size);
   if (binaryTypes.test(mime)) return { value: (await collectBytes(bytes)).toString('base64') };
   const text = await collectText(bytes);
-  return mime === 'application/json' ? parseJsonPart(text) : { value: text };
+  return isJson(mime) ? parseJsonPart(text) : { value: text };
 }
 
 function parseJsonPart(text: string): { readonly value: unknown } | string {

@@ -48,7 +48,7 @@ test('values come as text behind the output, and a table with its shape', async 
     'Value: 42',
     'Displayed: <b>',
     `${id}-display-1.html, 11 bytes, until ${display.parts[0].link.expiresAt.slice(0, 16)}Z: curl -fsSL -o ${id}-display-1.html ${display.parts[0].link.downloadUrl}`,
-    'Value, 1000 rows × 1 columns:',
+    'Value, 1000 rows, 1 columns:',
     '   a',
     '0  1',
     `text/html, 7 bytes: share_file with file_id ${table.parts[0].file_id}`,
@@ -57,7 +57,7 @@ test('values come as text behind the output, and a table with its shape', async 
   assert.equal(data.more_results, 3);
   assert.equal(table.parts[0].link, null);
   const again = await tools.call('get_execution', { execution_id: id });
-  for (const line of ['Value: 42', 'Value, 1000 rows × 1 columns:', '3 more results'])
+  for (const line of ['Value: 42', 'Value, 1000 rows, 1 columns:', '3 more results'])
     assert.ok(again.text.includes(line), again.text);
   assert.ok(again.text.includes(`text/html, 11 bytes: share_file with file_id ${display.parts[0].file_id}`));
   const found = await tools.call('search_executions', { text: '0  1' });

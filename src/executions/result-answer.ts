@@ -15,7 +15,6 @@ import { collectBytes } from '../streams.ts';
 import { formatBytes } from '../text.ts';
 import type { Execution } from './fields.ts';
 import {
-  findMainPart,
   isPicture,
   maxResults,
   partShape,
@@ -90,8 +89,7 @@ const toFurtherLines = (more: number): string[] =>
 
 /** What the text cannot show. Of a table it shows the start, and its HTML shows little more. */
 function listLinkedParts({ parts, cut, rows }: RunResult): ResultPart[] {
-  const main = findMainPart(parts);
-  return parts.filter((part) => (part === main && rows === null) || (cut && part.mime === 'text/plain'));
+  return parts.filter((part, index) => (index === 0 && rows === null) || (cut && part.mime === 'text/plain'));
 }
 
 const kindLabels = { value: 'Value', display: 'Displayed', figure: 'Figure' };
@@ -99,8 +97,11 @@ const kindLabels = { value: 'Value', display: 'Displayed', figure: 'Figure' };
 /** The label, the text, and each part in a line. */
 function toResultLines(result: RunResult, findLink: (part: ResultPart) => string | null): string[] {
   const { kind, text, cut, rows, columns, parts } = result;
-  const shape = rows === null ? '' : `, ${rows} rows × ${columns} columns`;
-  const label = `${kindLabels[kind]}${shape}${cut ? ', cut' : ''}:`;
+  const shape = [
+    ...(rows === null ? [] : [`${rows} rows`]),
+    ...(columns === null ? [] : [`${columns} columns`]),
+  ];
+  const label = `${[kindLabels[kind], ...shape, ...(cut ? ['cut'] : [])].join(', ')}:`;
   const partLines = parts.map((part) => describePart(part, findLink(part)));
   if (text === '') return [`${label} ${partLines[0] ?? 'nothing that is text'}`, ...partLines.slice(1)];
   return [text.includes('\n') ? `${label}\n${text.replace(/\n$/, '')}` : `${label} ${text}`, ...partLines];

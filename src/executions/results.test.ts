@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { png, reportFigure, reportResult } from './reports.testing.ts';
-import { findMainPart, parseFurtherResults, parseResult } from './results.ts';
+import { parseFurtherResults, parseResult } from './results.ts';
 
 describe('a report of code', () => {
   it('becomes a result with its parts', () => {
@@ -17,8 +17,8 @@ describe('a report of code', () => {
       rows: 1,
       columns: 1,
       parts: [
-        { mime: 'text/html', bytes: Buffer.from('<table>') },
         { mime: 'image/svg+xml', bytes: Buffer.from('<svg/>') },
+        { mime: 'text/html', bytes: Buffer.from('<table>') },
       ],
     });
   });
@@ -46,7 +46,7 @@ describe('a report of code', () => {
       { parts: [{ mime: 'image/png', size: `${payload.length}` }] },
       { parts: [{ mime: 'image/png', size: Number.MAX_VALUE }] },
       { parts: [{ size: payload.length }] },
-      { parts: Array.from({ length: 9 }, () => ({ mime: 'text/plain', size: 0 })) },
+      { parts: Array.from({ length: 33 }, () => ({ mime: 'text/plain', size: 0 })) },
     ];
     assert.notEqual(parseResult({ header, payload }), null);
     for (const given of forged)
@@ -59,9 +59,22 @@ describe('a report of code', () => {
     assert.equal(parseResult(reportResult({ text: 'a\ud800' }))!.text, 'a\ufffd');
   });
 
-  it('has a shape only where rows and columns are known', () => {
-    const { rows, columns } = parseResult(reportResult({ rows: 3 }))!;
-    assert.deepEqual([rows, columns], [null, null]);
+  it('a series has rows alone, and columns without rows are none', () => {
+    const shape = (given: object) => {
+      const { rows, columns } = parseResult(reportResult({ ...given }))!;
+      return [rows, columns];
+    };
+    assert.deepEqual(shape({ rows: 3 }), [3, null]);
+    assert.deepEqual(shape({ columns: 3 }), [null, null]);
+  });
+
+  it('has at most eight parts, the richest', () => {
+    const parts = Array.from({ length: 20 }, (_unused, n) => [`application/vnd.n${n}+json`, '{}'] as const);
+    const { parts: kept } = parseResult(reportResult({}, ...parts, ['text/html', '<b>']))!;
+    assert.deepEqual(
+      [kept.length, kept[0]!.mime, kept[7]!.mime],
+      [8, 'text/html', 'application/vnd.n6+json'],
+    );
   });
 
   it('has media types from a list, and pictures by their bytes', () => {
@@ -82,9 +95,18 @@ describe('a report of code', () => {
   });
 
   it('a picture shows more of it than HTML, and HTML more than text', () => {
-    const of = (...mimes: string[]) => findMainPart(mimes.map((mime) => ({ mime })))?.mime;
-    assert.equal(of('text/plain', 'text/html', 'image/png', 'image/svg+xml'), 'image/png');
-    assert.equal(of('text/plain', 'text/html'), 'text/html');
-    assert.equal(of(), undefined);
+    const parts = ['x/y', 'text/plain', 'application/vnd.a+json', 'text/html', 'image/svg+xml'];
+    const sorted = parseResult(reportResult({}, ...parts.map((mime) => [mime, '{}'] as const)))!.parts;
+    const kept = [
+      'image/svg+xml',
+      'text/html',
+      'text/plain',
+      'application/vnd.a+json',
+      'application/octet-stream',
+    ];
+    assert.deepEqual(
+      sorted.map(({ mime }) => mime),
+      kept,
+    );
   });
 });

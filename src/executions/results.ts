@@ -30,12 +30,15 @@ export interface RunResult {
   /** Of a table. */
   readonly rows: number | null;
   readonly columns: number | null;
+  /** The one that shows most of it comes first. */
   readonly parts: readonly ResultPart[];
 }
 
 export const maxResults = 16;
 const maxResultCharacters = 2000;
+/** What one is also: as much as objects give in earnest. */
 const maxParts = 8;
+const maxClaimedParts = 32;
 
 export const partShape = z.object({
   mime: z.string(),
@@ -49,7 +52,7 @@ export const resultShape = z.object({
   text: z.string(),
   cut: z.boolean().describe('Whether the text is only the start'),
   rows: z.number().int().nullable().describe('Of a table'),
-  columns: z.number().int().nullable(),
+  columns: z.number().int().nullable().describe('Null of a series'),
   parts: z.array(partShape),
 });
 
@@ -80,7 +83,7 @@ const headerShape = z.object({
   columns: count.nullish(),
   parts: z
     .array(z.object({ mime: z.string(), size: count }))
-    .max(maxParts)
+    .max(maxClaimedParts)
     .optional(),
 });
 
@@ -92,13 +95,12 @@ export function parseResult({ header, payload }: Report): ReportedResult | null 
   if (claimed.reduce((sum, { size }) => sum + size, 0) !== payload.length) return null;
   const text = keepStart(data.text, maxResultCharacters).toWellFormed();
   const cut = data.cut === true || data.text.length > maxResultCharacters;
-  const isTable = rows !== null && columns !== null;
   return {
     kind: data.kind,
     text,
     cut,
-    rows: isTable ? rows : null,
-    columns: isTable ? columns : null,
+    rows,
+    columns: rows === null ? null : columns,
     parts: splitPayload(claimed, payload),
   };
 }
@@ -109,7 +111,9 @@ function splitPayload(claimed: readonly { mime: string; size: number }[], payloa
     const bytes = payload.subarray(at, (at += size));
     return { mime: judgeMediaType(mime, bytes), bytes };
   });
-  return parts.filter(({ mime }, index) => parts.findIndex((other) => other.mime === mime) === index);
+  const isFirst = ({ mime }: { mime: string }, index: number): boolean =>
+    parts.findIndex((other) => other.mime === mime) === index;
+  return sortByRichness(parts.filter(isFirst)).slice(0, maxParts);
 }
 
 /** What is counted beyond the results that are reported; 0 for anything else. */
@@ -139,7 +143,12 @@ const extensions: Readonly<Record<string, string>> = {
   [unknownType]: 'bin',
 };
 
-export const getExtension = (mime: string): string => extensions[mime] ?? 'bin';
+/** Of libraries, such as Plotly and Vega. */
+const jsonType = /^application\/[a-z0-9][a-z0-9.-]{0,80}\+json$/;
+
+export const getExtension = (mime: string): string =>
+  extensions[mime] ?? (jsonType.test(mime) ? 'json' : 'bin');
+export const isJson = (mime: string): boolean => getExtension(mime) === 'json';
 
 /** Pictures that clients can show; SVG and HTML are no such thing, whatever they claim. */
 const pictureTypes = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
@@ -148,12 +157,16 @@ export const isPicture = ({ mime }: { readonly mime: string }): boolean => pictu
 function judgeMediaType(claimed: string, bytes: Uint8Array): string {
   const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 16));
   if (pictureTypes.has(claimed)) return detectPictureType(start) ?? unknownType;
-  return Object.hasOwn(extensions, claimed) ? claimed : unknownType;
+  return Object.hasOwn(extensions, claimed) || jsonType.test(claimed) ? claimed : unknownType;
 }
 
 const order = Object.keys(extensions);
 
-/** The part that shows most of a result: a picture rather than HTML rather than text. */
-export function findMainPart<Part extends { readonly mime: string }>(parts: readonly Part[]): Part | null {
-  return parts.toSorted((a, b) => order.indexOf(a.mime) - order.indexOf(b.mime))[0] ?? null;
+function getRank({ mime }: { readonly mime: string }): number {
+  const rank = order.indexOf(mime);
+  return rank < 0 ? order.indexOf(unknownType) - 0.5 : rank;
 }
+
+/** A picture shows more of a result than HTML, and HTML more than text. */
+const sortByRichness = <Part extends { readonly mime: string }>(parts: readonly Part[]): Part[] =>
+  parts.toSorted((a, b) => getRank(a) - getRank(b));
