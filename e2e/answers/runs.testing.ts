@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { eventually } from '../../src/eventually.testing.ts';
 import { processesWith } from '../processes.testing.ts';
 import { upload } from '../server.testing.ts';
+import { showResults } from './results.testing.ts';
 import type { Call, Stage } from './stage.testing.ts';
 
 /** Runs that end in each way that a run can end. */
@@ -29,6 +30,7 @@ export async function showRuns(stage: Stage): Promise<void> {
   await showChanges(call);
   await showLongOutput(call);
   await showInputs(stage);
+  await showResults(call);
   const missing = await call('execute_code', { language: 'python', code: 'import nosuchpackage' });
   assert.notEqual(missing.data.hint, null);
   const { next } = (await call('search_executions', { limit: 3 })).data;

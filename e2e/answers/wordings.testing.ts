@@ -195,8 +195,8 @@ export function findWording(tool: string, path: string): Wording | null {
 }
 
 const resultsOutOfReach = {
-  'results[]': 'no interpreter reports results yet',
-  more_results: 'no interpreter reports results yet',
+  'results[].kind = figure': 'there need not be a matplotlib; e2e/behaviour/results.test.ts has figures',
+  'results[].parts[].problem': 'a quota that is full; result-answer.test.ts has one',
 };
 
 const runsOutOfReach = {
