@@ -96,6 +96,13 @@ export const requirements = {
     'too-large',
   ],
   B12: ['run-packed-with-provenance', 'valid-process-run-crate', 'files-packed', 'found-and-fetched-again'],
+  B13: [
+    'known-inputs-named-in-the-call',
+    'known-inputs-left-by-earlier-executions',
+    'known-inputs-opened-by-python',
+    'known-inputs-that-may-be-incomplete',
+    'library-versions-recorded',
+  ],
   C1: [
     'one-shape-over-all-tools',
     'size-time-and-curl-in-the-text',
@@ -387,4 +394,4 @@ export const partsNotYetAskedFor: Partial<Record<Row, readonly string[]>> = {
 
 /** The rows that have not been asked for yet. */
 export const rowsNotYetAskedFor =
-  'A12 B13 B14 C14 D11 D12 D13 D17 D19 D20 D21 F1 F2 F3 F4 F5 F6 G1 G2 H1 H2 H3 H4'.split(' ');
+  'A12 B14 C14 D11 D12 D13 D17 D19 D20 D21 F1 F2 F3 F4 F5 F6 G1 G2 H1 H2 H3 H4'.split(' ');

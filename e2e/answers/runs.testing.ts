@@ -93,7 +93,7 @@ async function showCancelled({ server, connect, call }: Stage): Promise<void> {
 
 async function showChanges(call: Call): Promise<void> {
   await call('execute_bash', {
-    command: 'mkdir -p shared; touch shared/old shared/changed; echo x > /artifacts/table.csv',
+    command: 'mkdir -p shared; touch shared/old; echo first > shared/changed; echo x > /artifacts/table.csv',
   });
   const command = 'cd shared; touch new; echo more > changed; rm old; rm /artifacts/table.csv';
   const { data } = await call('execute_bash', { command });

@@ -220,10 +220,8 @@ export const cannotBeShown: Readonly<Record<string, Readonly<Record<string, stri
     'cancelled_by = ': 'no tool cancels a run yet',
     ...resultsOutOfReach,
     'end_reason = refused': 'a sandbox that does not start a run, though it works',
-    'known_inputs[]': 'no run has any yet',
-    'input_notes[]': 'no run has any yet',
-    'inputs_may_be_incomplete = false': 'no run has all yet',
-    libraries: 'no run has any yet',
+    'known_inputs[].how = opened': 'no Python reports that yet',
+    libraries: 'no Python reports that yet',
   },
   search_executions: {
     'executions[].end_reason = refused': 'a sandbox that does not start a run, though it works',

@@ -49,7 +49,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
     'crates',
     'packings',
   ],
-  executions: ['executions'],
+  executions: ['executions', 'made_files'],
   files: ['files', 'store', 'usage'],
   links: ['bundle_files', 'bundles', 'links', 'outbox', 'uploads'],
   mcp: ['shared_keys'],

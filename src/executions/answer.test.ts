@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { plainSandbox } from './plain-sandbox.testing.ts';
 import { countTokens } from '../tokens.testing.ts';
-import { ada, plenty } from './room.testing.ts';
+import { ada, emptySnapshot, plenty } from './room.testing.ts';
 import { openTools } from './tools.testing.ts';
 
 test('a result has all fields, and a program that failed is no error of the tool', async () => {
@@ -170,7 +170,9 @@ test('the text names 20 files in all, the start of long names, and how many more
     omitted,
     complete: true,
   };
-  await using tools = await openTools({ changes: { snapshot: () => null, difference: () => found } });
+  await using tools = await openTools({
+    changes: { snapshot: async () => emptySnapshot, difference: () => found },
+  });
   const input = { language: 'bash', code: 'true', working_dir: '/artifacts' };
   const one = (await tools.call('execute_code', input)).text;
   assert.equal(one.match(/x+…/g)?.length, 20);

@@ -7,7 +7,7 @@ import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Changes } from './executions.ts';
 import { unknownInputs } from './known-inputs.ts';
 import { plainSandbox } from './plain-sandbox.testing.ts';
-import { ada, openRoom, until, watching } from './room.testing.ts';
+import { ada, emptySnapshot, openRoom, until, watching } from './room.testing.ts';
 import { recordProof } from '../requirements.testing.ts';
 
 const programs = {
@@ -50,6 +50,7 @@ for (const [language, code] of Object.entries(programs) as [keyof typeof program
         moreResults: 0,
         inputs: [],
         ...unknownInputs,
+        inputsMayBeIncomplete: false,
         artifacts: { created: [], modified: [], deleted: [], complete: true },
         background: null,
         cancelledBy: null,
@@ -266,7 +267,7 @@ test('long names do not fill the record: 64 KB of them are listed, and it says t
   const names = { created: ['first', ...long('c')], modified: long('m'), deleted: long('d') };
   const omitted = { created: 0, modified: 0, deleted: 0 };
   const changes: Changes = {
-    snapshot: () => null,
+    snapshot: async () => emptySnapshot,
     difference: () => ({ ...names, omitted, complete: true }),
   };
   await using room = await openRoom({ changes });
@@ -282,7 +283,9 @@ test('names that take less than 64 KB are all listed', async () => {
   const names = Array.from({ length: 900 }, (_, at) => `plain-${at}`);
   const omitted = { created: 0, modified: 0, deleted: 0 };
   const found = { created: names, modified: names, deleted: names, omitted, complete: true };
-  await using room = await openRoom({ changes: { snapshot: () => null, difference: () => found } });
+  await using room = await openRoom({
+    changes: { snapshot: async () => emptySnapshot, difference: () => found },
+  });
   const { execution } = await room.run({ workingDir: '/artifacts' });
   assert.deepEqual(execution.artifacts, { created: names, modified: names, deleted: names, complete: true });
 });
@@ -290,8 +293,9 @@ test('names that take less than 64 KB are all listed', async () => {
 test('files that cannot be compared cost nobody the result', async () => {
   let looks = 0;
   const changes: Changes = {
-    snapshot: () => {
+    snapshot: async () => {
       if (++looks > 2) throw new Error('too many folders');
+      return emptySnapshot;
     },
     difference: () => assert.fail(),
   };

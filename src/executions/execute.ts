@@ -18,8 +18,11 @@ import {
 } from '../sandbox/sandbox.ts';
 import type { ExecutionsOptions } from './executions.ts';
 import { noDifference, type Background, type Difference, type Execution, type Reason } from './fields.ts';
-import { startComparison } from './folder-diff.ts';
+import type { FileHashes } from './file-hashes.ts';
+import { recordMakers } from './file-makers.ts';
+import type { MadeFile } from './folder-diff.ts';
 import { copyInputs, type CopyContext, type Inputs, type OtherFile } from './input-files.ts';
+import { startWatch, type RunWatch, type WatchedRun } from './input-watch.ts';
 import { unknownInputs } from './known-inputs.ts';
 import type { RunUnderWay } from './live.ts';
 import type { createEndWriter } from './lost.ts';
@@ -75,6 +78,7 @@ export interface EndedExecution {
 }
 
 export interface ExecuteContext extends ExecutionsOptions {
+  readonly hashes: FileHashes;
   readonly write: ReturnType<typeof createBatchWriter>;
   readonly ends: Pick<ReturnType<typeof createEndWriter>, 'end'>;
 }
@@ -99,16 +103,21 @@ export async function executeRequest(
     const giving = { files, caller, place, folder, sandbox, signal, log: room.log, wasGiven };
     using inputs = await copyInputs(giving, request.files, request.others);
     const runtime = await asking;
-    const startComparing = () => startComparison(room.changes, place, folder);
-    const compare = request.session === undefined ? await startComparing() : null;
+    const looking = { place, folder, language: request.language, given: inputs.files, owner: caller.user };
+    const startWatching = () => startWatch({ ...room, ...looking });
+    const watch = request.session === undefined ? await startWatching() : null;
     const begun = {
       ...toBegunExecution(room, sandbox, runtime, caller, id, folder, request),
       inputs: inputs.files,
       background: underWay.background,
     };
     const { session = null } = request;
-    const prepared = { sandbox, place, begun, inputs, session, startComparing, compare, underWay };
-    return await runWithRow(room, prepared);
+    const prepared = { sandbox, place, begun, inputs, session, startWatching, watch, underWay };
+    try {
+      return await runWithRow(room, prepared);
+    } finally {
+      if (request.workingDir === null) await inputs.removeUnchanged();
+    }
   } finally {
     request.session?.release();
     if (request.workingDir === null) removeIfEmpty(place.workspace, parseName(id));
@@ -159,9 +168,9 @@ interface PreparedRun {
   readonly begun: Execution;
   readonly inputs: Inputs;
   readonly session: CellSlot | null;
-  readonly startComparing: () => Promise<() => Promise<Difference>>;
+  readonly startWatching: () => Promise<RunWatch>;
   /** Null until the turn of a cell has come: until then the cells before it change files. */
-  compare: (() => Promise<Difference>) | null;
+  watch: RunWatch | null;
   readonly underWay: RunUnderWay;
 }
 
@@ -179,7 +188,8 @@ async function runWithRow(room: ExecuteContext, prepared: PreparedRun): Promise<
     await recordEnd(room, underWay, toFailedExecution(begun, room.clock(), reason, error));
     throw error;
   });
-  const following = followRun(room, begun, run, underWay);
+  const takers = prepared.watch === null ? [] : [prepared.watch];
+  const following = followRun(room, begun, run, underWay, takers);
   try {
     await Promise.all([following, inserting]);
   } catch (error) {
@@ -190,9 +200,12 @@ async function runWithRow(room: ExecuteContext, prepared: PreparedRun): Promise<
     throw error;
   }
   const { end, outputs, results } = await following;
-  const artifacts = await compareOrLog(room, prepared);
-  const ended = { ...toEndedExecution(begun, room.clock(), end, outputs, artifacts), ...results };
-  const { execution, isRecorded } = await recordEnd(room, underWay, ended);
+  const { difference, made, knowledge } = await endWatch(room, prepared);
+  const ended = toEndedExecution(begun, room.clock(), end, outputs, difference);
+  // Both within one turn, so that they share a transaction.
+  const recordingMade = recordMade(room, ended, made);
+  const { execution, isRecorded } = await recordEnd(room, underWay, { ...ended, ...results, ...knowledge });
+  await recordingMade;
   return {
     execution,
     isRecorded,
@@ -224,19 +237,34 @@ async function startRun(prepared: PreparedRun, signal: AbortSignal): Promise<San
 async function startCell(prepared: PreparedRun, session: CellSlot, signal: AbortSignal): Promise<SandboxRun> {
   const { code, stdin, limits } = prepared.begun;
   await session.waitForTurn(signal);
-  prepared.compare = await prepared.startComparing();
+  prepared.watch = await prepared.startWatching();
   const run = await session.run({ code, stdin, timeoutMs: limits.timeoutMs, signal });
   prepared.inputs.keep();
   return run;
 }
 
+const notWatched: WatchedRun = { difference: noDifference, made: [], knowledge: unknownInputs };
+
 /** What cannot be compared any more must not cost the result. */
-async function compareOrLog({ log }: ExecuteContext, { begun, compare }: PreparedRun): Promise<Difference> {
+async function endWatch({ log }: ExecuteContext, { begun, watch }: PreparedRun): Promise<WatchedRun> {
   try {
-    return (await compare?.()) ?? noDifference;
+    return (await watch?.end()) ?? notWatched;
   } catch (error) {
     log.error('execution.not_compared', { id: begun.id, error });
-    return { ...noDifference, complete: false };
+    return { ...notWatched, difference: { ...noDifference, complete: false } };
+  }
+}
+
+async function recordMade(
+  { write, log }: ExecuteContext,
+  execution: Execution,
+  made: readonly MadeFile[],
+): Promise<void> {
+  if (made.length === 0) return;
+  try {
+    await write((queries) => recordMakers(queries, execution, made));
+  } catch (error) {
+    log.warn('execution.made_files_not_recorded', { id: execution.id, error });
   }
 }
 

@@ -20,6 +20,7 @@ import {
   type RunControl,
 } from './execute.ts';
 import type { Background, CancelledBy, Execution } from './fields.ts';
+import { createFileHashes } from './file-hashes.ts';
 import type { Changes } from './folder-diff.ts';
 import { createJournal } from './journal.ts';
 import { createLiveRun, type LiveRun } from './live.ts';
@@ -113,7 +114,7 @@ export function createExecutions(options: ExecutionsOptions) {
   /** Runs of this server that may have a row and no end yet, by their ids. */
   const live = new Map<string, { cancel(by: CancelledBy): void; readonly settled: Promise<unknown> }>();
   const isLive = (id: string): boolean => live.has(id) || ends.isWaiting(id);
-  const room: ExecuteContext = { ...options, ended, ends, write };
+  const room: ExecuteContext = { ...options, ended, ends, write, hashes: createFileHashes() };
   const recordBackground = (id: string, why: Background): Promise<void> =>
     write((queries) => updateBackground(queries, id, why));
 

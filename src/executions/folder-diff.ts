@@ -5,19 +5,37 @@
 import { rootPath, type Components } from '../paths/paths.ts';
 import type { Workspace } from '../sandbox/sandbox.ts';
 import type { Difference } from './fields.ts';
-import { isTemporary, type InsideFolder } from './working-dir.ts';
+import { isTemporary, toInsidePath, type InsideFolder } from './working-dir.ts';
 
 const changeKinds = ['created', 'modified', 'deleted'] as const;
+
+/** What tells one state of a file from another. */
+export interface FileState {
+  readonly size: bigint;
+  readonly inode: bigint;
+  /** When anything of it was last changed, in nanoseconds. No program can set this. */
+  readonly changed: bigint;
+}
+
+/** The regular files below a folder at one time, by their paths from there. */
+export interface FolderSnapshot {
+  readonly files: ReadonlyMap<string, FileState>;
+  /** False where some were out of sight. */
+  readonly sawAll: boolean;
+  /** In nanoseconds since 1970, and rather too early than too late. */
+  readonly takenAt: bigint;
+}
 
 /** How the files of a folder are compared (artifacts/changes.ts). */
 export interface Changes {
   /** `directory` is trusted, the way from there is not. */
-  snapshot(directory: string, below: Components): unknown;
-  difference(
-    before: unknown,
-    after: unknown,
-  ): Difference & { readonly omitted: Readonly<Record<(typeof changeKinds)[number], number>> };
+  snapshot(directory: string, below: Components): Promise<FolderSnapshot>;
+  difference(before: FolderSnapshot, after: FolderSnapshot): FolderDifference;
 }
+
+type FolderDifference = Difference & {
+  readonly omitted: Readonly<Record<(typeof changeKinds)[number], number>>;
+};
 
 /** Names of each kind in a result, and the bytes that all of them take as JSON. */
 const maxDiffNames = 1000;
@@ -26,37 +44,71 @@ const maxDiffBytes = 64 * 1024;
 interface ComparedFolder {
   readonly base: string;
   readonly below: Components;
+  /** Its path inside. */
+  readonly inside: string;
   /** The prefix of the names of its files. */
   readonly prefix: string;
 }
 
-/** Looks at the working folder and at /artifacts, and gives a function that tells what has changed since. */
+/** A folder that is compared, as it was when the run started. */
+export interface FolderBefore extends ComparedFolder {
+  readonly snapshot: FolderSnapshot;
+}
+
+/** A file that a run created or modified, as it was when the run ended. */
+export interface MadeFile {
+  /** As seen inside. */
+  readonly path: string;
+  readonly state: FileState;
+}
+
+export interface Comparison {
+  /** The working folder first, unless it is new in every run. */
+  readonly before: readonly FolderBefore[];
+  /** Tells what has changed since. */
+  end(): Promise<{ readonly difference: Difference; readonly made: readonly MadeFile[] }>;
+}
+
+/** Looks at the working folder and at /artifacts, and can tell later what has changed since. */
 export async function startComparison(
   changes: Changes,
   place: Workspace,
   folder: InsideFolder,
-): Promise<() => Promise<Difference>> {
+): Promise<Comparison> {
+  const look = (one: ComparedFolder): Promise<FolderSnapshot> => changes.snapshot(one.base, one.below);
   const compared = listComparedFolders(place, folder);
-  const look = (): Promise<unknown[]> =>
-    Promise.all(compared.map(({ base, below }) => changes.snapshot(base, below)));
-  const before = await look();
-  return async () => {
-    const after = await look();
-    return mergeDifferences(
-      compared.map(({ prefix }, at) => prefixNames(changes.difference(before[at], after[at]), prefix)),
-    );
+  const before = await Promise.all(compared.map(async (one) => ({ ...one, snapshot: await look(one) })));
+  return {
+    before,
+    async end() {
+      const after = await Promise.all(before.map(look));
+      const found = before.map(({ snapshot }, at) => changes.difference(snapshot, after[at]!));
+      return {
+        difference: mergeDifferences(before.map(({ prefix }, at) => prefixNames(found[at]!, prefix))),
+        made: before.flatMap(({ inside }, at) => listMade(inside, found[at]!, after[at]!)),
+      };
+    },
   };
+}
+
+function listMade(inside: string, { created, modified }: Difference, { files }: FolderSnapshot): MadeFile[] {
+  return [...created, ...modified].flatMap((name) => {
+    const state = files.get(name);
+    return state === undefined ? [] : [{ path: `${inside}/${name}`, state }];
+  });
 }
 
 /** /artifacts is looked at too, unless the working folder is in it; /tmp and the home folder are gone with the run. */
 function listComparedFolders(place: Workspace, folder: InsideFolder): ComparedFolder[] {
   const { root, below } = folder;
-  const working = isTemporary(root) ? [] : [{ base: place[root], below, prefix: '' }];
+  const inside = toInsidePath(folder);
+  const working = isTemporary(root) ? [] : [{ base: place[root], below, inside, prefix: '' }];
   if (root === 'artifacts') return working;
-  return [...working, { base: place.artifacts, below: rootPath, prefix: '/artifacts/' }];
+  const artifacts = { base: place.artifacts, below: rootPath, inside: '/artifacts', prefix: '/artifacts/' };
+  return [...working, artifacts];
 }
 
-function prefixNames(found: ReturnType<Changes['difference']>, prefix: string): Difference {
+function prefixNames(found: FolderDifference, prefix: string): Difference {
   const names = (kind: (typeof changeKinds)[number]): string[] => found[kind].map((name) => prefix + name);
   const omitted = changeKinds.some((kind) => found.omitted[kind] > 0);
   return {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { WorkcrateError } from '../errors.ts';
@@ -113,6 +113,53 @@ test('the same input twice in one folder is no error, and is recorded both times
     ],
   );
   assert.deepEqual(execution.artifacts.created, []);
+});
+
+test('a copy that a run in its own folder left unchanged goes with the run; a changed one stays', async () => {
+  await using room = await openRoom();
+  const ids = await Promise.all(
+    ['a', 'b', 'c', 'd', 'e'].map((name) => stored(room, name, `bytes of ${name}`)),
+  );
+  const asked = { files: ids, others: [other('elsewhere', 'abc')] };
+  const code = 'cat a; echo more >> b; chmod 600 c; mv d moved; rm e; ln a hard; echo new > made';
+  const { execution } = await room.run({ ...asked, code });
+  assert.equal(execution.stdout, 'bytes of a');
+  const { id, artifacts } = execution;
+  // `elsewhere` is nowhere else on this server.
+  const expected = ['b', 'elsewhere', 'hard', 'made', 'moved'].map((name) => `${id}/${name}`);
+  assert.deepEqual((await left(room)).sort(), [id, ...expected]);
+  assert.deepEqual(artifacts.created, ['hard', 'made', 'moved']);
+  assert.deepEqual([artifacts.modified, artifacts.deleted], [['b'], ['d', 'e']]);
+  assert.equal(execution.inputs.length, 6);
+});
+
+test('ten runs of one file leave no copy behind, whether they end well or not', async () => {
+  await using room = await openRoom();
+  const id = await stored(room, 'large.bin', 'x'.repeat(100_000));
+  for (const code of ['cat large.bin | wc -c', 'exit 3', 'kill -9 $$']) await room.run({ code, files: [id] });
+  assert.deepEqual(await left(room), []);
+  for (let at = 0; at < 2; at++) await room.run({ files: [id], workingDir: 'shared' });
+  assert.deepEqual((await left(room)).sort(), ['shared', 'shared/large.bin']);
+});
+
+test('a write of the same size right after the copy is not lost', async () => {
+  await using room = await openRoom();
+  const id = await stored(room, 'a', 'old');
+  const { execution } = await room.run({ code: 'printf new > a', files: [id] });
+  const { workspace } = await room.places.of('ada');
+  assert.equal(readFileSync(join(workspace, execution.id, 'a'), 'utf8'), 'new');
+});
+
+test('a link, a FIFO or a folder in the place of a copy is left alone', async () => {
+  await using room = await openRoom();
+  const ids = await Promise.all(['a', 'b', 'c'].map((name) => stored(room, name, name)));
+  const code = 'rm a b c; ln -s /etc/hostname a; mkfifo b; mkdir c';
+  const { execution } = await room.run({ code, files: ids });
+  const names = (await left(room)).filter((name) => name.includes('/')).sort();
+  assert.deepEqual(
+    names,
+    ['a', 'b', 'c'].map((name) => `${execution.id}/${name}`),
+  );
 });
 
 for (const [what, make] of Object.entries({

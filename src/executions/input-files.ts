@@ -14,6 +14,8 @@ import { programName } from '../program.ts';
 import type { Workspace, Sandbox } from '../sandbox/sandbox.ts';
 import { formatBytes } from '../text.ts';
 import { hashExisting } from './client-and-crate-files.ts';
+import { readFileState } from './file-hashes.ts';
+import { removeCopies, removeUnchangedCopies, type InputCopy } from './input-copies.ts';
 import { isTemporary, type InsideFolder } from './working-dir.ts';
 
 /** A file that a run was given: enough to tell later what it worked on. */
@@ -57,6 +59,8 @@ export interface Inputs extends Disposable {
   readonly files: readonly InputFileRecord[];
   /** The run has begun, so they are its own now. */
   keep(): void;
+  /** Removes the copies of stored files that nobody has changed: whoever wants the bytes has them by their file_id. */
+  removeUnchanged(): Promise<void>;
 }
 
 /** A file to copy, from any source; what is not known of it yet is null. */
@@ -82,7 +86,7 @@ export async function copyInputs(
   const stored = await Promise.all(ids.map((id) => findStoredInput(giving, id)));
   const wanted = [...stored, ...others.map(toWantedInput)];
   requireInputsFit(giving, wanted);
-  const copies: Copy[] = [];
+  const copies: InputCopy[] = [];
   try {
     const there: (InputFileRecord | null)[] = [];
     for (const file of wanted) there.push(await findExisting(giving, file));
@@ -93,24 +97,31 @@ export async function copyInputs(
       given.push(there[at] ?? (await copyInput(giving, file, copies)));
     return toInputs(giving, given, copies);
   } catch (error) {
-    removeCopies(giving, copies);
+    removeCopies(getInputRoot(giving.place, giving.folder), copies);
     // However a source put it.
     throw giving.signal.aborted ? inputCancelledError(error) : error;
   }
 }
 
-/** A file that was made here. */
-interface Copy {
-  readonly path: Components;
-  readonly inode: number;
-}
-
-function toInputs(giving: CopyContext, files: readonly InputFileRecord[], copies: readonly Copy[]): Inputs {
+function toInputs(
+  { place, folder, log, caller }: CopyContext,
+  files: readonly InputFileRecord[],
+  copies: readonly InputCopy[],
+): Inputs {
+  const base = getInputRoot(place, folder);
+  const readyAt = Date.now();
   let isKept = false;
   return {
     files,
     keep: () => void (isKept = true),
-    [Symbol.dispose]: () => void (isKept || removeCopies(giving, copies)),
+    async removeUnchanged() {
+      try {
+        if (isKept) await removeUnchangedCopies(base, copies, readyAt);
+      } catch (error) {
+        log.error('execution.inputs_not_removed', { user: caller.user, error });
+      }
+    },
+    [Symbol.dispose]: () => void (isKept || removeCopies(base, copies)),
   };
 }
 
@@ -210,14 +221,20 @@ async function removeEarlierInput(giving: CopyContext, path: Components, name: s
   return true;
 }
 
-async function copyInput(giving: CopyContext, file: WantedInput, copies: Copy[]): Promise<InputFileRecord> {
+async function copyInput(
+  giving: CopyContext,
+  file: WantedInput,
+  copies: InputCopy[],
+): Promise<InputFileRecord> {
   const { place, folder } = giving;
   const path = joinComponents(folder.below, parseName(file.name));
   using target = createInput(giving, path, file.name);
-  copies.push({ path, inode: fstatSync(target.fd).ino });
+  const copy: InputCopy = { path, inode: fstatSync(target.fd).ino, whole: null };
+  copies.push(copy);
   const sha256 = await readAndHash(giving, file, (chunk) => writeWholeChunk(target.fd, chunk));
   if (file.sha256 !== null && sha256 !== file.sha256) throw inputDamagedError(giving, file, sha256);
   if (place.uid !== null) fchownSync(target.fd, place.uid, place.uid);
+  if (file.fileId !== null) copy.whole = { state: readFileState(target.fd), sha256 };
   const { fileId, origin, name, size } = file;
   return { fileId, origin, name, size, sha256 };
 }
@@ -288,19 +305,6 @@ function inputExistsError(name: string, cause?: unknown): WorkcrateError {
     `The working directory already has a different ${name}. To use that file, leave the input out. To use the input, delete or rename that file first, or choose another working_dir.`,
     { cause },
   );
-}
-
-function removeCopies({ place, folder }: CopyContext, copies: readonly Copy[]): void {
-  const root = openBelow(getInputRoot(place, folder));
-  for (const { path, inode } of copies) {
-    try {
-      using file = root.open(path);
-      if (file.stats.ino === inode) root.remove(path);
-    } catch (error) {
-      // Other code of the user's may have moved it meanwhile; then it is theirs.
-      if (!isWorkcrateError(error)) throw error;
-    }
-  }
 }
 
 const getInputRoot = (place: Workspace, { root }: InsideFolder): string =>

@@ -116,12 +116,13 @@ export interface RunOutputs {
 
 type OutputStream = keyof RunOutputs;
 
-/** Reads both outputs of a run to their ends, passing them on as they come. */
+/** Reads both outputs and the reports of a run to their ends, passing them on as they come. */
 export async function followRun(
   room: ExecutionsOptions,
   execution: Execution,
   run: SandboxRun,
   { output, progress: report }: Pick<RunUnderWay, 'output' | 'progress'>,
+  takers: readonly ReportTaker[],
 ): Promise<{ end: RunEnd; outputs: RunOutputs; results: RunResults }> {
   using progress = createOutputProgress(report);
   // A file may not be larger than files may be, or none of it would be kept.
@@ -137,17 +138,18 @@ export async function followRun(
       heard,
     });
   const results = createResultCollector(room, execution);
-  const reading = readReports(run.reports, [results]);
+  const reading = readReports(run.reports, [results, ...takers]);
   const [stdout, stderr, end] = await Promise.all([take('stdout'), take('stderr'), run.ended, reading]);
   reportLosses(room, execution, { stdout, stderr });
   return { end, outputs: { stdout, stderr }, results: results.results() };
 }
 
+interface ReportTaker {
+  take(report: Report): void | Promise<void>;
+}
+
 /** Hands every report to all who may want it, one after the other. */
-async function readReports(
-  reports: AsyncIterable<Report>,
-  takers: readonly { take(report: Report): void | Promise<void> }[],
-): Promise<void> {
+async function readReports(reports: AsyncIterable<Report>, takers: readonly ReportTaker[]): Promise<void> {
   for await (const report of reports) for (const taker of takers) await taker.take(report);
 }
 

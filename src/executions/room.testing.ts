@@ -17,7 +17,7 @@ import {
   type ExecutionsOptions,
   type FindCrateFiles,
 } from './executions.ts';
-import type { Changes } from './folder-diff.ts';
+import type { Changes, FolderSnapshot } from './folder-diff.ts';
 import { plainSandbox } from './plain-sandbox.testing.ts';
 import type { Surroundings } from './surroundings.ts';
 import { createExecutionTools } from './tools.ts';
@@ -25,6 +25,8 @@ import type { OutputBounds } from './truncation.ts';
 
 export const ada: Caller = { user: 'ada' };
 export const bob: Caller = { user: 'bob' };
+
+export const emptySnapshot: FolderSnapshot = { files: new Map(), sawAll: true, takenAt: 0n };
 
 export const shownBounds: OutputBounds = { most: 10_000, head: 4000, tail: 4000 };
 
@@ -74,7 +76,7 @@ export async function openRoom({
   await mkdir(join(data, 'places'));
   const places = createWorkspaces({ database, folder: join(data, 'places'), uids: uids ?? null, clock });
   const sandbox = given.sandbox ?? opened.use(plainSandbox());
-  const changes = { snapshot, difference } as Changes;
+  const changes: Changes = { snapshot, difference };
   const executions = opened.use(
     createExecutions({
       database,

@@ -164,7 +164,11 @@ it("nobody packs another user's run or files, and nothing is not packed", async 
 it('an input that is gone is told with its hash and not held; one that stands where it was put is', async () => {
   await using stage = await openPacking();
   const [kept, lost] = [await keep(stage.room, 'kept.txt', 'K'), await keep(stage.room, 'lost.txt', 'L')];
-  const { execution } = await stage.room.run({ code: 'rm lost.txt', files: [kept.id, lost.id] });
+  const { execution } = await stage.room.run({
+    code: 'rm lost.txt',
+    files: [kept.id, lost.id],
+    workingDir: 'shared',
+  });
   for (const { id } of [kept, lost]) await stage.room.files.remove(ada, id);
   const packed = await stage.pack({ executionId: execution.id });
   const graph = await graphOf(stage.zipOf(packed));
