@@ -91,8 +91,9 @@ export async function startServer(overrides: Partial<Config> = {}): Promise<Test
   const data = await mkdtemp(join(tmpdir(), 'workcrate-e2e-'));
   cleaning.defer(() => rm(data, { recursive: true, force: true }));
   const defaults = { ...loadConfig({ data, port: '0' }, {}).config, ...storageSettings() };
-  // Most tests run no code, and a sandbox takes a moment to be made ready.
-  const usual = { sandbox: 'off', guessLimit: 1e6, database: await databaseUrl(cleaning) } as const;
+  // Most tests run no code, and a sandbox takes a moment to be made ready; libraries take a second.
+  const quick = { sandbox: 'off', pythonPreload: [] } as const;
+  const usual = { ...quick, guessLimit: 1e6, database: await databaseUrl(cleaning) };
   const settings: Config = { ...defaults, ...usual, ...overrides };
   const logged: string[] = [];
   const log = createLog('debug', (line) => void logged.push(line));

@@ -4,6 +4,7 @@
 #   sh scripts/system-packages.sh start                  what a sandbox needs
 #   sh scripts/system-packages.sh test                   that, and what some tests need
 #   sh scripts/system-packages.sh test nginx openssl     of all that, only these commands
+#   sh scripts/system-packages.sh science                numpy, pandas and matplotlib for the Python of runs
 #
 # Where all is there, nothing is run or said. Root on a Debian gets what is missing by apt-get; everybody else is
 # told the command. Nothing here keeps the server from starting, but a signal does. WORKCRATE_NO_INSTALL=1 turns
@@ -14,6 +15,8 @@ set -uf
 needed='bwrap:bubblewrap python3:python3 setpriv:util-linux unshare:util-linux mount:mount'
 wanted='dockerd:docker.io strace:strace ceph-mon:ceph-mon ceph-osd:ceph-osd radosgw:radosgw pg_ctlcluster:postgresql
   nginx:nginx-light prometheus:prometheus sqlite3:sqlite3 openssl:openssl'
+# module:package. Where Debian's own records cannot be asked, Python is.
+science='numpy:python3-numpy pandas:python3-pandas matplotlib:python3-matplotlib'
 # Those that would be started at every boot.
 daemons='docker.io ceph-mon ceph-osd radosgw postgresql nginx-light prometheus'
 
@@ -25,12 +28,13 @@ child=
 
 main() {
   [ "${WORKCRATE_NO_INSTALL:-}" = 1 ] && return
+  [ "$purpose" = science ] && { provide_science; return; }
   [ "$purpose" = start ] && sandbox_is_elsewhere && return
   look_into_sbin
   missing "$needed"
   lacking=$packages
   packages=
-  [ "$purpose" = test ] && missing "$wanted"
+  [ "$purpose" = test ] && missing "$wanted $science"
   [ -z "$lacking$packages" ] || provide "$lacking" "$packages"
 }
 
@@ -52,9 +56,36 @@ missing() {
   packages=
   for pair in $1; do
     case $only in '  ' | *" ${pair%%:*} "*) ;; *) continue ;; esac
-    command -v "${pair%%:*}" >/dev/null 2>&1 && continue
+    is_there "${pair%%:*}" "${pair#*:}" >/dev/null 2>&1 && continue
     case " $packages " in *" ${pair#*:} "*) ;; *) packages="${packages:+$packages }${pair#*:}" ;; esac
   done
+}
+
+is_there() {
+  case $2 in
+    python3-*) ;;
+    *) command -v "$1"; return ;;
+  esac
+  if command -v dpkg-query; then
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$2")" = installed ]
+  else
+    python3 -c "import importlib.util, sys; sys.exit(importlib.util.find_spec('$1') is None)"
+  fi
+}
+
+provide_science() {
+  only='  '
+  missing "$science"
+  [ -n "$packages" ] || return
+  if command -v apt-get >/dev/null && command -v timeout >/dev/null && [ "$(id -u)" = 0 ]; then
+    trap 'stop 130' INT
+    trap 'stop 143' TERM HUP
+    announce "$packages" 'for the Python of runs'
+    install "$packages"
+    missing "$science"
+  fi
+  manager
+  [ -z "$packages" ] || say "the Python of runs lacks libraries until you install:$manager$(names "$packages")"
 }
 
 provide() {

@@ -6,7 +6,7 @@ import { isTestFile, readImports } from './imports.ts';
  * subset neither installs nor starts anything for the others.
  */
 export interface Needs {
-  /** Commands that `system-packages.sh` knows the package of. */
+  /** Commands and modules of Python that `system-packages.sh` knows the package of. */
   readonly commands: readonly string[];
   readonly ceph: boolean;
   readonly azurite: boolean;
@@ -20,6 +20,9 @@ const named = (command: string): RegExp => new RegExp(`['"\`/]${command}['"\`]`)
 
 const code =
   /'execute_code'|'bubblewrap'|from '.*(?:doctor-sandbox|bubblewrap|sandbox\/open|confinement)[\w/-]*\.ts'/;
+
+/** Tests that use libraries of Python ask there whether these are installed. */
+const science = /from '[\w./-]*\/science\.testing\.ts'/;
 
 /** How test code names what it starts. Whatever a sandbox is made of comes with it. */
 const traces: Readonly<Record<string, readonly RegExp[]>> = {
@@ -38,6 +41,9 @@ const traces: Readonly<Record<string, readonly RegExp[]>> = {
   prometheus: [named('prometheus')],
   sqlite3: [named('sqlite3')],
   openssl: [named('openssl')],
+  numpy: [science],
+  pandas: [science],
+  matplotlib: [science],
 };
 
 /** Of the round on PostgreSQL 15 and S3. */

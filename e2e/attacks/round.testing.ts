@@ -53,6 +53,7 @@ async function playRound(task: Task): Promise<void> {
     tools,
     skills,
     warm: { python: 2, node: 1, bash: 2 },
+    pythonPreload: ['numpy', 'pandas', 'matplotlib.pyplot'],
     log: createLog('error'),
   });
   tell({ holds: sandbox.holds });

@@ -38,8 +38,8 @@ export const environment = {
 
 function launch(args: readonly string[], options: RunOptions): ChildProcessByStdio<null, Readable, Readable> {
   const [command, ...first] = options.program ?? fromSource;
-  // Most of these tests run no code, and a sandbox takes a moment to be made ready.
-  const quick = { WORKCRATE_SANDBOX: 'off' };
+  // Most of these tests run no code, and a sandbox takes a moment to be made ready; libraries take a second.
+  const quick = { WORKCRATE_SANDBOX: 'off', WORKCRATE_PYTHON_PRELOAD: 'none' };
   const env = { ...environment, ...quick, ...options.env };
   const { cwd = tmpdir(), uid } = options;
   const identity = uid === undefined ? {} : { uid, gid: uid };

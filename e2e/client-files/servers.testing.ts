@@ -38,7 +38,7 @@ export async function serve(transport: 'stdio' | 'HTTP', overrides: Partial<Conf
   await using started = new AsyncDisposableStack();
   const data = await mkdtemp(join(tmpdir(), 'workcrate-bridge-'));
   started.defer(() => rm(data, { recursive: true, force: true }));
-  const usual = { sandbox: 'off', structured: true, guessLimit: 1e6 } as const;
+  const usual = { sandbox: 'off', pythonPreload: [], structured: true, guessLimit: 1e6 } as const;
   const config: Config = { ...loadConfig({ data, port: '0' }, {}).config, ...usual, ...overrides };
   const logged: string[] = [];
   const log = createLog('debug', (line) => void logged.push(line));

@@ -206,10 +206,13 @@ function readLayout(data: string): Facts {
   });
 }
 
+/** An empty variable is none. */
+const defaultSettings = { WORKCRATE_SANDBOX: 'auto', WORKCRATE_PYTHON_PRELOAD: '' };
+
 /** Names, flags, variables and defaults of settings, and what each takes. Their help is free text. */
 export async function readSettingFacts(): Promise<Facts> {
   await using folder = await temporaryFolder();
-  const { stdout } = await run(['--print-config'], { cwd: folder.path, env: { WORKCRATE_SANDBOX: 'auto' } });
+  const { stdout } = await run(['--print-config'], { cwd: folder.path, env: defaultSettings });
   const printed = [...stdout.matchAll(/^(\w+): (.*?) {2}# /gm)];
   const defaults = printed.map(([, key, value]): [string, unknown] => [
     `setting ${key} default`,

@@ -11,7 +11,7 @@ const chosen = (...words: string[]): string[] =>
 describe('what a subset of the tests needs', () => {
   it('all tests need all that the script can install', () => {
     const script = readFileSync('scripts/system-packages.sh', 'utf8');
-    const listed = [...script.matchAll(/^(?:needed|wanted)='([^']*)'/gm)].flatMap(([, pairs]) =>
+    const listed = [...script.matchAll(/^(?:needed|wanted|science)='([^']*)'/gm)].flatMap(([, pairs]) =>
       pairs!.split(/\s+/).map((pair) => pair.split(':')[0]!),
     );
     const needs = findNeeds(every);
@@ -57,6 +57,7 @@ describe('what a subset of the tests needs', () => {
     ['e2e/deploy/nginx.test', 'nginx'],
     ['e2e/observability/alerts.test', 'prometheus'],
     ['e2e/faults/injected.test', 'strace'],
+    ['src/sandbox/bubblewrap/preload.test', 'matplotlib'],
     ['e2e/deploy/restore.test', 'pg_ctlcluster'],
   ] as const)
     it(`${word} needs ${command}`, () => {

@@ -47,7 +47,7 @@ export async function startTeam(overrides: Partial<Config> = {}): Promise<Team> 
   await using started = new AsyncDisposableStack();
   const data = await mkdtemp(join(tmpdir(), 'workcrate-team-'));
   started.defer(() => rm(data, { recursive: true, force: true }));
-  const usual = { auth: ['keys'], sandbox: 'off', guessLimit: 1e6 } as const;
+  const usual = { auth: ['keys'], sandbox: 'off', pythonPreload: [], guessLimit: 1e6 } as const;
   const config: Config = { ...loadConfig({ data, port: '0' }, {}).config, ...usual, ...overrides };
   const logged: string[] = [];
   const log = createLog('debug', (line) => void logged.push(line));

@@ -107,6 +107,19 @@ export const list = kind('values separated by commas', (value) =>
     .filter((item) => item !== ''),
 );
 
+const mostPythonModules = 16;
+
+/** Names as Python's `import` takes them. */
+export const pythonModules = kind<readonly string[]>(
+  'names of Python modules separated by commas, or none',
+  (value) => {
+    const names = value === 'none' ? [] : list.parse(value);
+    const areNames = names.every((name) => /^[A-Za-z_]\w{0,40}(?:\.[A-Za-z_]\w{0,40}){0,3}$/.test(name));
+    if (!areNames || names.length > mostPythonModules) throw new BadValue();
+    return names;
+  },
+);
+
 /** Addresses and networks (CIDR). Host names are not taken: what they resolve to may change. */
 export const networks = kind('addresses or networks such as 10.0.0.0/8, separated by commas', (value) => {
   const all = list.parse(value);

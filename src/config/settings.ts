@@ -20,6 +20,7 @@ import {
   optionalHost,
   optionalInteger,
   optionalText,
+  pythonModules,
   optionalUrl,
   range,
   seconds,
@@ -224,6 +225,11 @@ export const settings = {
     optionalText,
     findDefaultPython,
     "the python3 that runs use; the system's before others on PATH",
+  ),
+  pythonPreload: defineSetting(
+    pythonModules,
+    ['numpy', 'pandas', 'matplotlib.pyplot'],
+    'bubblewrap: modules that Python has loaded before a run starts, where they are installed',
   ),
   toolsPath: defineSetting(requiredText, './tools', 'folder that is /tools in runs, read-only', {
     aliases: ['MCP_TOOLS_PATH'],

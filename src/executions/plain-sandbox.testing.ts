@@ -50,6 +50,7 @@ export function plainSandbox(
     warnings: [],
     runtime: async (language) => `${language} 1.0`,
     pythonPackages: async () => null,
+    preload: async () => null,
     folders: () => null,
     warm: async () => {},
     claimDisk: async () => ({ [Symbol.dispose]() {} }),

@@ -184,6 +184,15 @@ export interface SandboxSession {
   close(): Promise<void>;
 }
 
+/** The libraries that Python has loaded before a run starts. */
+export interface Preload {
+  /** As `import` takes them. */
+  readonly loaded: readonly string[];
+  /** Why others that are installed are not. */
+  readonly failed: Readonly<Record<string, string>>;
+  readonly ms: number;
+}
+
 /** How many runs there are, for an operator. */
 export interface Occupancy {
   readonly running: number;
@@ -217,6 +226,11 @@ export interface Sandbox extends AsyncDisposable {
   runtime(language: Language): Promise<string | null>;
   /** Which packages the Python of runs has; null if unknown. Never rejects, and looks only once. */
   pythonPackages(): Promise<PythonPackages | null>;
+  /**
+   * What Python has loaded before a run starts. Waits for the first interpreter that loads it, which there is only after
+   * `warm` or a run; null if this backend loads nothing. Never rejects.
+   */
+  preload(): Promise<Preload | null>;
   /** Where a user's folders are inside, if the backend cannot mount them under their usual names; else null. */
   folders(place: Workspace): SandboxFolders | null;
   /** Prepares interpreters for a user ahead of the first run. May be called at any time, and is idempotent. */
@@ -250,6 +264,8 @@ export interface SandboxOptions {
   readonly skills: string | null;
   /** How many interpreters to keep waiting for each user, if the backend can. */
   readonly warm: Readonly<Record<Language, number>>;
+  /** Modules that Python has loaded before a run starts, where they are installed and the backend can. */
+  readonly pythonPreload: readonly string[];
   readonly log: Log;
 }
 

@@ -74,6 +74,7 @@ export async function subprocessSandbox(requested: SandboxOptions): Promise<Sand
     limits,
     warnings,
     runtime: createRuntimeLookup({ python: 'python3', bash: 'bash', path: getSearchPath(runFolders) }),
+    preload: async () => null,
     pythonPackages: createPackageLookup('python3', getSearchPath(runFolders)),
     folders: (place) => toHostFolders(place, options),
     warm: async () => {},

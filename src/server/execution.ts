@@ -151,6 +151,7 @@ export function toSandboxOptions(config: Config, log: Log) {
     log,
     allowed: config.allowSandbox,
     python: config.python,
+    pythonPreload: config.pythonPreload,
     docker: { socket: config.dockerSocket, image: config.executorImage, runtime: config.dockerRuntime },
     instance: config.data,
   };

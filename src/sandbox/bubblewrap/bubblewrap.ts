@@ -3,6 +3,7 @@
  * command line (`launch.ts`), speaks to no process (`fork-server.ts`, `worker.ts`) and counts no disk (`../disk.ts`).
  */
 import { WorkcrateError } from '../../errors.ts';
+import type { Log } from '../../observability/log.ts';
 import { openCgroups } from '../cgroups/cgroups.ts';
 import { createWatchedDisk } from '../disk.ts';
 import { fitLimits, readFileMax, readHardLimits } from '../hard-limits.ts';
@@ -11,7 +12,9 @@ import {
   languages,
   createRunQueue,
   type EnforcedClaims,
+  type Preload,
   type RunLimitSettings,
+  type RunRequest,
   type Workspace,
   type Sandbox,
   type SandboxOptions,
@@ -22,6 +25,8 @@ import { getMemoryPerProcess, getNodeFlags } from './fork-server.ts';
 import { demandPrograms, findPython, outerEnvironment, sweepStages } from './launch.ts';
 import { endLeftovers } from './leftovers.ts';
 import { createInterpreterPool, type InterpreterPool } from './pool.ts';
+import { findImports, planPreload, type PreloadPlan } from './preload.ts';
+import type { InterpreterKind } from './user-sandbox.ts';
 import { runOnWorker, startSessionOnWorker } from './worker.ts';
 
 export interface BubblewrapOptions extends SandboxOptions {
@@ -50,6 +55,9 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
     path: outerEnvironment.PATH,
   });
   const pythonPackages = createPackageLookup(python.path, outerEnvironment.PATH);
+  let plan: Promise<PreloadPlan> | null = null;
+  const planOnce = (): Promise<PreloadPlan> => (plan ??= planPreload(python.path, options.pythonPreload));
+  const preload = createPreloadNote(options.log);
   const cgroups = openCgroups({ name: 'workcrate' });
   await cgroups.sweep();
   const queue = createRunQueue(options);
@@ -61,9 +69,18 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
     readFileMax(),
   );
   const disk = createWatchedDisk(limits.diskBytes, log);
-  const { path, prefix: pythonPrefix } = python;
-  const shared = { limits, openFiles, python: path, pythonPrefix, seccomp, cgroups };
-  const pools = createUserPools((place) => createInterpreterPool(place, { ...options, ...shared }), log);
+  const { path, folders: pythonFolders, prefix: pythonPrefix } = python;
+  const shared = { limits, openFiles, python: path, pythonFolders, pythonPrefix, seccomp, cgroups };
+  const preloading = { planPreload: planOnce, notePreload: preload.note };
+  const pools = createUserPools(
+    (place) => createInterpreterPool(place, { ...options, ...shared, ...preloading }),
+    log,
+  );
+
+  const chooseInterpreter = async ({ language, code }: RunRequest): Promise<InterpreterKind> =>
+    language === 'python' && findImports(code).length > 0 && (await planOnce()).isWantedBy(code)
+      ? 'preloaded'
+      : language;
 
   return {
     kind: 'bubblewrap',
@@ -73,9 +90,11 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
     warnings,
     runtime,
     pythonPackages,
+    preload: () => preload.first,
     folders: () => null,
     async warm(user, place) {
       const pool = pools.get(user, place);
+      void planOnce();
       // So that no run has to wait for them.
       await Promise.all([pool.ready(), pythonPackages(), ...languages.map(runtime)]);
       pools.fillBehind(pool);
@@ -86,7 +105,7 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
       try {
         await disk.admit(request.place);
         const pool = pools.get(request.user, request.place);
-        const taken = await pool.take(request.language);
+        const taken = await pool.take(await chooseInterpreter(request));
         return runOnWorker(taken, request, { limits, disk }, () => {
           leave();
           pools.fillBehind(pool);
@@ -100,7 +119,7 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
       await disk.admit(request.place);
       const pool = pools.get(request.user, request.place);
       // The router is Python whatever the language is.
-      const taken = await pool.take('python');
+      const taken = await pool.take(request.language === 'python' ? 'preloaded' : 'python');
       const router = startSessionOnWorker(taken, limits, () => pools.fillBehind(pool));
       pools.fillBehind(pool);
       const inside = { node: ['/opt/workcrate/bin/node', ...getNodeFlags(limits)], bash: '/bin/bash' };
@@ -112,6 +131,7 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
       warm: pools.countWarm(),
     }),
     async [Symbol.asyncDispose]() {
+      preload.close();
       queue.close();
       await pools.close();
       await disk[Symbol.asyncDispose]();
@@ -121,7 +141,7 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
 }
 
 /** One pool of interpreters for each user; of too many, the least recent is closed. */
-function createUserPools(createPool: (place: Workspace) => InterpreterPool, log: BubblewrapOptions['log']) {
+function createUserPools(createPool: (place: Workspace) => InterpreterPool, log: Log) {
   const pools = new Map<string, InterpreterPool>();
   let closing = false;
 
@@ -163,6 +183,25 @@ function createUserPools(createPool: (place: Workspace) => InterpreterPool, log:
       closing = true;
       await Promise.all([...pools.values(), ...retired].map((pool) => pool.close()));
     },
+  };
+}
+
+/** Logs what was loaded, and again only what is new. */
+function createPreloadNote(log: Log) {
+  const first = Promise.withResolvers<Preload | null>();
+  let last = '';
+  return {
+    first: first.promise,
+    note(preload: Preload): void {
+      const { loaded, failed, ms } = preload;
+      first.resolve(preload);
+      const told = JSON.stringify([loaded, failed]);
+      if (told === last) return;
+      last = told;
+      if (Object.keys(failed).length > 0) log.warn('sandbox.not_preloaded', { failed });
+      if (loaded.length > 0) log.info('sandbox.preloaded', { loaded, ms });
+    },
+    close: () => first.resolve(null),
   };
 }
 

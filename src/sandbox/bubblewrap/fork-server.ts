@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import { getErrno, WorkcrateError } from '../../errors.ts';
 import type { Log } from '../../observability/log.ts';
 import type { Cgroups, Group } from '../cgroups/cgroups.ts';
-import type { Language, RunLimitSettings, Workspace } from '../sandbox.ts';
+import { getSignalName, type Language, type RunLimitSettings, type Workspace } from '../sandbox.ts';
 import {
   startError,
   buildSandboxCommand,
@@ -13,8 +13,10 @@ import {
   listMounts,
   sandboxFailedError,
   outerEnvironment,
+  wrongPrefixError,
 } from './launch.ts';
 import { sandboxMark } from './leftovers.ts';
+import type { PreloadedEvent } from './preload.ts';
 import type { UserSandboxOptions } from './user-sandbox.ts';
 
 /** A run whose init waits until the server has opened its ends of the pipes. */
@@ -27,18 +29,25 @@ export interface ForkedWorker {
 }
 
 type ForkServerEvent =
-  | { readonly up: true }
+  /** With Python's `sys.prefix`. */
+  | { readonly up: string }
   | ForkedWorker
   | { readonly unmade: string; readonly error: string }
+  | { readonly preloaded: PreloadedEvent }
+  | { readonly unloaded: number }
   | { readonly gone: string };
+
+type ForkServerCommand = Readonly<Record<string, unknown>>;
 
 /** The process of inside/forkserver.py. The protocol is lines of JSON. */
 export interface ForkServer {
   /** As this machine knows it. */
   readonly pid: number;
   readonly ended: Promise<void>;
-  send(command: Readonly<Record<string, string>>): void;
-  make(id: string, language: Language): Promise<ForkedWorker>;
+  send(command: ForkServerCommand): void;
+  make(id: string, language: Language, isPreloaded: boolean): Promise<ForkedWorker>;
+  /** Resolves when a process has loaded these libraries; rejects if it could load none. */
+  preload(names: readonly string[]): Promise<PreloadedEvent>;
   close(): Promise<void>;
 }
 
@@ -61,19 +70,24 @@ export async function startForkServer(
   });
   const ended = waitForChildExit(child).finally(() => stage?.[Symbol.dispose]());
   const getErrorText = keepLastErrorText(child.stderr!);
-  const { up, made, makes } = listenToForkServer(child, ended, getErrorText, gone);
+  const { up, made, makes, preloaded } = listenToForkServer(child, ended, getErrorText, gone);
 
   const send = (message: object): void => void child.stdin!.write(`${JSON.stringify(message)}\n`);
   send(toForkServerSettings(options));
   const late = setTimeout(() => killGroup(child), maxStartMs);
-  await up.finally(() => clearTimeout(late));
+  const prefix = await up.finally(() => clearTimeout(late));
+  if (options.pythonPrefix !== null && prefix !== options.pythonPrefix) {
+    killGroup(child);
+    await ended;
+    throw wrongPrefixError(options.python, prefix, options.pythonPrefix);
+  }
   return {
     pid: findOnlyChild(child.pid!),
     ended,
     send,
-    make(id, language) {
+    make(id, language, isPreloaded) {
       const promise = made(id);
-      send({ make: id, language });
+      send(isPreloaded ? { relay: { make: id, language } } : { make: id, language });
       const late = setTimeout(
         () => makes.get(id)?.reject(sandboxFailedError('it took too long')),
         maxStartMs,
@@ -82,6 +96,10 @@ export async function startForkServer(
         clearTimeout(late);
         makes.delete(id);
       });
+    },
+    preload(names) {
+      send({ preload: names });
+      return preloaded;
     },
     async close() {
       killGroup(child);
@@ -97,20 +115,31 @@ function listenToForkServer(
   getErrorText: () => string,
   gone: (id: string) => void,
 ) {
-  const up = Promise.withResolvers<void>();
+  const up = Promise.withResolvers<string>();
   const makes = new Map<string, PromiseWithResolvers<ForkedWorker>>();
+  const preloaded = Promise.withResolvers<PreloadedEvent>();
+  preloaded.promise.catch(() => {});
+  let hasPreloaded = false;
   let failure: WorkcrateError | null = null;
   child.stdin!.on('error', () => {});
   createInterface({ input: child.stdout! }).on('line', (line) => {
     const event = JSON.parse(line) as ForkServerEvent;
-    if ('up' in event) up.resolve();
+    if ('up' in event) up.resolve(event.up);
     else if ('made' in event) makes.get(event.made)?.resolve(event);
     else if ('unmade' in event) makes.get(event.unmade)?.reject(sandboxFailedError(event.error));
-    else gone(event.gone);
+    else if ('preloaded' in event) {
+      hasPreloaded = event.preloaded.loaded.length > 0;
+      preloaded.resolve(event.preloaded);
+    } else if ('unloaded' in event) {
+      // Its runs have lost the process that reports their end.
+      if (hasPreloaded) killGroup(child);
+      preloaded.reject(new WorkcrateError('sandbox_failed', describePreloadEnd(event.unloaded)));
+    } else gone(event.gone);
   });
   const fail = (): void => {
     failure = startError(getErrorText());
     up.reject(failure);
+    preloaded.reject(failure);
     for (const { reject } of makes.values()) reject(failure);
   };
   void ended.then(fail);
@@ -120,7 +149,16 @@ function listenToForkServer(
     makes.set(id, waiting);
     return waiting.promise;
   };
-  return { up: up.promise, made, makes };
+  return { up: up.promise, made, makes, preloaded: preloaded.promise };
+}
+
+/** The alarm of preload.py ends it if it takes too long. */
+function describePreloadEnd(code: number): string {
+  if (code >= 0) return `the process that loads libraries ended with exit code ${code}`;
+  const name = getSignalName(-code);
+  return name === 'SIGALRM'
+    ? 'to load libraries took too long'
+    : `${name} ended the process that loads libraries`;
 }
 
 function killGroup({ pid }: ChildProcess): void {
@@ -156,7 +194,8 @@ function toForkServerSettings({ network, limits, openFiles, seccomp, cgroups }: 
   };
   if (cgroups.holds.memory !== true) rlimits['DATA'] = getMemoryPerProcess(limits);
   const node = getNodeFlags(limits);
-  return { network, tmp: limits.tmpBytes, seccomp: seccomp.toString('base64'), rlimits, node };
+  const processors = limits.cpus;
+  return { network, tmp: limits.tmpBytes, seccomp: seccomp.toString('base64'), rlimits, node, processors };
 }
 
 /** Node would size its heap by the memory of the machine, and be killed instead of collecting garbage. */

@@ -11,7 +11,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { WorkcrateError } from '../../errors.ts';
 import { insideFolder } from '../inside-folder.ts';
@@ -138,8 +138,8 @@ export interface MountOptions {
   readonly place: Workspace;
   readonly tools: string | null;
   readonly skills: string | null;
-  /** Where Python lives when that is not below /usr, else null. */
-  readonly pythonPrefix: string | null;
+  /** Where Python lives, as far as that is not below /usr. */
+  readonly pythonFolders: readonly string[];
 }
 
 /** What programs of /usr look for in /etc. None of it is secret, and none has to exist. */
@@ -151,6 +151,7 @@ const harmlessEtcEntries = [
   'ld.so.conf.d',
   'localtime',
   'magic',
+  'matplotlibrc',
   'mime.types',
   'perl',
   'python3',
@@ -159,7 +160,7 @@ const harmlessEtcEntries = [
   'timezone',
 ];
 
-export function listMounts({ place, tools, skills, pythonPrefix }: MountOptions): BindMount[] {
+export function listMounts({ place, tools, skills, pythonFolders }: MountOptions): BindMount[] {
   const readOnly = (source: string, target: string): BindMount => ({ source, target, writable: false });
   const writable = (source: string, target: string): BindMount => ({ source, target, writable: true });
   return [
@@ -172,7 +173,7 @@ export function listMounts({ place, tools, skills, pythonPrefix }: MountOptions)
     ),
     readOnly(insideFolder, '/opt/workcrate/inside'),
     readOnly(process.execPath, '/opt/workcrate/bin/node'),
-    ...(pythonPrefix === null ? [] : [readOnly(pythonPrefix, pythonPrefix)]),
+    ...pythonFolders.map((folder) => readOnly(folder, folder)),
     ...(tools === null || !existsSync(tools) ? [] : [readOnly(tools, '/tools')]),
     ...(skills === null || !existsSync(skills) ? [] : [readOnly(skills, '/skills')]),
     writable(place.workspace, '/workspace'),
@@ -193,26 +194,37 @@ function mountAsOnHost(path: string): string[] {
 }
 
 export interface Python {
+  /** Of a virtual environment the path in it, by which Python knows that it is in one. */
   readonly path: string;
-  /** The folder that it needs besides /usr, or null if it needs none. */
+  /** The folders that it needs besides /usr: its own, and those of a virtual environment. */
+  readonly folders: readonly string[];
+  /** Its `sys.prefix`, which it must have inside too; null for the system's. */
   readonly prefix: string | null;
 }
 
 const systemPythonPattern = /^\/usr\/bin\/python3[.\d]*$/;
 
-/** The interpreter of runs and of the fork server. One from a home folder (pyenv) brings its prefix along. */
+const askForFolders =
+  'import sys, ctypes, os; print(os.path.realpath(sys.executable)); print(sys.prefix); print(sys.base_prefix)';
+
+/**
+ * The interpreter of runs and of the fork server. One from a home folder (pyenv) brings its folder along, and one of a
+ * virtual environment that of the environment too.
+ */
 export async function findPython(chosen: string | null): Promise<Python> {
   const path = chosen ?? '/usr/bin/python3';
-  if (systemPythonPattern.test(path) && existsSync(path)) return { path, prefix: null };
-  const ask = 'import sys, ctypes, os; print(os.path.realpath(sys.executable)); print(sys.base_prefix)';
+  if (systemPythonPattern.test(path) && existsSync(path)) return { path, folders: [], prefix: null };
   try {
-    const { stdout } = await promisify(execFile)(path, ['-c', ask], {
+    const { stdout } = await promisify(execFile)(path, ['-c', askForFolders], {
       timeout: 20_000,
       env: outerEnvironment,
     });
-    const [real, prefix] = stdout.split('\n') as [string, string];
-    demandVisible(prefix);
-    return { path: real, prefix: /^\/usr(?:\/|$)/.test(prefix) ? null : prefix };
+    const [real, prefix, base] = stdout.split('\n') as [string, string, string];
+    const folders = [...new Set([base, prefix])]
+      .filter((folder) => !/^\/usr(?:\/|$)/.test(folder))
+      .sort((one, other) => one.length - other.length);
+    folders.forEach(demandVisible);
+    return { path: prefix === base ? real : resolve(path), folders, prefix };
   } catch (cause) {
     if (cause instanceof WorkcrateError) throw cause;
     throw new WorkcrateError(
@@ -223,13 +235,24 @@ export async function findPython(chosen: string | null): Promise<Python> {
   }
 }
 
-/** Runs have empty folders of their own there, and would not see Python. */
-function demandVisible(prefix: string): void {
-  if (/^\/(?:tmp|home\/user|dev|proc)(?:\/|$)/.test(prefix))
+/** Runs have other folders there, and would not see Python. */
+function demandVisible(folder: string): void {
+  if (
+    /^\/(?:$|(?:tmp|home\/user|dev|proc|workspace|artifacts|tools|skills|opt\/workcrate)(?:\/|$))/.test(
+      folder,
+    )
+  )
     throw new WorkcrateError(
       'sandbox_unavailable',
-      `Runs cannot see the Python in ${prefix}, since they have a folder of their own there. Name another with --python.`,
+      `Runs cannot see the Python in ${folder}, since they have a folder of their own there. Name another with --python.`,
     );
+}
+
+/** A virtual environment that is none inside would lose its packages in silence. */
+export function wrongPrefixError(python: string, inside: string, outside: string): WorkcrateError {
+  return sandboxUnavailableError(
+    `In the sandbox, ${python} is the Python of ${inside} and not that of ${outside}. Name another with --python.`,
+  );
 }
 
 const debianPackages: Readonly<Record<string, string>> = {
@@ -277,6 +300,14 @@ const bubblewrapRemedies: readonly (readonly [RegExp, string])[] = [
   [
     /No module named '_?ctypes'/,
     'Its python3 lacks ctypes: apt-get install python3, or name another with --python.',
+  ],
+  [
+    /execvp .*: Permission denied/,
+    'The users of runs may not read that Python: chmod -R o+rX its folder, or name another with --python.',
+  ],
+  [
+    /execvp .*: No such file/,
+    'Runs see /usr and the folder of that Python only, and it links to another. Name another with --python.',
   ],
 ];
 

@@ -13,14 +13,14 @@ const skip = process.platform !== 'linux' && 'pipes are opened by way of /proc, 
 function held(t: TestContext) {
   const folder = mkdtempSync(join(tmpdir(), 'workcrate-pipes-'));
   t.after(() => rmSync(folder, { recursive: true }));
-  const paths = ['task', 'stdin', 'stdout', 'stderr', 'status'].map((name) => join(folder, name));
+  const paths = ['task', 'stdin', 'stdout', 'stderr', 'status', 'report'].map((name) => join(folder, name));
   execFileSync('mkfifo', paths);
   const numbers = paths.map((path) => openSync(path, constants.O_RDWR));
   t.after(() => numbers.forEach((number) => closeSync(number)));
   const ends = openWorkerPipes(process.pid, numbers);
   t.after(() => {
     for (const socket of [ends.task, ends.stdin]) socket.destroy();
-    for (const reading of [ends.stdout, ends.stderr, ends.status]) reading.close();
+    for (const reading of [ends.stdout, ends.stderr, ends.status, ends.report]) reading.close();
   });
   return { stdout: ends.stdout, say: (text: string) => writeSync(numbers[2]!, text) };
 }

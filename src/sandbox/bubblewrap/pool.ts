@@ -1,12 +1,23 @@
 import { randomBytes } from 'node:crypto';
 import type { Log } from '../../observability/log.ts';
-import { languages, sandboxClosedError, type Language, type Workspace } from '../sandbox.ts';
-import { startUserSandbox, type UserSandbox, type UserSandboxOptions } from './user-sandbox.ts';
+import { sandboxClosedError, type Language, type Preload, type Workspace } from '../sandbox.ts';
+import { toPreload, type PreloadPlan } from './preload.ts';
+import {
+  interpreterKinds,
+  startUserSandbox,
+  type InterpreterKind,
+  type UserSandbox,
+  type UserSandboxOptions,
+} from './user-sandbox.ts';
 import type { Worker } from './worker.ts';
 
 export interface InterpreterPoolOptions extends UserSandboxOptions {
   readonly warm: Readonly<Record<Language, number>>;
   readonly log: Log;
+  /** Asked once the first interpreters wait. */
+  planPreload(): Promise<PreloadPlan>;
+  /** Called when libraries are loaded, or could not be. */
+  notePreload(preload: Preload): void;
 }
 
 /** A worker together with the user's sandbox that can stop it. */
@@ -25,24 +36,139 @@ export interface InterpreterPool {
   /** Resolves when runs can start; rejects if they cannot. */
   ready(): Promise<void>;
   fill(): Promise<void>;
-  take(language: Language): Promise<TakenWorker>;
+  /** One with libraries is one without where they are not loaded yet, or cannot be. */
+  take(kind: InterpreterKind): Promise<TakenWorker>;
   close(): Promise<void>;
 }
 
+/** Of those with libraries fewer wait: each takes more memory, and what they are for takes longer than to start one. */
+const maxWarmPreloaded = 2;
+
 export function createInterpreterPool(place: Workspace, options: InterpreterPoolOptions): InterpreterPool {
-  let starting: Promise<UserSandbox> | null = null;
-  const waiting: Record<Language, TakenWorker[]> = { python: [], node: [], bash: [] };
-  const making: Record<Language, number> = { python: 0, node: 0, bash: 0 };
+  const waiting: Record<InterpreterKind, TakenWorker[]> = { python: [], node: [], bash: [], preloaded: [] };
+  const making: Record<InterpreterKind, number> = { python: 0, node: 0, bash: 0, preloaded: 0 };
   /** Runs that found none, and take the next interpreter. */
-  const impatient: Record<Language, PromiseWithResolvers<TakenWorker>[]> = { python: [], node: [], bash: [] };
+  const impatient: Record<InterpreterKind, PromiseWithResolvers<TakenWorker>[]> = {
+    python: [],
+    node: [],
+    bash: [],
+    preloaded: [],
+  };
   let running = 0;
   let closed = false;
 
-  /** The user's sandbox, or a new one if the last has died. */
-  const getUserSandbox = (): Promise<UserSandbox> => {
-    starting ??= start();
-    return starting;
+  const forget = (userSandbox: UserSandbox): void => {
+    libraries.forget();
+    for (const kind of interpreterKinds)
+      waiting[kind] = waiting[kind].filter((taken) => taken.userSandbox !== userSandbox);
   };
+
+  const sandbox = keepUserSandbox(place, options, forget);
+  const libraries = createLibraryLoader(sandbox.get, options);
+
+  const make = async (kind: InterpreterKind): Promise<TakenWorker> => {
+    // Not in a closed pool: nobody would end what is started there.
+    if (closed) throw sandboxClosedError();
+    const userSandbox = await sandbox.get();
+    return { userSandbox, worker: await userSandbox.make(randomBytes(8).toString('hex'), kind) };
+  };
+
+  const fillOne = async (kind: InterpreterKind): Promise<void> => {
+    making[kind]++;
+    try {
+      const taken = await make(kind);
+      if (closed) return taken.userSandbox.kill(taken.worker.id);
+      const first = impatient[kind].shift();
+      if (first !== undefined) return first.resolve(taken);
+      waiting[kind].push(taken);
+      void taken.worker.outcome.then(() => removeItem(waiting[kind], taken));
+    } catch (error) {
+      // The run that waited for it starts another one.
+      const first = impatient[kind].shift();
+      if (first !== undefined) make(kind).then(first.resolve, first.reject);
+      throw error;
+    } finally {
+      making[kind]--;
+    }
+  };
+
+  /** An interpreter that is being started for the pool is ready sooner than a new one. */
+  const next = (kind: InterpreterKind): Promise<TakenWorker> => {
+    if (making[kind] <= impatient[kind].length) return make(kind);
+    const wanted = Promise.withResolvers<TakenWorker>();
+    impatient[kind].push(wanted);
+    return wanted.promise;
+  };
+
+  const missing = (kind: InterpreterKind): number =>
+    closed ? 0 : getWanted(kind) - waiting[kind].length - making[kind];
+
+  const getWanted = (kind: InterpreterKind): number => {
+    if (kind !== 'preloaded') return options.warm[kind];
+    return libraries.areLoaded ? Math.min(options.warm.python, maxWarmPreloaded) : 0;
+  };
+
+  const startable = (kind: InterpreterKind): number =>
+    kind === 'node' ? Math.min(missing('node'), 1 - making.node) : missing(kind);
+
+  /**
+   * Starts all that are missing at once: most of the time goes to the kernel, which moves each into its cgroup. Node takes
+   * processor time to start, so there is one at a time.
+   */
+  const fill = async (): Promise<void> => {
+    const started: Promise<void>[] = [];
+    for (const kind of interpreterKinds)
+      for (let count = startable(kind); count > 0; count--) started.push(fillOne(kind));
+    await Promise.all(started);
+    if (missing('node') > 0 && making.node === 0) await fill();
+    // Last, since it takes a processor for a while.
+    if (!libraries.areLoaded && !closed && (await libraries.load())) await fill();
+  };
+
+  return {
+    place,
+    get warm() {
+      return interpreterKinds.reduce((sum, kind) => sum + waiting[kind].length, 0);
+    },
+    get running() {
+      return running;
+    },
+    lastUsed: Date.now(),
+    async ready() {
+      await sandbox.get();
+    },
+    fill,
+    async take(wanted) {
+      this.lastUsed = Date.now();
+      running++;
+      try {
+        // It does not wait for what it may not need: to import that takes as long as to load it.
+        const kind = wanted === 'preloaded' && !libraries.areLoaded ? 'python' : wanted;
+        const taken = waiting[kind].shift() ?? (await next(kind));
+        void taken.worker.outcome.then(() => running--);
+        return taken;
+      } catch (error) {
+        running--;
+        throw error;
+      }
+    },
+    async close() {
+      closed = true;
+      libraries.forget();
+      for (const wanted of interpreterKinds.flatMap((kind) => impatient[kind].splice(0)))
+        wanted.reject(sandboxClosedError());
+      await sandbox.close();
+    },
+  };
+}
+
+/** The user's sandbox, or a new one if the last has died. */
+function keepUserSandbox(
+  place: Workspace,
+  options: UserSandboxOptions,
+  noteEnd: (userSandbox: UserSandbox) => void,
+) {
+  let starting: Promise<UserSandbox> | null = null;
 
   const start = async (): Promise<UserSandbox> => {
     try {
@@ -57,93 +183,54 @@ export function createInterpreterPool(place: Workspace, options: InterpreterPool
 
   const forget = (userSandbox: UserSandbox): void => {
     starting = null;
-    for (const language of languages)
-      waiting[language] = waiting[language].filter((taken) => taken.userSandbox !== userSandbox);
-  };
-
-  const make = async (language: Language): Promise<TakenWorker> => {
-    // Not in a closed pool: nobody would end what is started there.
-    if (closed) throw sandboxClosedError();
-    const userSandbox = await getUserSandbox();
-    return { userSandbox, worker: await userSandbox.make(randomBytes(8).toString('hex'), language) };
-  };
-
-  const fillOne = async (language: Language): Promise<void> => {
-    making[language]++;
-    try {
-      const taken = await make(language);
-      if (closed) return taken.userSandbox.kill(taken.worker.id);
-      const first = impatient[language].shift();
-      if (first !== undefined) return first.resolve(taken);
-      waiting[language].push(taken);
-      void taken.worker.outcome.then(() => removeItem(waiting[language], taken));
-    } catch (error) {
-      // The run that waited for it starts another one.
-      const first = impatient[language].shift();
-      if (first !== undefined) make(language).then(first.resolve, first.reject);
-      throw error;
-    } finally {
-      making[language]--;
-    }
-  };
-
-  /** An interpreter that is being started for the pool is ready sooner than a new one. */
-  const next = (language: Language): Promise<TakenWorker> => {
-    if (making[language] <= impatient[language].length) return make(language);
-    const wanted = Promise.withResolvers<TakenWorker>();
-    impatient[language].push(wanted);
-    return wanted.promise;
-  };
-
-  const missing = (language: Language): number =>
-    closed ? 0 : options.warm[language] - waiting[language].length - making[language];
-
-  const startable = (language: Language): number =>
-    language === 'node' ? Math.min(missing('node'), 1 - making.node) : missing(language);
-
-  /**
-   * Starts all that are missing at once: most of the time goes to the kernel, which moves each into its cgroup. Node takes
-   * processor time to start, so there is one at a time.
-   */
-  const fill = async (): Promise<void> => {
-    const started: Promise<void>[] = [];
-    for (const language of languages)
-      for (let count = startable(language); count > 0; count--) started.push(fillOne(language));
-    await Promise.all(started);
-    if (missing('node') > 0 && making.node === 0) await fill();
+    noteEnd(userSandbox);
   };
 
   return {
-    place,
-    get warm() {
-      return languages.reduce((sum, language) => sum + waiting[language].length, 0);
-    },
-    get running() {
-      return running;
-    },
-    lastUsed: Date.now(),
-    async ready() {
-      await getUserSandbox();
-    },
-    fill,
-    async take(language) {
-      this.lastUsed = Date.now();
-      running++;
-      try {
-        const taken = waiting[language].shift() ?? (await next(language));
-        void taken.worker.outcome.then(() => running--);
-        return taken;
-      } catch (error) {
-        running--;
-        throw error;
-      }
-    },
-    async close() {
-      closed = true;
-      for (const wanted of languages.flatMap((language) => impatient[language].splice(0)))
-        wanted.reject(sandboxClosedError());
+    get: (): Promise<UserSandbox> => (starting ??= start()),
+    async close(): Promise<void> {
       const userSandbox = await starting?.catch(() => null);
       await userSandbox?.close();
+    },
+  };
+}
+
+/** Loads libraries in the sandbox of a user, once in each. */
+function createLibraryLoader(
+  getUserSandbox: () => Promise<UserSandbox>,
+  { planPreload, notePreload }: InterpreterPoolOptions,
+) {
+  let loading: Promise<Preload> | null = null;
+  let areLoaded = false;
+
+  const load = async (): Promise<Preload> => {
+    const plan = await planPreload();
+    const userSandbox = plan.names.length === 0 ? null : await getUserSandbox();
+    const event = await userSandbox?.preload(plan.names).catch((error: Error) => {
+      const failed = Object.fromEntries(plan.names.map((name) => [name, error.message]));
+      return { pid: 0, loaded: [], failed, ms: 0 };
+    });
+    return toPreload(event ?? { pid: 0, loaded: [], failed: {}, ms: 0 }, plan);
+  };
+
+  return {
+    get areLoaded() {
+      return areLoaded;
+    },
+    /** Whether it worked. Of several calls, the first loads. */
+    async load(): Promise<boolean> {
+      const own = (loading ??= load());
+      const preload = await own;
+      // Meanwhile the sandbox may have ended.
+      if (own !== loading) return false;
+      notePreload(preload);
+      areLoaded = preload.loaded.length > 0;
+      return areLoaded;
+    },
+    /** The sandbox has ended. */
+    forget(): void {
+      loading = null;
+      areLoaded = false;
     },
   };
 }

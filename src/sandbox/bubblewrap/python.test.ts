@@ -15,7 +15,7 @@ it('a Python in a home folder that nobody else may enter brings its prefix along
   try {
     const prefix = copyOfPython(join(home, 'versions', '3'));
     const python = join(prefix, 'bin', 'python3');
-    assert.deepEqual(await findPython(python), { path: python, prefix });
+    assert.deepEqual(await findPython(python), { path: python, folders: [prefix], prefix });
     await using places = await testPlaces();
     await using sandbox = await bubblewrapSandbox({ ...contractOptions, python });
     const run = await sandbox.start({

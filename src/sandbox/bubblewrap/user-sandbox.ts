@@ -1,19 +1,15 @@
 import type { Log } from '../../observability/log.ts';
 import type { Cgroups } from '../cgroups/cgroups.ts';
-import type { Language, RunLimitSettings, Workspace } from '../sandbox.ts';
-import {
-  findHostPid,
-  createGroupPool,
-  startForkServer,
-  type ForkServer,
-  type ForkedWorker,
-  type RunGroup,
-} from './fork-server.ts';
+import { languages, type RunLimitSettings, type Workspace } from '../sandbox.ts';
+import { findHostPid, createGroupPool, startForkServer, type RunGroup } from './fork-server.ts';
 import type { MountOptions } from './launch.ts';
+import type { PreloadedEvent } from './preload.ts';
 import { openWorkerPipes, attachWorker, type Worker } from './worker.ts';
 
 export interface UserSandboxOptions extends Omit<MountOptions, 'place'> {
   readonly python: string;
+  /** The `sys.prefix` that it must have; null if that is clear. */
+  readonly pythonPrefix: string | null;
   readonly network: 'none' | 'host';
   readonly limits: RunLimitSettings;
   /** Of each process of a run. */
@@ -23,12 +19,18 @@ export interface UserSandboxOptions extends Omit<MountOptions, 'place'> {
   readonly log: Log;
 }
 
+/** What an interpreter is started as: one of Python may have libraries loaded. */
+export const interpreterKinds = [...languages, 'preloaded'] as const;
+export type InterpreterKind = (typeof interpreterKinds)[number];
+
 /** The sandbox of one user, with the fork server in it. All its runs die with it, and it dies with this process. */
 export interface UserSandbox {
   /** Resolves when it is gone. */
   readonly ended: Promise<void>;
-  /** Starts an interpreter that waits for a run. */
-  make(id: string, language: Language): Promise<Worker>;
+  /** Starts an interpreter that waits for a run. One with libraries only after `preload`. */
+  make(id: string, kind: InterpreterKind): Promise<Worker>;
+  /** Loads libraries, once. */
+  preload(names: readonly string[]): Promise<PreloadedEvent>;
   /** Resolves when every process of a run has been killed and reaped. */
   gone(id: string): Promise<void>;
   /** From now on the run is killed if it takes memory of the kernel that no limit counts. */
@@ -43,9 +45,12 @@ export interface UserSandbox {
 export async function startUserSandbox(place: Workspace, options: UserSandboxOptions): Promise<UserSandbox> {
   const groups = createGroupPool(options.cgroups, options.limits, options.log);
   const alive = new Map<string, PromiseWithResolvers<void>>();
+  /** Of these, those that the process with libraries has forked. */
+  const relayed = new Set<string>();
   const noteGone = (id: string): void => {
     alive.get(id)?.resolve();
     alive.delete(id);
+    relayed.delete(id);
     // First let the waiter read the events of the group.
     setImmediate(groups.giveBack, id);
   };
@@ -56,45 +61,53 @@ export async function startUserSandbox(place: Workspace, options: UserSandboxOpt
   };
   void server.ended.then(noteAllGone);
 
-  const putIntoGroup = async (id: string, { pid }: ForkedWorker): Promise<RunGroup | null> => {
+  let preloadedPid: number | null = null;
+  const tell = (id: string, command: Readonly<Record<string, string>>): void =>
+    server.send(relayed.has(id) ? { relay: command } : command);
+
+  const putIntoGroup = async (id: string, parent: number, pid: number): Promise<RunGroup | null> => {
     const group = groups.take(id);
-    await group?.add(findHostPid(server.pid, pid));
+    await group?.add(findHostPid(parent, pid));
     return group;
   };
 
   return {
     ended: server.ended,
-    async make(id, language) {
+    async make(id, kind) {
+      const isPreloaded = kind === 'preloaded';
+      const language = isPreloaded ? 'python' : kind;
+      const parent = isPreloaded ? preloadedPid! : server.pid;
       alive.set(id, Promise.withResolvers());
+      if (isPreloaded) relayed.add(id);
       try {
-        const made = await server.make(id, language);
-        const group = await putIntoGroup(id, made);
-        return await openWorker(server, id, language, made, group);
+        const made = await server.make(id, language, isPreloaded);
+        const group = await putIntoGroup(id, parent, made.pid);
+        const worker = attachWorker(openWorkerPipes(parent, made.ends), id, language, group);
+        tell(id, { opened: id });
+        return await waitUntilReady(worker);
       } catch (error) {
         // Also one that starts late after all; for one that never started, `gone` is never sent.
-        server.send({ kill: id });
+        tell(id, { kill: id });
         alive.delete(id);
+        relayed.delete(id);
         throw error;
       }
     },
+    async preload(names) {
+      const loaded = await server.preload(names);
+      if (loaded.loaded.length > 0) preloadedPid = findHostPid(server.pid, loaded.pid);
+      return loaded;
+    },
     gone: (id) => alive.get(id)?.promise ?? Promise.resolve(),
-    watch: (id) => server.send({ watch: id }),
-    term: (id) => server.send({ term: id }),
-    kill: (id) => server.send({ kill: id }),
+    watch: (id) => tell(id, { watch: id }),
+    term: (id) => tell(id, { term: id }),
+    kill: (id) => tell(id, { kill: id }),
     close: () => server.close(),
   };
 }
 
 /** After this the worker can go on by itself. */
-async function openWorker(
-  server: ForkServer,
-  id: string,
-  language: Language,
-  { ends }: ForkedWorker,
-  group: RunGroup | null,
-): Promise<Worker> {
-  const worker = attachWorker(openWorkerPipes(server.pid, ends), id, language, group);
-  server.send({ opened: id });
+async function waitUntilReady(worker: Worker): Promise<Worker> {
   try {
     await worker.ready;
     return worker;

@@ -47,6 +47,7 @@ export const contractOptions: SandboxOptions = {
   tools: null,
   skills: null,
   warm: { python: 1, node: 1, bash: 1 },
+  pythonPreload: [],
   log: createLog('off'),
 };
 

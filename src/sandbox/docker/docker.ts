@@ -67,6 +67,7 @@ export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
     warnings: fitDockerLimits(options).warnings,
     runtime: async (language) => runtimes.get(language) ?? null,
     pythonPackages: async () => packages,
+    preload: async () => null,
     folders: () => null,
     warm: (user, place) => waiting.warm(user, place),
     claimDisk: (place, bytes) => disk.claim(place, bytes),

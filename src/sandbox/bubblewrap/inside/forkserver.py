@@ -8,19 +8,27 @@ user namespace and nobody outside. Commands come as JSON lines on stdin, events 
     {"watch": ID}                           the run takes long: check its kernel memory
     {"term": ID}                            SIGTERM to every process of the run
     {"kill": ID}                            SIGKILL to every process of the run
+    {"preload": [NAME, ...]}            ->  {"preloaded": {"pid": PID, "loaded": [...], "failed": {...}, "ms": ...}}
+    {"relay": COMMAND}                      a command for the process that has these libraries loaded
 
 A run is an init (this program, forked) and the interpreter below it. Six pipes connect it to the server: task
 (a byte to go on, then folder or a JSON header, NUL, code), in, out, err, status, to which only the init can write, and
 report, for what Python tells beside its output. The server opens its ends by their numbers in /proc.
+
+Libraries are loaded in a child, which then is a fork server of its own for runs that use them: this process stays small,
+so that all other runs start as fast as without, and goes on where a library is broken.
 """
 
 import base64
+import collections
 import ctypes
 import gc
 import json
 import os
+import resource
 import select
 import signal
+import sys
 
 # A session starts at once if these are loaded.
 import workcrate_inside.branch
@@ -28,6 +36,7 @@ import workcrate_inside.router
 from workcrate_inside.init import run_init
 from workcrate_inside.kernel import CLONE_NEWPID, Program, check_result, join_empty_keyring, libc
 from workcrate_inside.libraries import take_snapshot
+from workcrate_inside.preload import load_libraries, renew_random_state
 from workcrate_inside.python import run_python
 
 
@@ -40,6 +49,7 @@ class ForkServer:
         self.filter = ctypes.create_string_buffer(code, len(code))
         self.program = Program(len(code) // 8, ctypes.addressof(self.filter))
         self.own_pids = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+        self.preloaded = None
 
     def make(self, run, language):
         """True in a child that is to become Python."""
@@ -77,6 +87,28 @@ class ForkServer:
                 check_result(libc.setns(self.own_pids, CLONE_NEWPID), "setns")
         return pid
 
+    def start_preloaded(self):
+        """Starts the process that loads libraries. True in that process, whose commands come on its stdin."""
+        theirs, ours = os.pipe2(os.O_CLOEXEC)
+        pid = os.fork()
+        if pid == 0:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            os.dup2(theirs, 0, inheritable=False)
+            # The pipes of runs that exist would never end.
+            os.closerange(3, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+            return True
+        os.close(theirs)
+        self.preloaded = Preloaded(pid, ours)
+        return False
+
+    def relay(self, command):
+        try:
+            os.write(self.preloaded.commands, json.dumps(command).encode() + b"\n")
+        except (AttributeError, BrokenPipeError):
+            if "make" in command:
+                send_event({"unmade": command["make"], "error": "the interpreter with libraries has ended"})
+
     def handle_command(self, command):
         if "make" in command:
             return self.make(command["make"], command["language"])
@@ -93,15 +125,22 @@ class ForkServer:
     def reap(self):
         while True:
             try:
-                pid, _ = os.waitpid(-1, os.WNOHANG)
+                pid, status = os.waitpid(-1, os.WNOHANG)
             except ChildProcessError:
                 return
             if pid == 0:
                 return
+            if self.preloaded and pid == self.preloaded.pid:
+                os.close(self.preloaded.commands)
+                self.preloaded = None
+                send_event({"unloaded": os.waitstatus_to_exitcode(status)})
             for run in [run for run, known in self.runs.items() if known == pid]:
                 del self.runs[run]
                 self.handle_command({"opened": run})
                 send_event({"gone": run})
+
+
+Preloaded = collections.namedtuple("Preloaded", "pid commands")
 
 
 def kill_tree(init):
@@ -160,17 +199,38 @@ def serve():
     take_snapshot()
     gc.disable()
     gc.freeze()
-    send_event({"up": True})
+    send_event({"up": sys.prefix})
+    return answer_commands(server, commands)
+
+
+def answer_commands(server, commands):
     for command in commands:
         if command is None:
             server.reap()
+        elif "preload" in command:
+            if server.start_preloaded():
+                return serve_preloaded(server.settings, command["preload"])
+        elif "relay" in command:
+            server.relay(command["relay"])
         elif server.handle_command(command):
             return True
     return False
 
 
+def serve_preloaded(settings, names):
+    """As `serve`, in the process that loads libraries."""
+    report = load_libraries(names, settings["processors"])
+    take_snapshot()
+    gc.freeze()
+    send_event({"preloaded": {"pid": os.getpid(), **report}})
+    if not report["loaded"]:
+        return False
+    return answer_commands(ForkServer(settings), read_commands(0))
+
+
 if __name__ == "__main__":
     if serve():
+        renew_random_state()
         run_python(3)
     else:
         os._exit(0)

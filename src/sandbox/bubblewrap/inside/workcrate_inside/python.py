@@ -13,6 +13,7 @@ from .cells import Cells, print_error
 from .frames import FrameWriter
 from .kernel import libc
 from .libraries import list_new_modules
+from .preload import read_local_matplotlibrc
 
 REPORTS = 4
 SESSION = b'{"session"'
@@ -75,6 +76,7 @@ def enter_folder(folder):
         if folder.startswith(("/tmp/", "/home/user/")):
             os.makedirs(folder, exist_ok=True)
         os.chdir(folder)
+        read_local_matplotlibrc()
     except OSError as error:
         sys.exit("cannot enter the working directory: %s" % error)
     sys.path[0] = ""
