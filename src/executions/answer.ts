@@ -144,7 +144,8 @@ const noPictures: RunPictures = { pictures: [], notes: [] };
 function joinPictures(drawn: RunPictures, made: RunPictures): RunPictures {
   const known = new Set(drawn.pictures.map(getPictureData));
   const others = made.pictures.filter((picture) => !known.has(getPictureData(picture)));
-  const notes = drawn.pictures.length > 0 && made.pictures.length === 0 ? [] : made.notes;
+  const hasDrawn = drawn.pictures.length + drawn.notes.length > 0;
+  const notes = hasDrawn && made.pictures.length === 0 ? [] : made.notes;
   return { pictures: [...drawn.pictures, ...others], notes: [...drawn.notes, ...notes] };
 }
 

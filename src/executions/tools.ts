@@ -94,7 +94,7 @@ function createExecuteCodeTool(options: ExecutionToolsOptions): Tool {
     searchHint: 'python, javascript, calculate, analyse data, plot, chart, image',
     group: 'code',
     title: 'Run code',
-    description: `Runs a Python, Node or Bash script in a sandbox; gives output, exit code and changed files. Each run is a new process; /workspace and /artifacts are kept. Write files for people to /artifacts. For shell commands use execute_bash.${describeFolders(options.surroundings ?? null)}${describeSurroundings(options.surroundings ?? null)}${describeMemory(options.surroundings ?? null)}`,
+    description: `Runs a Python, Node or Bash script in a sandbox; gives output, exit code and changed files; of Python also the value of the last expression and its matplotlib figures. Each run is a new process; /workspace and /artifacts are kept. Write files for people to /artifacts. For shell commands use execute_bash.${describeFolders(options.surroundings ?? null)}${describeSurroundings(options.surroundings ?? null)}${describeMemory(options.surroundings ?? null)}`,
     // Not offered until there are sessions; whoever asks for one is told so.
     input: hideArguments(makeExecuteCodeInput(options), ['session_id', 'reset']),
     output: endedShape,
