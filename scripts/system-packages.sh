@@ -14,7 +14,7 @@ set -uf
 # command:package, as Debian names it.
 needed='bwrap:bubblewrap python3:python3 setpriv:util-linux unshare:util-linux mount:mount'
 wanted='dockerd:docker.io strace:strace ceph-mon:ceph-mon ceph-osd:ceph-osd radosgw:radosgw pg_ctlcluster:postgresql
-  nginx:nginx-light prometheus:prometheus sqlite3:sqlite3 openssl:openssl'
+  nginx:nginx-light prometheus:prometheus sqlite3:sqlite3 openssl:openssl nbformat:python3-nbformat'
 # module:package. Where Debian's own records cannot be asked, Python is.
 science='numpy:python3-numpy pandas:python3-pandas matplotlib:python3-matplotlib'
 # Those that would be started at every boot.

@@ -41,6 +41,7 @@ const traces: Readonly<Record<string, readonly RegExp[]>> = {
   prometheus: [named('prometheus')],
   sqlite3: [named('sqlite3')],
   openssl: [named('openssl')],
+  nbformat: [named('import nbformat')],
   numpy: [science],
   pandas: [science],
   matplotlib: [science],

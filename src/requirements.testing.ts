@@ -245,6 +245,8 @@ export const requirements = {
     'short-text-the-rest-by-link',
     'pictures-where-clients-show-them',
     'reports-are-hostile',
+    'figures-without-a-call-to-save',
+    'bundles-of-real-code',
   ],
   E1: [
     'name-type-size-and-mtime',
@@ -388,7 +390,6 @@ export const partsNotYetAskedFor: Partial<Record<Row, readonly string[]>> = {
   D1: ['session-id'],
   D9: ['peak-memory-session-guard-verdicts-and-trace-id-in-the-line'],
   D16: ['exposed-by-the-gateway-of-f3'],
-  D18: ['figures-without-a-call-to-save', 'bundles-of-real-code'],
   F7: ['groups-found-by-search-tools'],
 };
 

@@ -195,7 +195,7 @@ export function findWording(tool: string, path: string): Wording | null {
 }
 
 const resultsOutOfReach = {
-  'results[].kind = figure': 'there need not be a matplotlib; result-answer.test.ts has figures',
+  'results[].kind = figure': 'there need not be a matplotlib; e2e/behaviour/results.test.ts has figures',
   'results[].parts[].problem': 'a quota that is full; result-answer.test.ts has one',
 };
 
