@@ -50,6 +50,7 @@ export type ErrorCode =
   | 'sandbox_busy'
   | 'sandbox_failed'
   | 'session_ended'
+  | 'session_elsewhere'
   | 'checkpoint_refused'
   | 'source_unreachable'
   | 'crate_gone'

@@ -12,6 +12,7 @@ import { showDocuments } from './documents.testing.ts';
 import { listFacts, listShowable, toShown, type JsonSchema } from './facts.testing.ts';
 import { showArtifacts, showFiles } from './files.testing.ts';
 import { showRuns } from './runs.testing.ts';
+import { showSessions } from './sessions.testing.ts';
 import { showSharedMachine } from './shared-machine.testing.ts';
 import { openStage, withoutChance, type Recorded, type Stage } from './stage.testing.ts';
 import { cannotBeShown } from './wordings.testing.ts';
@@ -103,6 +104,7 @@ describe('the text of an answer', { skip: noSandbox }, () => {
 /** Artifacts are left by runs, and runs are packed. */
 async function showCode(stage: Stage): Promise<void> {
   await showFiles(stage);
+  await showSessions(stage);
   await showRuns(stage);
   await showArtifacts(stage);
   await showCrates(stage);
@@ -125,9 +127,11 @@ const connectPlain = ({ server }: Stage) =>
     manners: {},
   });
 
-/** Both run tools answer with the same schema, by the same function. */
+/** All run tools answer with the same schema, by the same function. */
 const toolsOfOneAnswer = (tool: string): string[] =>
-  tool.startsWith('execute_') ? ['execute_code', 'execute_bash'] : [tool];
+  isRun(tool) ? ['execute_code', 'execute_bash', 'send_to_session'] : [tool];
+
+const isRun = (tool: string): boolean => tool.startsWith('execute_') || tool === 'send_to_session';
 
 const isOutOfReach = (tool: string, fact: string): boolean =>
   Object.keys(cannotBeShown[tool] ?? {}).some((start) => fact.startsWith(start));

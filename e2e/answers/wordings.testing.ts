@@ -24,6 +24,8 @@ type Wordings = Readonly<Record<string, Wording>>;
 /** A flag that is told only where it is set. */
 const toldIfTrue = (words: RegExp): Wording => ({ words: { true: words, false: null } });
 
+const toSecond = (time: string): string => `${time.slice(0, 19)}Z`;
+
 /** By the last name of a path, for all tools. */
 const common: Wordings = {
   sha256: { unsaid: 'for programs that check bytes; a model cannot' },
@@ -107,6 +109,23 @@ const tools: Readonly<Record<string, Wordings>> = {
   search_executions: {
     'executions[].succeeded': { unsaid: 'follows from the end and the exit code' },
     'executions[].code': { start: 80 },
+  },
+  send_to_session: runWordings,
+  start_session: {
+    language: { words: { python: /python in/, node: /node in/, bash: /bash in/ } },
+    created_at: { form: toSecond },
+  },
+  list_sessions: {
+    'sessions[].elsewhere': toldIfTrue(/on another server/),
+    'sessions[].created_at': { form: toSecond },
+    'sessions[].last_used': { form: toSecond },
+    'sessions[].end.at': { form: toSecond },
+  },
+  manage_session: {
+    action: { unsaid: 'as the call asked for' },
+    left_out: { silent: 0 },
+    'files.left_out': { silent: 0 },
+    'different[].fields[]': { listed: 'in part' },
   },
   get_artifact: { encoding: { words: { base64: /base64/ } }, artifact_id: { start: 1000 } },
   link_status: linkStateWordings,
@@ -205,17 +224,21 @@ const runsOutOfReach = {
   'end_reason = running': 'an answer comes at the end of a run',
   'end_reason = cancelled': 'nobody hears the answer to a call that was cancelled',
   'end_reason = refused': 'a run that was not started is an error',
-  session: 'there are no sessions yet',
+  'session.state = null': 'an answer comes at the end of a cell',
 };
 
 /** What no outcome shows on a machine of the tests: by tool, the start of `path = value`, and why. */
 export const cannotBeShown: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   execute_code: runsOutOfReach,
   execute_bash: runsOutOfReach,
+  send_to_session: runsOutOfReach,
+  start_session: { 'language = ': 'Python stands for all' },
+  list_sessions: {
+    'sessions[].language = ': 'Python stands for all',
+    'sessions[].elsewhere = true': 'another server on the same database',
+    'sessions[].end.reason = ': 'the words are made in one place, and `sessions.test.ts` shows them',
+  },
   get_execution: {
-    session_id: 'there are no sessions yet',
-    cell: 'there are no sessions yet',
-    state: 'there are no sessions yet',
     'background = ': 'no tool lets a run go on without its call yet',
     'cancelled_by = ': 'no tool cancels a run yet',
     ...resultsOutOfReach,

@@ -53,6 +53,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   files: ['files', 'store', 'usage'],
   links: ['bundle_files', 'bundles', 'links', 'outbox', 'uploads'],
   mcp: ['shared_keys'],
+  sessions: ['sessions'],
   workspaces: ['places'],
   'trusted-clock.ts': ['trusted_clock'],
   users: ['api_keys', 'removals', 'users'],

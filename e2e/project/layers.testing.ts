@@ -25,7 +25,7 @@ export const layers: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['links'],
     ['audit'],
     ['artifacts', 'client-files', 'executions'],
-    ['crates', 'documents'],
+    ['crates', 'documents', 'sessions'],
     ['instrumentation'],
     ['server'],
     ['commands'],
@@ -158,6 +158,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     assembly: 'input-files resources route schema surroundings tools',
     only: {
       instrumentation: 'counts',
+      sessions: 'cell-slot client-and-crate-files schema tools working-dir',
     },
   },
   files: {
@@ -214,6 +215,9 @@ export const doors: Readonly<Record<string, Doors>> = {
     all: '',
     assembly:
       'call-control crates documents early-factory execution link-base place server-address server-id start status store-options stores',
+  },
+  sessions: {
+    assembly: 'tools',
   },
   storage: {
     assembly: 'open source',

@@ -8,6 +8,7 @@ import { readServerAddress } from '../server/server-address.ts';
 import { addUser, listKeys, rotateKey, type KeyTerms, type ListedKey } from '../users/keys.ts';
 import { demandScopes, demandUserName, parseExpiry, operatorScope, defaultScopes } from '../users/names.ts';
 import { removeUser } from '../users/remove.ts';
+import { endSessionsOf } from '../sessions/sessions.ts';
 import type { SubcommandOf } from './command-help.ts';
 import type { CommandInput } from './command.ts';
 import { formatConnectLines } from './connect-lines.ts';
@@ -74,7 +75,10 @@ const until = (expiresAt: number | null): string =>
   expiresAt === null ? 'Never expires' : `Expires ${formatMinute(expiresAt)}`;
 
 async function removeUserByName(database: Database, _input: UserInput, name: string): Promise<string> {
-  const { keys, links, uploads } = await removeUser(database, name, Date.now(), endRights);
+  const { keys, links, uploads } = await removeUser(database, name, Date.now(), async (tx, owner, now) => {
+    await endSessionsOf(tx, owner, now);
+    return endRights(tx, owner, now);
+  });
   // What a server remembers of links it may still answer for so long. When this command has ended, it does not.
   await pause(2 * othersNoticedMs);
   return (

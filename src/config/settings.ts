@@ -277,6 +277,8 @@ export const settings = {
     null,
     'runs of one user at once; default: one less than --max-runs with --auth, else as many',
   ),
+  sessionsUser: defineSetting(integer(1, 100), 5, 'sessions that a user may have open at once'),
+  sessionIdle: defineSetting(seconds(1, 86_400), 900, 'seconds without use after which a session is ended'),
   warmPython: defineSetting(integer(0, 100), 4, 'Python interpreters kept waiting for each user'),
   warmNode: defineSetting(integer(0, 100), 1, 'Node interpreters kept waiting for each user'),
   warmBash: defineSetting(integer(0, 100), 4, 'shells kept waiting for each user'),

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
-import type { Database } from '../database/database.ts';
+import type { Database, Row } from '../database/database.ts';
 import { WorkcrateError } from '../errors.ts';
 import type { Files } from '../files/files.ts';
 import type { Caller } from '../identity.ts';
@@ -163,6 +163,10 @@ export function createExecutions(options: ExecutionsOptions) {
     /** The caller's execution; `not_found` where there is none. */
     get: (caller: Caller, id: string): Promise<Execution> => getExecution(database, caller, id),
 
+    /** The cells of a session of the caller that are recorded, in order. */
+    listCells: (caller: Caller, sessionId: string): Promise<RecordedCell[]> =>
+      listCells(database, caller, sessionId),
+
     /** The caller's executions, newest first. */
     search: (caller: Caller, search: ExecutionSearch): Promise<FoundPage> =>
       findExecutions(database, caller, search),
@@ -201,6 +205,22 @@ export async function getExecution(database: Database, { user }: Caller, id: str
   throw new WorkcrateError(
     'not_found',
     'No execution of yours has this id. search_executions shows what there is.',
+  );
+}
+
+export interface RecordedCell {
+  /** Of the execution. */
+  readonly id: string;
+  readonly cell: number;
+}
+
+const mostListedCells = 10_000;
+
+async function listCells(database: Database, { user }: Caller, sessionId: string): Promise<RecordedCell[]> {
+  return database.query<RecordedCell & Row>(
+    `SELECT id, cell FROM executions WHERE session_id = ? AND owner = ? ORDER BY cell, id LIMIT ${mostListedCells}`,
+    sessionId,
+    user,
   );
 }
 

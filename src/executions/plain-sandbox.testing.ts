@@ -17,6 +17,7 @@ import {
   type RunRequest,
   type Sandbox,
 } from '../sandbox/sandbox.ts';
+import { startPlainSession } from './plain-session.testing.ts';
 
 const limits: RunLimitSettings = {
   memoryBytes: 1024 ** 3,
@@ -63,8 +64,11 @@ export function plainSandbox(
       const [stdout, stderr] = [child.stdout.pipe(new PassThrough()), child.stderr.pipe(new PassThrough())];
       return { stdout, stderr, reports: options.reports?.() ?? noReports, ended };
     },
-    startSession: async () => {
-      throw new WorkcrateError('sandbox_unavailable', 'There are no sessions here.');
+    async startSession(request) {
+      if (options.refuse) throw options.refuse;
+      if (request.language !== 'bash')
+        throw new WorkcrateError('sandbox_unavailable', 'Only Bash has sessions here.');
+      return startPlainSession(request, tmp);
     },
     occupancy: () => ({ running: children.size, queued: 0, warm: 0 }),
     async [Symbol.asyncDispose]() {

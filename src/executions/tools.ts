@@ -6,9 +6,9 @@ import { z } from 'zod';
 import { WorkcrateError } from '../errors.ts';
 import { hideArguments, listAs, makeText } from '../mcp/schema.ts';
 import { defineTool, isQuestion, type Tool, type ToolContext } from '../mcp/tool.ts';
-import { languages, type Language } from '../sandbox/sandbox.ts';
+import { languages } from '../sandbox/sandbox.ts';
 import { buildAnswer, endedShape, type AnswerOptions } from './answer.ts';
-import type { CellSlot, SessionPort } from './cell-slot.ts';
+import type { CellSlot, SessionPort, WantedSession } from './cell-slot.ts';
 import {
   clientFilesInput,
   crateFilesInput,
@@ -17,7 +17,7 @@ import {
   type ClientFilePort,
   type FindCrateFiles,
 } from './client-and-crate-files.ts';
-import type { Executions } from './executions.ts';
+import type { ExecutionRequest, Executions } from './executions.ts';
 import { describeExecution, describeFoundRuns } from './record-text.ts';
 import {
   codeText,
@@ -35,6 +35,7 @@ import { describeFolders, describeMemory, describeSurroundings } from './surroun
 import type { OutputBounds } from './truncation.ts';
 
 export type { RequestedClientFile, ClientFilePort, FindCrateFiles } from './client-and-crate-files.ts';
+export { endedShape, type AnswerOptions } from './answer.ts';
 export { readSurroundings, toInstallCommand, describePackages } from './surroundings.ts';
 
 export interface ExecutionToolsOptions extends AnswerOptions {
@@ -54,7 +55,7 @@ export interface ExecutionToolsOptions extends AnswerOptions {
 }
 
 /** Code may do anything that the sandbox lets it; it meets the world where it has a network (D10). */
-const toRunAnnotations = ({ surroundings, mayHaveNetwork = false }: ExecutionToolsOptions) => ({
+export const toRunAnnotations = ({ surroundings, mayHaveNetwork = false }: ExecutionToolsOptions) => ({
   readOnlyHint: false,
   destructiveHint: true,
   idempotentHint: false,
@@ -94,9 +95,8 @@ function createExecuteCodeTool(options: ExecutionToolsOptions): Tool {
     searchHint: 'python, javascript, calculate, analyse data, plot, chart, image',
     group: 'code',
     title: 'Run code',
-    description: `Runs a Python, Node or Bash script in a sandbox; gives output, exit code and changed files; of Python also the value of the last expression and its matplotlib figures. Each run is a new process; /workspace and /artifacts are kept. Write files for people to /artifacts. For shell commands use execute_bash.${describeFolders(options.surroundings ?? null)}${describeSurroundings(options.surroundings ?? null)}${describeMemory(options.surroundings ?? null)}`,
-    // Not offered until there are sessions; whoever asks for one is told so.
-    input: hideArguments(makeExecuteCodeInput(options), ['session_id', 'reset']),
+    description: `Runs a Python, Node or Bash script in a sandbox; gives output, exit code and changed files; of Python also the value of the last expression and its matplotlib figures. Each run is a new process, unless session_id continues one; /workspace and /artifacts are kept. Write files for people to /artifacts. For shell commands use execute_bash.${describeFolders(options.surroundings ?? null)}${describeSurroundings(options.surroundings ?? null)}${describeMemory(options.surroundings ?? null)}`,
+    input: makeExecuteCodeInput(options),
     output: endedShape,
     annotations: toRunAnnotations(options),
     auditFields: {
@@ -106,30 +106,27 @@ function createExecuteCodeTool(options: ExecutionToolsOptions): Tool {
       runEnd: { reason: 'end_reason', exitCode: 'exit_code' },
     },
     async handle(input, context) {
-      const { session_id, reset = false, language, working_dir = null, ...cell } = input;
-      if (session_id === undefined) {
-        if (reset) throw new WorkcrateError('invalid_input', 'reset is for a session: give its session_id.');
-        return runCode(options, context, { ...cell, tool: 'execute_code', language, working_dir });
+      const { session_id, reset = false, language, working_dir = null, ...code } = input;
+      const asked = { ...code, tool: 'execute_code' };
+      if (session_id !== undefined) {
+        if (working_dir !== null) throw sessionFolderError();
+        return runCell(options, context, { ...asked, wanted: { session: session_id, language, reset } });
       }
-      if (working_dir !== null)
-        throw new WorkcrateError(
-          'invalid_input',
-          'A session works in a folder of its own. Leave working_dir out, or give it to start_session.',
-        );
-      const sessions = requireSessions(options);
-      const session = await sessions.enter(context.caller, { session: session_id, language, reset });
-      return runCell(options, context, { ...cell, tool: 'execute_code', session });
+      if (reset) throw new WorkcrateError('invalid_input', 'reset is for a session: give its session_id.');
+      return runCode(options, context, asked, async () => ({ language, workingDir: working_dir }));
     },
   });
 }
 
-function requireSessions({ sessions }: ExecutionToolsOptions): SessionPort {
-  if (sessions !== undefined) return sessions;
-  throw new WorkcrateError('unsupported', 'This server has no sessions. Leave session_id out.');
+function sessionFolderError(): WorkcrateError {
+  return new WorkcrateError(
+    'invalid_input',
+    'A session works in a folder of its own. Leave working_dir out, or give it to start_session.',
+  );
 }
 
 /** What execute_code and send_to_session have in common. */
-interface CellInput {
+interface CodeInput {
   readonly tool: string;
   readonly code: string;
   readonly timeout_ms?: number | undefined;
@@ -140,42 +137,48 @@ interface CellInput {
   readonly show?: boolean | undefined;
 }
 
-/** Runs a cell and answers as every run does. Its slot is given back, whatever happens. */
-async function runCell(
+/** Runs a cell and answers as every run does. */
+export async function runCell(
   options: ExecutionToolsOptions,
   context: ToolContext,
-  { session, ...cell }: CellInput & { readonly session: CellSlot },
+  { wanted, ...input }: CodeInput & { readonly wanted: WantedSession },
 ) {
-  const { language, workingDir: working_dir } = session;
+  const { sessions } = options;
+  if (sessions === undefined)
+    throw new WorkcrateError('unsupported', 'This server has no sessions. Leave session_id out.');
+  let entered: CellSlot | null = null;
   try {
-    return await runCode(options, context, { ...cell, language, working_dir, session });
+    return await runCode(options, context, input, async () => {
+      const session = (entered = await sessions.enter(context.caller, wanted));
+      return { language: session.language, workingDir: session.workingDir, session };
+    });
   } catch (error) {
-    session.release();
+    // A run gives it back itself, but none may have begun.
+    (entered as CellSlot | null)?.release();
     throw error;
   }
 }
 
+/** Where code runs; found when its inputs are. */
+type FindPlace = () => Promise<Pick<ExecutionRequest, 'language' | 'workingDir' | 'session'>>;
+
 async function runCode(
   options: ExecutionToolsOptions,
   context: ToolContext,
-  input: CellInput & { language: Language; working_dir: string | null; session?: CellSlot },
+  input: CodeInput,
+  findPlace: FindPlace,
 ) {
   const { caller, signal, progress } = context;
   const clients = await findClientFiles(options.clientFiles, context, input.client_files);
-  if (isQuestion(clients)) {
-    input.session?.release();
-    return clients;
-  }
-  const request = {
+  if (isQuestion(clients)) return clients;
+  const request: ExecutionRequest = {
     tool: input.tool,
-    language: input.language,
     code: input.code,
     stdin: input.stdin ?? '',
-    workingDir: input.working_dir,
     timeoutMs: input.timeout_ms ?? null,
     files: input.files ?? [],
     others: [...clients, ...(await findCrateFiles(options.crateFiles, context, input.crate_files))],
-    session: input.session,
+    ...(await findPlace()),
   };
   const ended = await options.executions.run(caller, request, { signal, progress });
   return buildAnswer(options, { ...context, show: input.show }, ended);

@@ -50,6 +50,7 @@ export const errorStatus: Readonly<Record<ErrorCode, number>> = {
   sandbox_unavailable: 503,
   sandbox_busy: 503,
   session_ended: 409,
+  session_elsewhere: 409,
   checkpoint_refused: 409,
   sandbox_failed: 500,
   source_unreachable: 503,

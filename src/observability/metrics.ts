@@ -276,6 +276,14 @@ function runMetrics(registers: Registry[]) {
         },
       });
     },
+    watchCodeSessions(count: () => number): void {
+      const sessions: Gauge = new Gauge({
+        name: 'workcrate_code_sessions',
+        help: 'Interpreters open for users that keep their state from call to call',
+        registers,
+        collect: () => sessions.set(count()),
+      });
+    },
     watchSessions(count: () => number): void {
       const sessions: Gauge = new Gauge({
         name: 'workcrate_mcp_sessions',

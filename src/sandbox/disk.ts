@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { extname } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { runInSlices } from '../concurrency/yield.ts';
@@ -7,7 +8,7 @@ import { openBelow } from '../paths/paths.ts';
 import { createThread, type Thread } from '../workers/workers.ts';
 import type { CountingMethods } from './counting-thread.ts';
 import { createDiskShares, type DiskShare } from './disk-shares.ts';
-import type { Workspace } from './sandbox.ts';
+import { getCheckpointsFolder, type Workspace } from './sandbox.ts';
 import { countUnlinkedSpace } from './unlinked.ts';
 
 const lookEveryMs = 50;
@@ -228,7 +229,9 @@ export interface CountOptions {
 export function* countWorkspace(counting: CountOptions): Generator<void, WorkspaceSpace | null> {
   const { place, withUnlinked, mostEntries, mostDescriptors } = counting;
   let bytes = 0;
-  for (const folder of [place.workspace, place.artifacts]) {
+  const checkpoints = getCheckpointsFolder(place);
+  const folders = [place.workspace, place.artifacts, ...(existsSync(checkpoints) ? [checkpoints] : [])];
+  for (const folder of folders) {
     const space = yield* openBelow(folder).space(mostEntries);
     if (space.isCut) return null;
     bytes += space.bytes;

@@ -3,6 +3,7 @@
  * It starts no process (the backends do), opens no backend (`open.ts`) and keeps no record of runs (`executions/`).
  */
 import { constants } from 'node:os';
+import { dirname, join } from 'node:path';
 import { createFairQueue, type FairQueue } from '../concurrency/fair-queue.ts';
 import { WorkcrateError } from '../errors.ts';
 import type { Log } from '../observability/log.ts';
@@ -80,6 +81,13 @@ export interface Workspace {
   /** `/artifacts` inside. */
   readonly artifacts: string;
 }
+
+/**
+ * Where the server keeps copies of a user's files for checkpoints of sessions: beside the two folders, where no code of
+ * the user gets. They count as the user's disk space.
+ */
+export const getCheckpointsFolder = ({ workspace }: Workspace): string =>
+  join(dirname(workspace), 'checkpoints');
 
 /** Where `/workspace` and the like are on this machine; null if there is none. */
 export interface SandboxFolders {

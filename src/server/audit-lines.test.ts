@@ -18,6 +18,12 @@ const shown: Readonly<Record<string, string>> = {
   execute_bash: 'made: execution_id; files: files, client_files, crate_files; details: end_reason, exit_code',
   get_execution: 'subject: execution_id; details: end_reason, exit_code',
   search_executions: '',
+  start_session: 'subject: name; made: session_id',
+  send_to_session:
+    'made: execution_id; files: files, client_files, crate_files; details: end_reason, exit_code',
+  close_session: 'subject: session_id',
+  list_sessions: '',
+  manage_session: 'subject: session_id',
   list_artifacts: '',
   get_artifact: 'subject: name, artifact_path; link: token',
   request_upload: 'subject: filename; link: token',

@@ -22,6 +22,7 @@ import type { Log } from '../observability/log.ts';
 import { programName } from '../program.ts';
 import { openSandbox } from '../sandbox/open.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
+import { createSessions } from '../sessions/sessions.ts';
 import { createWorkspaces, type Workspaces } from '../workspaces/workspaces.ts';
 import type { AppContext } from './context.ts';
 import { getOutputBounds } from './offer.ts';
@@ -50,6 +51,8 @@ export async function startCodeRunner(options: CodeRunnerOptions) {
   }
   const onlyPlace = config.auth.length === 0 ? await places.of(localCaller.user) : null;
   const surroundings = await readSurroundings(sandbox, onlyPlace);
+  const ownFiles = config.filesDir === null ? [] : [config.filesDir];
+  const serverFolders = [config.data, folder, ...ownFiles, homedir()];
   const executions = createExecutions({
     database,
     files,
@@ -58,7 +61,7 @@ export async function startCodeRunner(options: CodeRunnerOptions) {
     changes,
     data: config.data,
     server,
-    serverFolders: [config.data, folder, ...(config.filesDir === null ? [] : [config.filesDir]), homedir()],
+    serverFolders,
     timeoutMs: config.runTimeout * 1000,
     maxTimeoutMs: config.runMaxTimeout * 1000,
     outputBytes: config.runOutput,
@@ -66,12 +69,36 @@ export async function startCodeRunner(options: CodeRunnerOptions) {
     retention: { successDays: config.keepSuccesses, failureDays: config.keepFailures },
     recordBytes: config.recordsUserBytes,
     outputBounds,
-    ended: metrics.executionEnded,
+    ended(execution) {
+      metrics.executionEnded(execution);
+      sessions.noteCell(execution);
+    },
     clock,
     log,
   });
   started.use(executions);
   log.info('start.executions_lost', { count: await executions.recover() });
+  const sessions = createSessions({
+    database,
+    executions,
+    files,
+    places,
+    sandbox,
+    data: config.data,
+    workspaces: folder,
+    server,
+    serverFolders,
+    mostOfUser: config.sessionsUser,
+    idleMs: config.sessionIdle * 1000,
+    maxTimeoutMs: config.runMaxTimeout * 1000,
+    keepFileSeconds: config.fileTtl,
+    keepDays: config.keepFailures,
+    clock,
+    log,
+  });
+  started.use(sessions);
+  metrics.watchCodeSessions(sessions.openCount);
+  log.info('start.sessions_lost', { count: await sessions.recover() });
   await restoreRunAudit(options, await executions.lastEnded());
   const sizeLimit = config.artifactSizeLimitMb * 1024 ** 2;
   const artifacts = createArtifacts({ places, sizeLimit, log });
@@ -79,6 +106,7 @@ export async function startCodeRunner(options: CodeRunnerOptions) {
   const running = started.move();
   return {
     executions: traceExecutions(executions, tracing),
+    sessions,
     artifacts,
     showPictures,
     places,

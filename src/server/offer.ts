@@ -25,6 +25,7 @@ function toToolTerms(config: Config) {
     linkSeconds: fileTtl,
     timeoutMs: config.runTimeout * 1000,
     maxTimeoutMs: config.runMaxTimeout * 1000,
+    idleMs: config.sessionIdle * 1000,
     outputBounds: getOutputBounds(config),
     mayHaveNetwork: config.sandboxNetwork === 'host' || config.sandbox === 'subprocess',
     readable: clientPaths,

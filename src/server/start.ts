@@ -74,6 +74,7 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
       ...context,
       ...stores,
       executions: code.executions,
+      sessions: code.sessions,
       intervalSeconds: config.sweepInterval,
     }),
   );
@@ -151,7 +152,7 @@ function startDocuments(context: AppContext, started: AsyncDisposableStack) {
 function createRoomOffer(
   { config, tracing, audit, clock, log }: AppContext,
   { files, links, uploads, webhook }: Stores,
-  { executions, artifacts, showPictures, surroundings }: CodeRunner,
+  { executions, sessions, artifacts, showPictures, surroundings }: CodeRunner,
   rooms: { readonly crates: Crates } & Pick<DocumentToolsOptions, 'documents' | 'library'> &
     Pick<ClientToolsOptions, 'bridge' | 'cache'>,
   baseUrl: () => string,
@@ -160,7 +161,17 @@ function createRoomOffer(
   const crateFiles: FindCrateFiles = ({ caller, signal }, wanted) =>
     rooms.crates.inside.inputs(caller, wanted, signal);
   const clientFiles = createClientFilePort(rooms.bridge, files, config.clientCache);
-  const offered = { files, links, uploads, localFiles, executions, artifacts, crateFiles, clientFiles };
+  const offered = {
+    files,
+    links,
+    uploads,
+    localFiles,
+    executions,
+    sessions,
+    artifacts,
+    crateFiles,
+    clientFiles,
+  };
   const others = { audit, clock, showPictures, exported: webhook.exported, baseUrl };
   const offer = createOffer(config, { ...offered, ...rooms, ...others }, surroundings);
   return { ...offer, tools: offer.tools.map((tool) => auditTool(traceTool(tool, tracing), audit)) };

@@ -7,12 +7,14 @@ import type { Files } from '../files/files.ts';
 import type { Links, Uploads } from '../links/links.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import type { Sessions } from '../sessions/sessions.ts';
 
 export interface SweeperOptions {
   readonly files: Pick<Files, 'sweep'>;
   readonly links: Pick<Links, 'sweep'>;
   readonly uploads: Pick<Uploads, 'sweep'>;
   readonly executions: Pick<Executions, 'sweep'>;
+  readonly sessions: Pick<Sessions, 'sweep'>;
   readonly metrics: Pick<Metrics, 'sweepDone'>;
   readonly log: Log;
   readonly intervalSeconds: number;
@@ -24,6 +26,7 @@ export function startSweeper({
   links,
   uploads,
   executions,
+  sessions,
   metrics,
   log,
   intervalSeconds,
@@ -46,7 +49,9 @@ export function startSweeper({
     const sweptLinks = await sweepPart(() => links.sweep());
     const sweptUploads = await sweepPart(() => uploads.sweep());
     const sweptRecords = await sweepPart(() => executions.sweep());
+    const sweptSessions = await sweepPart(() => sessions.sweep());
     if (swept === null || sweptLinks === null || sweptUploads === null || sweptRecords === null) return;
+    if (sweptSessions === null) return;
     const counts = { links: sweptLinks, uploads: sweptUploads, files: swept, ...sweptRecords };
     metrics.sweepDone(counts);
     log.info('sweep.done', counts);

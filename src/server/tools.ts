@@ -8,13 +8,14 @@ import { createClientTools, type ClientToolsOptions } from '../client-files/tool
 import { createCrateTools, type CrateToolsOptions } from '../crates/tools.ts';
 import { documentTools, type DocumentToolsOptions } from '../documents/tools.ts';
 import { WorkcrateError } from '../errors.ts';
-import { createExecutionTools, type ExecutionToolsOptions } from '../executions/tools.ts';
+import { createExecutionTools } from '../executions/tools.ts';
 import { fileTools } from '../files/tools.ts';
 import { linkTools, type LinkToolsOptions } from '../links/tools.ts';
+import { createSessionTools, type SessionToolsOptions } from '../sessions/tools.ts';
 import { operatorGroup, toolGroups, type Tool } from '../mcp/tool.ts';
 
 export type ToolsOptions = LinkToolsOptions &
-  ExecutionToolsOptions &
+  SessionToolsOptions &
   ArtifactToolsOptions &
   CrateToolsOptions &
   DocumentToolsOptions &
@@ -27,6 +28,7 @@ export type ToolsOptions = LinkToolsOptions &
 function listAllTools(options: ToolsOptions): Tool[] {
   return [
     ...createExecutionTools(options),
+    ...createSessionTools(options),
     ...createArtifactTools(options),
     ...linkTools(options),
     ...fileTools(options.files),

@@ -1,0 +1,124 @@
+/**
+ * A session whose interpreter is in this process: its turns, its cells and how it ends. Which sessions there are and who
+ * may use them is in `sessions.ts`.
+ */
+import type { CellSlot } from '../executions/cell-slot.ts';
+import type { Components } from '../paths/paths.ts';
+import type { CellEnd, CellRequest, CellRun, SandboxSession, Workspace } from '../sandbox/sandbox.ts';
+import { toSessionEnd, type SessionEnd } from './ends.ts';
+import { sessionEndedError } from './errors.ts';
+import type { History, HistoryMark } from './history.ts';
+import type { SessionLog } from './log.ts';
+import type { SavedFolder } from './saved-folder.ts';
+import type { SessionRecord } from './store.ts';
+import { createTurns, type Turns } from './turns.ts';
+
+/** A state to go back to. */
+export interface Checkpoint {
+  /** What the sandbox calls it. */
+  readonly key: string;
+  readonly mark: HistoryMark;
+  /** Null where the session has no folder of its own. */
+  readonly folder: SavedFolder | null;
+}
+
+export interface LiveSession {
+  readonly record: SessionRecord;
+  readonly place: Workspace;
+  /** Its own folder in /workspace; null where it was told to work elsewhere. */
+  readonly ownFolder: Components | null;
+  readonly interpreter: SandboxSession;
+  readonly turns: Turns;
+  readonly log: SessionLog;
+  readonly checkpoints: Map<string, Checkpoint>;
+  /** How many checkpoints there ever were, for their keys. */
+  checkpointsMade: number;
+  history: History;
+  lastUsed: number;
+  /** The number of the last slot. */
+  lastNumber: number;
+  /** Cells that were run. */
+  cells: number;
+  /** Settles when the cell that is running is over. */
+  running: Promise<unknown>;
+  /** The slot whose cell is running. */
+  current: number | null;
+  end: SessionEnd | null;
+}
+
+export type NewLive = Pick<LiveSession, 'record' | 'place' | 'ownFolder' | 'interpreter' | 'log'>;
+
+export function createLive(given: NewLive): LiveSession {
+  return {
+    ...given,
+    turns: createTurns(),
+    checkpoints: new Map(),
+    checkpointsMade: 0,
+    history: given.record.history,
+    lastUsed: given.record.createdAt,
+    lastNumber: 0,
+    cells: 0,
+    running: Promise.resolve(),
+    current: null,
+    end: null,
+  };
+}
+
+export interface SlotOptions {
+  readonly notes: readonly string[];
+  readonly clock: () => number;
+  /** Called where a cell has ended the session. */
+  readonly ended: (end: SessionEnd) => void;
+}
+
+/** The next place in the queue of a session. */
+export function takeSlot(live: LiveSession, { notes, clock, ended }: SlotOptions): CellSlot {
+  const turn = live.turns.take();
+  const { id, name, language, folder } = live.record;
+  const number = ++live.lastNumber;
+  live.lastUsed = clock();
+  return {
+    id,
+    name,
+    number,
+    language,
+    workingDir: folder,
+    notes,
+    async waitForTurn(signal) {
+      await turn.wait(signal);
+      demandGoingOn(live);
+    },
+    run: (cell) => runCell(live, number, cell, clock, ended),
+    explainLoss: () => live.end?.text ?? null,
+    release() {
+      live.lastUsed = clock();
+      turn.release();
+    },
+  };
+}
+
+async function runCell(
+  live: LiveSession,
+  number: number,
+  cell: CellRequest,
+  clock: () => number,
+  ended: SlotOptions['ended'],
+): Promise<CellRun> {
+  demandGoingOn(live);
+  const run = await live.interpreter.run(cell);
+  live.cells++;
+  live.current = number;
+  const settle = (end: CellEnd): CellEnd => {
+    live.current = null;
+    live.lastUsed = clock();
+    if (end.state === 'lost') ended(toSessionEnd(end));
+    return end;
+  };
+  const over = run.ended.then(settle);
+  live.running = over;
+  return { stdout: run.stdout, stderr: run.stderr, reports: run.reports, ended: over };
+}
+
+export function demandGoingOn({ record, end }: LiveSession): void {
+  if (end !== null) throw sessionEndedError(record, end);
+}

@@ -1,0 +1,242 @@
+/**
+ * The sessions whose interpreters are in this process: opens them, finds them, and ends them. Only here is one added or
+ * taken out. When that is due is decided in `sessions.ts`.
+ */
+import { join } from 'node:path';
+import { createKeyedMutex, type KeyedMutex } from '../concurrency/mutex.ts';
+import { asWorkcrateError, isWorkcrateError, WorkcrateError } from '../errors.ts';
+import {
+  ensureFolder,
+  makeFolderFor,
+  parseWorkingDir,
+  removeIfEmpty,
+  toInsidePath,
+} from '../executions/working-dir.ts';
+import type { Caller } from '../identity.ts';
+import { parseName } from '../paths/paths.ts';
+import type { Language, Sandbox, SandboxSession, SessionRequest, Workspace } from '../sandbox/sandbox.ts';
+import { forsakenEnd, toSessionEnd, type SessionEnd } from './ends.ts';
+import {
+  badNameError,
+  elsewhereError,
+  nameTakenError,
+  sessionEndedError,
+  tooManySessionsError,
+  unknownSessionError,
+} from './errors.ts';
+import type { History } from './history.ts';
+import { createLive, type LiveSession, type NewLive } from './live.ts';
+import { openSessionLog, type SessionLog } from './log.ts';
+import { removeCopies } from './saved-folder.ts';
+import type { SessionsOptions } from './sessions.ts';
+import {
+  deleteRow,
+  endRow,
+  findSession,
+  insertSession,
+  newSessionId,
+  sessionIdForm,
+  sessionNameForm,
+  type SessionRecord,
+} from './store.ts';
+
+export interface NewSession {
+  readonly name: string | null;
+  readonly language: Language;
+  /** As the caller gave it; null is a folder of the session's own. */
+  readonly workingDir: string | null;
+  readonly history: History;
+}
+
+/** Starts the interpreter of a session that has its row and its folder. */
+export type StartInterpreter = (sandbox: Sandbox, request: SessionRequest) => Promise<SandboxSession>;
+
+export interface Registry extends AsyncDisposable {
+  readonly live: ReadonlyMap<string, LiveSession>;
+  /** Work on the sessions of one user, one piece after the other. */
+  readonly byOwner: KeyedMutex;
+  openLog(id: string): SessionLog;
+  /** Rejects with `quota_exceeded` where the user has as many as may be. */
+  open(caller: Caller, wanted: NewSession, start: StartInterpreter): Promise<LiveSession>;
+  /** From now on nobody can use it; its interpreter is ended. */
+  finish(session: LiveSession, end: SessionEnd): void;
+  /** The same, and waits until all of it is gone. */
+  close(session: LiveSession, end: SessionEnd): Promise<void>;
+  find(caller: Caller, idOrName: string): LiveSession | null;
+  /** The session; rejects where it is over, elsewhere, another's or made up. */
+  demand(caller: Caller, idOrName: string): Promise<LiveSession>;
+  /** What is known of a session that is not in this process; null where there is nothing. */
+  findRecord(caller: Caller, idOrName: string): Promise<SessionRecord | null>;
+}
+
+export function createRegistry(options: SessionsOptions): Registry {
+  const { database, server, clock, log, places } = options;
+  const openLog = createLogOpener(options);
+  const live = new Map<string, LiveSession>();
+  const ending = new Map<string, Promise<void>>();
+
+  function finish(session: LiveSession, end: SessionEnd): void {
+    if (session.end !== null) return;
+    session.end = end;
+    const { id, owner: user } = session.record;
+    live.delete(id);
+    session.log.note('ended', { ...end, cells: session.cells });
+    log.info('session.ended', { id, user, reason: end.reason });
+    const work = settle(session, end)
+      .catch((error: unknown) => log.error('session.not_settled', { id, error }))
+      .finally(() => ending.delete(id));
+    ending.set(id, work);
+  }
+
+  /** The row first: its slot is free from then on. */
+  async function settle(session: LiveSession, end: SessionEnd): Promise<void> {
+    const { record, interpreter, place, ownFolder, cells, lastUsed } = session;
+    await endRow(database, { id: record.id, cells, lastUsed }, end, clock());
+    await interpreter.close();
+    await session.running;
+    await removeCopies(place, record.id);
+    if (ownFolder !== null) removeIfEmpty(place.workspace, ownFolder);
+  }
+
+  /** The row before the interpreter: whoever gets no slot starts none. */
+  async function open(caller: Caller, wanted: NewSession, start: StartInterpreter): Promise<LiveSession> {
+    const { name, language, workingDir, history } = wanted;
+    if (name !== null) demandName(name);
+    const sandbox = requireSandbox(options, language);
+    const place = await places.of(caller.user);
+    const id = newSessionId();
+    const ownFolder = workingDir === null ? parseName(id) : null;
+    const folder =
+      workingDir === null ? `/workspace/${id}` : prepareFolder(options, place, caller, workingDir);
+    const owner = caller.user;
+    const record = toFreshRecord({ id, owner, name, language, folder, history, server }, clock());
+    await takeRow(options, record);
+    try {
+      if (ownFolder !== null) makeFolderFor(place.workspace, ownFolder, place.uid);
+      const interpreter = await start(sandbox, { id, user: owner, place, language, workingDir: folder });
+      return welcome({ record, place, ownFolder, interpreter, log: openLog(id) });
+    } catch (error) {
+      await deleteRow(database, id);
+      if (ownFolder !== null) removeIfEmpty(place.workspace, ownFolder);
+      throw asWorkcrateError(error);
+    }
+  }
+
+  function welcome(given: NewLive): LiveSession {
+    const session = createLive(given);
+    const { id, owner: user, name, language, folder } = given.record;
+    live.set(id, session);
+    session.log.note('opened', { user, name, language, folder });
+    log.info('session.opened', { id, user, language });
+    void watchInterpreter(session);
+    return session;
+  }
+
+  /** A cell that ended it says why; where there was none, the end of the interpreter does. */
+  async function watchInterpreter(session: LiveSession): Promise<void> {
+    const end = await session.interpreter.ended;
+    await session.running;
+    finish(session, toSessionEnd(end));
+  }
+
+  function find({ user }: Caller, idOrName: string): LiveSession | null {
+    const found = sessionIdForm.test(idOrName)
+      ? live.get(idOrName)
+      : live.values().find(({ record }) => record.owner === user && record.name === idOrName);
+    return found !== undefined && found.record.owner === user ? found : null;
+  }
+
+  async function findRecord({ user }: Caller, idOrName: string): Promise<SessionRecord | null> {
+    const found = await findSession(database, user, idOrName);
+    if (found === null) return null;
+    // Its end may be about to be written.
+    await ending.get(found.id);
+    if (found.state !== 'open') return found;
+    if (found.server !== server) throw elsewhereError(found);
+    const isStuck = await endRow(database, found, forsakenEnd, clock());
+    return isStuck ? { ...found, state: 'ended', end: forsakenEnd } : findSession(database, user, found.id);
+  }
+
+  return {
+    live,
+    byOwner: createKeyedMutex(),
+    openLog,
+    open,
+    finish,
+    async close(session, end) {
+      finish(session, end);
+      await ending.get(session.record.id);
+    },
+    find,
+    async demand(caller, idOrName) {
+      const session = find(caller, idOrName);
+      if (session !== null) return session;
+      const found = await findRecord(caller, idOrName);
+      throw found === null ? unknownSessionError() : sessionEndedError(found, found.end!);
+    },
+    findRecord,
+    async [Symbol.asyncDispose]() {
+      await Promise.all(ending.values());
+    },
+  };
+}
+
+const createLogOpener = ({ data, clock, log }: SessionsOptions): ((id: string) => SessionLog) => {
+  const failed = (error: unknown): void => log.error('session.not_in_log', { error });
+  return (id) => openSessionLog(id, { folder: join(data, 'logs'), clock, failed });
+};
+
+type Begun = Omit<SessionRecord, 'state' | 'end' | 'createdAt' | 'lastUsed' | 'endedAt' | 'cells'>;
+
+const toFreshRecord = (begun: Begun, now: number): SessionRecord => ({
+  ...begun,
+  state: 'open',
+  end: null,
+  createdAt: now,
+  lastUsed: now,
+  endedAt: null,
+  cells: 0,
+});
+
+async function takeRow({ database, mostOfUser }: SessionsOptions, record: SessionRecord): Promise<void> {
+  const inserted = await insertSession(database, record, mostOfUser);
+  if (inserted === 'full') throw tooManySessionsError(mostOfUser);
+  if (inserted === 'named') throw nameTakenError(record.name!);
+}
+
+function requireSandbox({ sandbox }: SessionsOptions, language: Language): Sandbox {
+  if (typeof sandbox === 'string')
+    throw new WorkcrateError('sandbox_unavailable', `No code can be run here. ${sandbox}`);
+  if (sandbox.languages.includes(language)) return sandbox;
+  const there = sandbox.languages.join(', ');
+  throw new WorkcrateError(
+    'sandbox_unavailable',
+    `${language} is not installed where code runs. Available: ${there}.`,
+  );
+}
+
+/** The folder as seen inside. A session outlives its calls, so /tmp and ~ of one run are no place for it to begin in. */
+function prepareFolder(
+  { serverFolders, log }: SessionsOptions,
+  place: Workspace,
+  { user }: Caller,
+  workingDir: string,
+): string {
+  try {
+    const folder = parseWorkingDir(workingDir, serverFolders);
+    ensureFolder(place, folder);
+    return toInsidePath(folder);
+  } catch (error) {
+    if (isWorkcrateError(error, 'path_refused'))
+      log.warn('security.path_refused', {
+        user,
+        path: workingDir.slice(0, 4096),
+        kind: error.details['kind'],
+      });
+    throw error;
+  }
+}
+
+function demandName(name: string): void {
+  if (!sessionNameForm.test(name) || name.startsWith('sess_')) throw badNameError();
+}
