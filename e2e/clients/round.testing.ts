@@ -4,15 +4,19 @@ import { join } from 'node:path';
 import type { Received, Script, Turn } from './conversation.testing.ts';
 import type { Finished } from './run-client.testing.ts';
 
-/** Prints 42 and leaves a picture of 8 by 8 points, by a name of its own: other clients use the same server. */
+/** Prints 42, displays a picture of 8 by 8 points and leaves it by a name of its own: other clients use the same server. */
 const drawPicture = (name: string): string => `
 import struct, zlib
 def chunk(kind, data):
     return struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data))
 rows = b''.join(b'\\0' + bytes((x * 30, y * 30, 90)[i] for x in range(8) for i in range(3)) for y in range(8))
-open('/artifacts/${name}', 'wb').write(b'\\x89PNG\\r\\n\\x1a\\n' + chunk(b'IHDR', struct.pack('>IIBBBBB', 8, 8, 8, 2, 0, 0, 0))
+picture = (b'\\x89PNG\\r\\n\\x1a\\n' + chunk(b'IHDR', struct.pack('>IIBBBBB', 8, 8, 8, 2, 0, 0, 0))
     + chunk(b'IDAT', zlib.compress(rows)) + chunk(b'IEND', b''))
+open('/artifacts/${name}', 'wb').write(picture)
 print(6 * 7)
+class Picture:
+    def _repr_png_(self): return picture
+Picture()
 `;
 
 const run = (code: string) => ({ tool: 'execute_code', input: { language: 'python', code } });
@@ -46,7 +50,13 @@ export const shortRound: readonly Step[] = [[() => runCode, says(/\b42\n/)]];
 export function makeRound(client: string): readonly Step[] {
   const name = `${client.toLowerCase().replaceAll(/\W/g, '-')}.png`;
   return [
-    [() => run(drawPicture(name)), says(/\b42\n/)],
+    [
+      () => run(drawPicture(name)),
+      ({ pictures, text }) => {
+        assert.match(text, /\b42\n/);
+        assert.equal(pictures, 1, `without being asked for: ${text}`);
+      },
+    ],
     [() => ({ tool: 'get_artifact', input: { name } }), says(/http:\/\/127\.0\.0\.1:\d+\/files\/[\w-]+/)],
     [
       () => ({ tool: 'get_artifact', input: { name, show: true } }),
