@@ -28,6 +28,7 @@ export async function showRuns(stage: Stage): Promise<void> {
   await showCancelled(stage);
   await showLost(call);
   await showChanges(call);
+  await showOpened(call);
   await showLongOutput(call);
   await showInputs(stage);
   await showResults(call);
@@ -101,6 +102,16 @@ async function showChanges(call: Call): Promise<void> {
   const many = 'mkdir many; cd many; for i in {1..1100}; do : > $i; done';
   const { execution_id } = (await call('execute_code', { language: 'bash', code: many })).data;
   await call('get_execution', { execution_id });
+}
+
+/** A file that an earlier run made, opened in another folder, and a library with a version. */
+async function showOpened(call: Call): Promise<void> {
+  const command = 'mkdir -p read/shown_lib-1.2.dist-info; touch read/shown_lib.py; echo 1,2 > read/a.csv';
+  await call('execute_bash', { command });
+  const folder = '/workspace/read';
+  const code = `import sys; sys.path.append("${folder}"); import shown_lib; open("${folder}/a.csv").read()`;
+  const { data } = await call('execute_code', { language: 'python', code });
+  await call('get_execution', { execution_id: data.execution_id });
 }
 
 async function showLongOutput(call: Call): Promise<void> {

@@ -243,8 +243,6 @@ export const cannotBeShown: Readonly<Record<string, Readonly<Record<string, stri
     'cancelled_by = ': 'no tool cancels a run yet',
     ...resultsOutOfReach,
     'end_reason = refused': 'a sandbox that does not start a run, though it works',
-    'known_inputs[].how = opened': 'no Python reports that yet',
-    libraries: 'no Python reports that yet',
   },
   search_executions: {
     'executions[].end_reason = refused': 'a sandbox that does not start a run, though it works',

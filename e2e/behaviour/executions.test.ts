@@ -48,6 +48,8 @@ describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
       end_reason: 'exit',
       unenforced: rest.unenforced,
       hint: null,
+      results: [],
+      more_results: 0,
       full_stdout: null,
       full_stderr: null,
     });
@@ -214,6 +216,29 @@ describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
       [inputs.length, inputs[0].file_id, inputs[0].name, inputs[0].size],
       [1, csv, 'data set.csv', 8],
     );
+  });
+
+  it('the record tells what Python opened and who made it, and where it could not see', async () => {
+    const made = await run(server(), 'bash', 'echo 1,2 > a.csv');
+    const path = `/workspace/${made.execution_id}/a.csv`;
+    const record = async (code: string) => {
+      const { execution_id } = await run(server(), 'python', code);
+      return (await server().call('get_execution', { execution_id })).data;
+    };
+    const seen = await record(
+      `open("${path}").read(); open("own.txt", "w").write("x"); open("own.txt").read()`,
+    );
+    const [input] = seen.known_inputs;
+    assert.deepEqual(
+      [seen.known_inputs.length, input.path, input.size, input.how, input.made_by],
+      [1, path, 4, 'opened', made.execution_id],
+    );
+    assert.deepEqual([seen.inputs_may_be_incomplete, seen.input_notes], [false, []]);
+    const unseen = await record(`import subprocess; subprocess.run(["cat", "${path}"])`);
+    assert.deepEqual([unseen.known_inputs, unseen.inputs_may_be_incomplete], [[], true]);
+    assert.match(unseen.input_notes[0], /other programs opened files too/);
+    const killed = await record(`open("${path}").read(); import os; os._exit(0)`);
+    assert.match(killed.input_notes[0], /did not report what it opened/);
   });
 
   it('files that are not there, or there already, run nothing and leave nothing', async () => {

@@ -20,9 +20,12 @@ async function leaveFree(disk: string, bytes: number): Promise<void> {
   await writeFile(join(disk, 'ballast'), Buffer.alloc(Math.floor(bavail * bsize - bytes)));
 }
 
-/** Each in a folder of its own. */
 const bash = (member: Member, command: string, more: Record<string, unknown> = {}) =>
   member.call('execute_code', { language: 'bash', code: command, ...more });
+
+/** Each in a folder of its own, where a copy stays that is not as it was. */
+const give = (member: Member, file: string) =>
+  bash(member, 'printf y | dd of=data.bin conv=notrunc status=none', { files: [file] });
 
 describe('what runs are given, on disk', { skip: noSandbox }, () => {
   it('inputs that do not fit are refused before they are copied, however often they are tried', async () => {
@@ -30,17 +33,16 @@ describe('what runs are given, on disk', { skip: noSandbox }, () => {
     const eve = await team.join('eve');
     const file = await send(eve, 'data.bin', 'x'.repeat(4 * mega));
     const places = join(team.config.data, 'places');
-    for (let run = 0; run < 2; run++)
-      assert.equal((await bash(eve, 'true', { files: [file] })).failed, false);
+    for (let run = 0; run < 2; run++) assert.equal((await give(eve, file)).failed, false);
     const before = bytesIn(places);
     for (let run = 0; run < 5; run++) {
-      const { code, text } = await bash(eve, 'true', { files: [file] });
+      const { code, text } = await give(eve, file);
       assert.equal(code, 'quota_exceeded');
       assert.match(text, /inputs of this run take 4 MB, but your .* take 8 MB already, and may take 10 MB/);
     }
     assert.equal(bytesIn(places), before);
     assert.equal((await bash(eve, 'rm -rf /workspace/exec_*')).failed, false);
-    const together = await Promise.all(Array.from({ length: 6 }, () => bash(eve, 'true', { files: [file] })));
+    const together = await Promise.all(Array.from({ length: 6 }, () => give(eve, file)));
     const refused = together.filter(({ failed }) => failed);
     assert.ok(refused.length >= 4, 'what one alone may not have, several do not get together');
     assert.deepEqual([...new Set(refused.map(({ code }) => code))], ['quota_exceeded']);
@@ -55,7 +57,7 @@ describe('what runs are given, on disk', { skip: noSandbox }, () => {
     // Less than the reserve, so that the last one that fits would break it.
     const file = await send(eve, 'data.bin', 'x'.repeat(mega));
     const codes = new Set<string | null>();
-    for (let run = 0; run < 70; run++) codes.add((await bash(eve, 'true', { files: [file] })).code);
+    for (let run = 0; run < 70; run++) codes.add((await give(eve, file)).code);
     assert.deepEqual([...codes], [null, 'storage_full']);
     assert.equal(await hasReserve(disk.path), true);
     assert.match((await bash(fay, 'echo fine > f; cat f')).text, /fine/);

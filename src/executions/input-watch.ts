@@ -87,14 +87,13 @@ async function identify(
   const makers = await findMakers(database, owner, files);
   const budget = startBudget();
   const known: KnownInput[] = [];
-  for (const { path, base, below, state } of files)
-    known.push({
-      path,
-      size: Number(state.size),
-      sha256: await hashes.hash(base, below, state, budget),
-      how,
-      madeBy: makers.get(path) ?? null,
-    });
+  for (const { path, base, below, state, doubt } of files) {
+    const madeBy = makers.get(path) ?? null;
+    if (doubt === 'made' && madeBy === null) continue;
+    const isSure = doubt === 'none' || madeBy !== null;
+    const sha256 = isSure ? await hashes.hash(base, below, state, budget) : null;
+    known.push({ path, size: Number(state.size), sha256, how, madeBy });
+  }
   return known;
 }
 

@@ -138,15 +138,17 @@ test('in Python, what it says that it opened is an input: hashed, with its maker
 
 test('what it opened and changed is an input as it was found, or one that nobody could hash', async () => {
   await using plain = plainSandbox();
-  const sandbox = reporting(plain, opened(['/workspace/x/found', '/artifacts/old']));
+  const paths = ['/workspace/x/found', '/artifacts/old', '/workspace/elsewhere', '/workspace/made'];
+  const sandbox = reporting(plain, opened(paths));
   await using room = await openRoom({ sandbox });
   const { workspace, artifacts } = await room.places.of('ada');
   mkdirSync(join(workspace, 'x'));
   writeFileSync(join(workspace, 'x/found'), 'before');
   writeFileSync(join(artifacts, 'old'), 'before');
+  writeFileSync(join(workspace, 'elsewhere'), 'before');
   await pause(30);
   const { execution } = await room.run({
-    code: 'echo > found; echo > "$ARTIFACTS/old"',
+    code: 'for f in found "$ARTIFACTS/old" ../elsewhere ../made; do echo > "$f"; done',
     workingDir: 'x',
     language: 'bash',
   });
@@ -155,6 +157,7 @@ test('what it opened and changed is an input as it was found, or one that nobody
     [
       ['/workspace/x/found', sha256('before'), 'opened'],
       ['/artifacts/old', null, 'opened'],
+      ['/workspace/elsewhere', null, 'opened'],
     ],
   );
   assert.match(execution.inputNotes.join(), /could not be hashed/);

@@ -15,6 +15,8 @@ import { toInsidePath, type InsideFolder } from './working-dir.ts';
 export interface SeenFile extends MadeFile {
   readonly base: string;
   readonly below: Components;
+  /** What the run itself may have done to it, unless an earlier run is known to have left it in this state. */
+  readonly doubt: 'none' | 'changed' | 'made';
 }
 
 interface FoundFiles {
@@ -56,7 +58,9 @@ function findNth(numbers: readonly number[], n: number): number {
 
 function toSeenFile({ base, below, inside }: FolderBefore, name: string, state: FileState): SeenFile | null {
   const path = parseBelow(name);
-  return path && { path: `${inside}/${name}`, base, below: joinComponents(below, path), state };
+  return (
+    path && { path: `${inside}/${name}`, base, below: joinComponents(below, path), state, doubt: 'none' }
+  );
 }
 
 /** Literally, since it is the name of a file; null for what cannot be one. */
@@ -119,7 +123,7 @@ function findAtStart(before: readonly FolderBefore[], path: string): SeenFile | 
   return null;
 }
 
-/** A file outside of the folders that are compared, or out of sight in them. Null for what the run made, or is no file. */
+/** A file outside of the folders that are compared, or out of sight in them. Null for what is no file, or was made here. */
 function findUnchanged(
   before: readonly FolderBefore[],
   place: Workspace,
@@ -134,7 +138,8 @@ function findUnchanged(
   try {
     using file = openBelow(base, { links: 'within' }).open(below);
     const { size, ino: inode, ctimeNs: changed, birthtimeNs: born } = fstatSync(file.fd, { bigint: true });
-    return born < takenAt ? { path, base, below, state: { size, inode, changed } } : null;
+    const doubt = born >= takenAt ? 'made' : changed >= takenAt ? 'changed' : 'none';
+    return { path, base, below, state: { size, inode, changed }, doubt };
   } catch (error) {
     if (!isWorkcrateError(error)) throw error;
     return isWorkcrateError(error, 'path_not_found') ? null : 'unseen';

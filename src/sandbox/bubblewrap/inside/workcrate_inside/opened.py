@@ -6,6 +6,11 @@ import sys
 MOST_PATHS = 1000
 ROOTS = ("/workspace", "/artifacts")
 
+# What another process opens is not seen here.
+STARTS_PROCESS = frozenset(
+    ("os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "pty.spawn", "subprocess.Popen")
+)
+
 # Neither opened only to be written nor emptied.
 NOT_READ = os.O_WRONLY | os.O_TRUNC
 
@@ -19,6 +24,13 @@ class OpenedFiles:
             if event == "open":
                 try:
                     self.note(*values)
+                except Exception:
+                    pass
+            elif event in STARTS_PROCESS:
+                self.complete = False
+            elif event == "sqlite3.connect":
+                try:
+                    self.note(*values, None, 0)
                 except Exception:
                     pass
 
@@ -46,8 +58,7 @@ class OpenedFiles:
             self.complete = False
 
     def end(self, writer, cell):
-        if not self.paths:
-            return
+        """Tells it even if there was nothing: a run that was killed tells nothing."""
         found = dict.fromkeys(filter(None, map(resolve_file, self.paths)))
         paths = [path for path in found if path.startswith(self.roots)]
         # A header holds 64 KiB.
@@ -56,9 +67,8 @@ class OpenedFiles:
             left -= len(path.encode("utf-8", "surrogatepass")) * 2 + 3
             if left > 0:
                 kept.append(path)
-        if paths:
-            complete = self.complete and len(kept) == len(paths)
-            writer.write({"type": "opened", "cell": cell, "paths": kept, "complete": complete})
+        complete = self.complete and len(kept) == len(paths)
+        writer.write({"type": "opened", "cell": cell, "paths": kept, "complete": complete})
 
 
 def resolve_file(path):
