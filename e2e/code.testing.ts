@@ -8,7 +8,7 @@ import { startServer, type TestServer, type ToolReply } from './server.testing.t
 export const noSandbox: string | false = await whyNot();
 
 async function whyNot(): Promise<string | false> {
-  const [first] = await checkSandbox(loadConfig({}, {}).config);
+  const [first] = await checkSandbox({ ...loadConfig({}, {}).config, pythonPreload: [] });
   return first!.state === 'ok' ? false : `${first!.what}: ${first!.remedy}`;
 }
 

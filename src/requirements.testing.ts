@@ -212,6 +212,7 @@ export const requirements = {
   D8: ['recursive-difference', 'by-size-mtime-and-inode', 'bounded'],
   D9: ['line-of-the-day', 'row-found-by-search-and-get', 'retention-of-rows', 'retention-of-lines'],
   D10: ['hints', 'output-as-progress', 'sign-of-life-every-10-s', 'cancelling-kills'],
+  D13: ['virtual-environment-of-the-python-setting'],
   D14: [
     'subprocess-only-if-allowed-by-name',
     'subprocess-warned-at-every-start',
@@ -247,6 +248,14 @@ export const requirements = {
     'reports-are-hostile',
     'figures-without-a-call-to-save',
     'bundles-of-real-code',
+  ],
+  D19: [
+    'loaded-before-a-run-starts',
+    'broken-library-is-left-out',
+    'takes-nothing-of-a-run-s-memory',
+    'described-with-the-tool',
+    'missing-module-says-what-to-do',
+    'told-to-the-operator',
   ],
   E1: [
     'name-type-size-and-mtime',
@@ -358,6 +367,7 @@ export function recordProof(...proven: readonly [Part, ...Part[]]): void {
   if (file !== undefined) appendFileSync(file, `${proven.join('\n')}\n`);
 }
 
+const science = 'numpy, pandas and matplotlib for /usr/bin/python3 (apt-get)';
 const clients = 'the clients of e2e/clients, which npm installs on first use';
 const docker = 'a Docker engine that the tests can start (docker.io, as root)';
 
@@ -372,6 +382,11 @@ export const needs: Partial<Record<Part, string>> = {
   'D14:file-size-limit-in-docker': docker,
   'D14:disk-limit-in-docker': docker,
   'D14:network-limit-in-docker': docker,
+  'D19:loaded-before-a-run-starts': science,
+  'D19:described-with-the-tool': science,
+  'D19:missing-module-says-what-to-do': science,
+  'D19:told-to-the-operator': science,
+  'D19:takes-nothing-of-a-run-s-memory': science,
   'G4:docker-image': docker,
   'G5:inspector': clients,
   'G5:sdk-v1': clients,
@@ -389,10 +404,12 @@ export const partsNotYetAskedFor: Partial<Record<Row, readonly string[]>> = {
   B10: ['sync-joins-one-that-is-under-way', 'search-while-indexing-says-so'],
   D1: ['session-id'],
   D9: ['peak-memory-session-guard-verdicts-and-trace-id-in-the-line'],
+  D13: ['install-packages', 'registry-and-allow-list', 'seen-at-once', 'failed-install-changes-nothing'],
   D16: ['exposed-by-the-gateway-of-f3'],
   F7: ['groups-found-by-search-tools'],
 };
 
 /** The rows that have not been asked for yet. */
-export const rowsNotYetAskedFor =
-  'A12 B14 C14 D11 D12 D13 D17 D19 D20 D21 F1 F2 F3 F4 F5 F6 G1 G2 H1 H2 H3 H4'.split(' ');
+export const rowsNotYetAskedFor = 'A12 B14 C14 D11 D12 D17 D20 D21 F1 F2 F3 F4 F5 F6 G1 G2 H1 H2 H3 H4'.split(
+  ' ',
+);

@@ -283,3 +283,28 @@ it(
     assert.throws(() => process.kill(Number(pid), 0), { code: 'ESRCH' });
   },
 );
+
+it(
+  'libraries of Python are installed if they are asked for, or named',
+  { skip: without(root, ordinary) },
+  async () => {
+    const withoutLibraries = '#!/bin/sh\n[ -e "$RECORD.done" ]\n';
+    const installing = `#!/bin/sh\necho "$@" >> "$RECORD"\ncase " $* " in *install*) : > "$RECORD.done" ;; esac\n`;
+    await using place = await machine(['bwrap'], { 'apt-get': installing, python3: withoutLibraries });
+    assert.match(
+      (await place.run(ordinary, 'science')).stderr,
+      /^workcrate: the Python of runs lacks libraries until you install:.* sudo apt-get install --no-install-recommends python3-numpy python3-pandas python3-matplotlib\n$/,
+    );
+    assert.deepEqual(await place.calls(), []);
+    assert.match(
+      (await place.run(root, 'science')).stderr,
+      /^workcrate: installing, for the Python of runs: apt-get/,
+    );
+    assert.ok(
+      (await place.calls()).includes(
+        'install --no-install-recommends --no-remove -y python3-numpy python3-pandas python3-matplotlib',
+      ),
+    );
+    assert.deepEqual(await place.run(root, 'science'), silent);
+  },
+);

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
-import { toInstallCommand, describePackages } from '../executions/tools.ts';
+import { toInstallCommand, describePackages, findMissingPackages } from '../executions/tools.ts';
 import { createLog } from '../observability/log.ts';
 import { openSandbox } from '../sandbox/open.ts';
 import { claims, languages, type Workspace, type Sandbox } from '../sandbox/sandbox.ts';
@@ -26,7 +26,8 @@ export async function checkSandbox(config: Config): Promise<Finding[]> {
     const ran = await tryRuns(sandbox, makeScratchWorkspace(folder, config));
     return [
       ...ran.map((what): Finding => ({ state: 'ok', what })),
-      ...(await checkPythonPackages(sandbox)),
+      ...(await checkPythonPackages(sandbox, config)),
+      ...(await checkPreload(sandbox)),
       ...findMissingLanguages(sandbox),
       ...findUnenforcedClaims(sandbox),
       ...sandbox.warnings.map((what): Finding => ({ state: 'note', what })),
@@ -81,18 +82,32 @@ async function tryRuns(sandbox: Sandbox, place: Workspace): Promise<string[]> {
   return found;
 }
 
-/** People expect these of a tool for data, and their absence shows only in the first run. */
-const expectedPackages = ['numpy', 'pandas', 'matplotlib'];
-
-async function checkPythonPackages({ kind, pythonPackages }: Sandbox): Promise<Finding[]> {
+async function checkPythonPackages(
+  { kind, pythonPackages }: Sandbox,
+  { python: path }: Config,
+): Promise<Finding[]> {
   const python = await pythonPackages();
   if (python === null) return [];
   const what = `runs have Python ${python.version} ${describePackages(python)}`;
-  const missing = expectedPackages.filter((name) => python.packages[name] === null);
+  const missing = findMissingPackages(python);
   if (missing.length === 0) return [{ state: 'ok', what }];
-  const elsewhere = `Install ${missing.join(', ')} ${kind === 'docker' ? 'in the image that code runs in' : 'for that Python'}`;
-  const line = kind === 'docker' ? null : toInstallCommand(python, missing);
-  return [{ state: 'note', what, remedy: line ?? elsewhere }];
+  const inImage = `Install ${missing.join(', ')} in the image that code runs in`;
+  const byPip = `${path ?? 'python3'} -m pip install ${missing.join(' ')}`;
+  const remedy = kind === 'docker' ? inImage : (toInstallCommand(python, missing) ?? byPip);
+  return [{ state: 'note', what, remedy }];
+}
+
+/** The runs before have started the interpreter that loads libraries. */
+async function checkPreload(sandbox: Sandbox): Promise<Finding[]> {
+  const { loaded, failed, ms } = (await sandbox.preload()) ?? { loaded: [], failed: {}, ms: 0 };
+  const what = `Python has loaded before a run starts: ${loaded.join(', ')} (took ${ms} ms)`;
+  return [
+    ...(loaded.length === 0 ? [] : [{ state: 'ok', what } as const]),
+    ...Object.entries(failed).map(([name, why]): Finding => {
+      const remedy = `${why}. Mend it, or leave it out of --python-preload`;
+      return { state: 'note', what: `${name} is not loaded before a run starts`, remedy };
+    }),
+  ];
 }
 
 function findMissingLanguages({ kind, languages: there }: Sandbox): Finding[] {

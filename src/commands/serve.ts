@@ -15,11 +15,11 @@ export async function runServe({ config, extend }: ServerInput): Promise<number>
   return 0;
 }
 
-function buildGreeting({ url, baseUrl, codeRunsIn }: Workcrate, { data, auth }: Config): string {
+function buildGreeting({ url, baseUrl, codeRunsIn, python }: Workcrate, { data, auth }: Config): string {
   const asksForKeys = auth.includes('keys');
   return `workcrate listening on ${url}
   data folder:   ${data}${baseUrl === url ? '' : `\n  links:         ${baseUrl}/files/…`}
-  code runs in:  ${codeRunsIn}
+  code runs in:  ${codeRunsIn}${python === null ? '' : `\n  its Python:    ${python}`}
 ${formatConnectLines(baseUrl, asksForKeys ? 'YOUR_KEY' : null)}  other clients: MCP over Streamable HTTP at ${baseUrl}/mcp${asksForKeys ? ', with the header Authorization: Bearer YOUR_KEY' : ''}
   stop with Ctrl-C
 `;

@@ -88,6 +88,29 @@ export function describePackages({ packages }: PythonPackages): string {
   ].join(' and ');
 }
 
+/** People expect these of a tool for data, and their absence shows only in the first run. */
+const expectedPackages = ['numpy', 'pandas', 'matplotlib'];
+
+export const findMissingPackages = ({ packages }: PythonPackages): string[] =>
+  expectedPackages.filter((name) => packages[name] === null);
+
+/** For whoever starts the server: what Python has, what is loaded before a run starts, and how to get the rest. */
+export function describePythonToOperator(
+  { kind, python }: Surroundings,
+  preload: readonly string[],
+): string | null {
+  if (python === null) return null;
+  const missing = findMissingPackages(python);
+  const command = kind === 'docker' ? null : toInstallCommand(python, missing);
+  const loaded =
+    kind === 'bubblewrap' ? preload.filter((name) => python.packages[name.split('.')[0]!] !== null) : [];
+  return [
+    `${python.version} ${describePackages(python)}`,
+    ...(loaded.length === 0 ? [] : [`loaded before a run starts: ${loaded.join(', ')}`]),
+    ...(command === null ? [] : [`to have ${missing.join(', ')} too: ${command}`]),
+  ].join('; ');
+}
+
 /** What an operator runs to have these packages, by the names that `import` takes; null where nobody can say. */
 export function toInstallCommand({ isDebian }: PythonPackages, names: readonly string[]): string | null {
   const known = names.map((name) => debianNames[name]).filter((name) => name !== undefined);

@@ -36,7 +36,13 @@ import type { OutputBounds } from './truncation.ts';
 
 export type { RequestedClientFile, ClientFilePort, FindCrateFiles } from './client-and-crate-files.ts';
 export { endedShape, type AnswerOptions } from './answer.ts';
-export { readSurroundings, toInstallCommand, describePackages } from './surroundings.ts';
+export {
+  readSurroundings,
+  toInstallCommand,
+  describePackages,
+  describePythonToOperator,
+  findMissingPackages,
+} from './surroundings.ts';
 
 export interface ExecutionToolsOptions extends AnswerOptions {
   readonly executions: Executions;

@@ -14,7 +14,7 @@ import type { Config } from '../config/config.ts';
 import type { Database } from '../database/database.ts';
 import { isWorkcrateError } from '../errors.ts';
 import { createExecutions } from '../executions/executions.ts';
-import { readSurroundings } from '../executions/tools.ts';
+import { describePythonToOperator, readSurroundings } from '../executions/tools.ts';
 import type { Files } from '../files/files.ts';
 import { localCaller } from '../identity.ts';
 import { traceExecutions, traceSandbox } from '../instrumentation/instrumentation.ts';
@@ -113,6 +113,7 @@ export async function startCodeRunner(options: CodeRunnerOptions) {
     occupancy: () => (typeof sandbox === 'string' ? noRuns : sandbox.occupancy()),
     where: describeSandbox(sandbox),
     surroundings,
+    python: surroundings && describePythonToOperator(surroundings, config.pythonPreload),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }

@@ -127,6 +127,7 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
     answered,
     metrics: context.metrics,
     codeRunsIn: code.where,
+    python: code.python,
     drain: listener.drain,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };

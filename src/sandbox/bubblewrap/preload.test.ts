@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { eventually } from '../../eventually.testing.ts';
 import { createLog } from '../../observability/log.ts';
+import { recordProof } from '../../requirements.testing.ts';
 import { collectText } from '../../streams.ts';
 import { testPlaces } from '../places.testing.ts';
 import { contractOptions } from '../sandbox.contract.ts';
@@ -96,6 +97,7 @@ describe('libraries that are loaded in advance', { skip: findMissingScience() },
       'import matplotlib.pyplot, os\nprint(int(open("/proc/self/statm").read().split()[1]) * 4 > 50_000)',
     );
     assert.equal(await it.run(code), "['numpy', 'pandas', 'matplotlib.pyplot']\nTrue\n");
+    recordProof('D19:takes-nothing-of-a-run-s-memory');
   });
 });
 
@@ -140,6 +142,7 @@ describe('libraries of a virtual environment', () => {
     const child =
       'import subprocess, whole\nprint(subprocess.check_output(["python3", "-c", "import sys; print(sys.prefix)"], text=True))';
     assert.equal(await it.run(child), `${environment.folder}\n\n`);
+    recordProof('D13:virtual-environment-of-the-python-setting', 'D19:broken-library-is-left-out');
   });
 
   for (const [what, text, reason] of [
