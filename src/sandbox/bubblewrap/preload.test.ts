@@ -89,6 +89,32 @@ describe('libraries that are loaded in advance', { skip: findMissingScience() },
     assert.equal(await it.run('print(6 * 7)'), '42\n');
   });
 
+  it('leave no thread behind that would keep a session from a checkpoint', async () => {
+    await using it = await openLoaded({ pythonPreload: science });
+    const { place } = it;
+    const session = await it.sandbox.startSession({
+      id: 'sess_000000000001',
+      user: 'ann',
+      place,
+      language: 'python',
+      workingDir: '/workspace',
+    });
+    const run = async (code: string): Promise<string> => {
+      const { signal } = new AbortController();
+      const cell = await session.run({ code, stdin: '', timeoutMs: 60_000, signal });
+      const [out, err] = await Promise.all([collectText(cell.stdout), collectText(cell.stderr)]);
+      assert.equal(err, '');
+      return out;
+    };
+    // Its own threads: there are some where there are several cores.
+    await run('import numpy, os\nm = numpy.ones((500, 500))\nm = m @ m');
+    await session.checkpoint('multiplied');
+    await run('m = None');
+    await session.restore('multiplied');
+    assert.equal(await run('print((m @ m)[0, 0])'), '250000.0\n');
+    await session.close();
+  });
+
   it('take nothing of the memory that a run may use', async (t) => {
     const limits = { ...contractOptions.limits, memoryBytes: 32 * 1024 ** 2 };
     await using it = await openLoaded({ pythonPreload: science, limits });

@@ -1,6 +1,7 @@
 """What a forked copy of a session has to do to be a copy, and when there can be none."""
 
 import contextlib
+import ctypes
 import fcntl
 import os
 import stat
@@ -13,17 +14,33 @@ MOST_NAMED = 5
 
 def find_danger(own):
     """Why a copy of this process would not work as this one does: a word, and a sentence; or None."""
+    if len(os.listdir("/proc/self/task")) > 1 and threading.active_count() == 1:
+        end_idle_threads()
     count = count_tasks()
     if count > 1:
         names = [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]
         others = count - 1
         what = "1 other thread is running" if others == 1 else "%d other threads are running" % others
-        return "threads", what + (": " + list_some(names) if names else ", of a library")
+        whose = ": " + list_some(names) if names else ", of a library"
+        return "threads", "%s%s. A copy would not have what is running: end it first." % (what, whose)
     sockets = find_sockets(own)
     if sockets:
         what = "1 socket is open" if len(sockets) == 1 else "%d sockets are open" % len(sockets)
-        return "sockets", "%s: descriptor %s" % (what, list_some(map(str, sockets)))
+        listed = list_some(map(str, sockets))
+        return "sockets", "%s: descriptor %s. Two processes cannot share it: close it first." % (what, listed)
     return None
+
+
+def end_idle_threads():
+    """OpenBLAS keeps threads that wait for work. It ends them itself before a fork, and starts them again when needed."""
+    with open("/proc/self/maps") as maps:
+        libraries = {line.split(maxsplit=5)[-1].strip() for line in maps if "openblas" in line}
+    for path in libraries:
+        for name in ("blas_thread_shutdown_", "scipy_blas_thread_shutdown_", "scipy_blas_thread_shutdown_64_"):
+            try:
+                getattr(ctypes.CDLL(path), name)()
+            except (OSError, AttributeError):
+                pass
 
 
 def list_some(names):
