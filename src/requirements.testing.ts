@@ -240,6 +240,7 @@ export const requirements = {
     'attacks-are-stopped',
   ],
   D16: ['manifest', 'started-by-the-manifest', 'names-fit-behind-the-prefix'],
+  D17: ['mcp-tasks'],
   D18: [
     'values-and-tables',
     'figures-by-link',
@@ -410,6 +411,6 @@ export const partsNotYetAskedFor: Partial<Record<Row, readonly string[]>> = {
 };
 
 /** The rows that have not been asked for yet. */
-export const rowsNotYetAskedFor = 'A12 B14 C14 D11 D12 D17 D20 D21 F1 F2 F3 F4 F5 F6 G1 G2 H1 H2 H3 H4'.split(
+export const rowsNotYetAskedFor = 'A12 B14 C14 D11 D12 D20 D21 F1 F2 F3 F4 F5 F6 G1 G2 H1 H2 H3 H4'.split(
   ' ',
 );

@@ -52,7 +52,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   executions: ['executions', 'made_files'],
   files: ['files', 'store', 'usage'],
   links: ['bundle_files', 'bundles', 'links', 'outbox', 'uploads'],
-  mcp: ['shared_keys'],
+  mcp: ['shared_keys', 'tasks'],
   sessions: ['sessions'],
   workspaces: ['places'],
   'trusted-clock.ts': ['trusted_clock'],

@@ -45,7 +45,7 @@ export const layers: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['citations', 'formats'],
     ['tools', 'worker'],
   ],
-  mcp: [['stdio']],
+  mcp: [['stdio', 'tasks']],
   sandbox: [['cgroups', 'seccomp', 'sessions'], ['bubblewrap', 'docker', 'subprocess'], ['open.ts']],
   storage: [['remote'], ['azure', 'disk.ts', 'memory.ts', 's3'], ['open.ts']],
 };
@@ -184,7 +184,7 @@ export const doors: Readonly<Record<string, Doors>> = {
   },
   mcp: {
     all: 'prompt resource schema tool',
-    assembly: 'asking handlers http late-offer server stdio/transport',
+    assembly: 'asking handlers http late-offer server stdio/transport tasks/tasks',
     only: {
       http: 'http',
       audit: 'answered-requests refused-calls',
@@ -192,6 +192,9 @@ export const doors: Readonly<Record<string, Doors>> = {
   },
   'mcp/stdio': {
     all: '',
+  },
+  'mcp/tasks': {
+    all: 'listen long-call methods tasks',
   },
   net: {
     all: '*',

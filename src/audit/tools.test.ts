@@ -22,6 +22,7 @@ const context = (given: Partial<ToolContext> = {}): ToolContext => ({
   },
   sharesMachine: false,
   mayUse: () => true,
+  task: null,
   progress() {},
   ...given,
 });

@@ -187,6 +187,11 @@ export const settings = {
     30 * day,
     'longest lifetime in seconds that a caller may ask for',
   ),
+  taskTtl: defineSetting(
+    seconds(1, 365 * day),
+    day,
+    'seconds that the result of an MCP task is kept after its end',
+  ),
   uploadTtl: defineSetting(seconds(1, 365 * day), 3600, 'seconds within which an upload link must be used'),
   sweepInterval: defineSetting(seconds(1, day), 300, 'seconds between sweeps of what has expired'),
   maxFileSize: defineSetting(bytes, 16 * gigabyte, 'largest file accepted'),

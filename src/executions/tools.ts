@@ -104,6 +104,7 @@ function createExecuteCodeTool(options: ExecutionToolsOptions): Tool {
     description: `Runs a Python, Node or Bash script in a sandbox; gives output, exit code and changed files; of Python also the value of the last expression and its matplotlib figures. Each run is a new process, unless session_id continues one; /workspace and /artifacts are kept. Write files for people to /artifacts. For shell commands use execute_bash.${describeFolders(options.surroundings ?? null)}${describeSurroundings(options.surroundings ?? null)}${describeMemory(options.surroundings ?? null)}`,
     input: makeExecuteCodeInput(options),
     output: endedShape,
+    mayBeTask: true,
     annotations: toRunAnnotations(options),
     auditFields: {
       subject: [],
@@ -225,6 +226,7 @@ function createExecuteBashTool(options: ExecutionToolsOptions): Tool {
     description: `Runs a Bash command in /workspace, in the sandbox of execute_code; gives output, exit code and changed files. /workspace and /artifacts are kept; /tools and /skills can be read. Write files for people to /artifacts.${describeFolders(options.surroundings ?? null)}`,
     input: hideArguments(makeExecuteBashInput(options), ['timeout']),
     output: endedShape,
+    mayBeTask: true,
     annotations: toRunAnnotations(options),
     auditFields: {
       subject: [],

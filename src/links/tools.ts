@@ -133,6 +133,7 @@ function bundleFiles(options: LinkToolsOptions): Tool {
     }),
     output: linkShape,
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+    mayBeTask: true,
     auditFields: { subject: ['filename'], files: ['file_ids'], newToken: 'token' },
     async handle(input, { caller, signal, progress }) {
       const terms = { ttlSeconds: input.ttl_seconds, singleUse: input.single_use };

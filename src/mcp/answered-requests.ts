@@ -1,5 +1,5 @@
 /**
- * What is done around every request for resources, prompts and completions: it is counted, logged and reported for the
+ * What is done around every request for resources, prompts, completions and tasks: it is counted, logged and reported for the
  * audit, and its errors become errors of the protocol. Calls of tools have their own in `server.ts`.
  */
 import {
@@ -48,6 +48,8 @@ export interface AnsweringOptions {
 export interface RequestSubject {
   readonly method: string;
   readonly subject: string | null;
+  /** Whether clients repeat it all the time, so that only failures are worth a line. */
+  readonly isRoutine?: boolean;
 }
 
 export type AnswerRequest = <T>(
@@ -59,7 +61,7 @@ export type AnswerRequest = <T>(
 /** Answers requests so that each is counted, logged and told to the audit, whatever becomes of it. */
 export function createRequestRecorder(options: AnsweringOptions): AnswerRequest {
   const { metrics, log, underWay = { calls: 0 }, answered, toContext } = options;
-  return async ({ method, subject }, serverContext, work) => {
+  return async ({ method, subject, isRoutine = false }, serverContext, work) => {
     const started = performance.now();
     const context = toContext(serverContext);
     const { caller, client, signal } = context;
@@ -68,6 +70,7 @@ export function createRequestRecorder(options: AnsweringOptions): AnswerRequest 
       metrics.mcpRequests.inc({ method, result });
       const ms = Math.round(performance.now() - started);
       const cause = error !== null && isOurFault(error) ? { error } : {};
+      if (isRoutine && error === null) return;
       log.info('mcp.answered', { method, user: caller.user, result, ms, ...cause });
       answered?.({ method, subject, user: caller.user, client: client.name, error, signal });
     };

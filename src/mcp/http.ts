@@ -9,17 +9,21 @@ import {
   readRequestBody,
   type McpServerFactory,
 } from '@modelcontextprotocol/server';
-import type { SignedIn } from '../identity.ts';
+import { localCaller, type SignedIn } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
 import { toAuthInfo } from './asking.ts';
 import { usualAliveMs } from './progress.ts';
 import { createSessionLane } from './sessions.ts';
+import { createTaskStreams, readTaskSubscription, withoutTasks } from './tasks/listen.ts';
+import type { Tasks } from './tasks/tasks.ts';
 import type { Tool } from './tool.ts';
 
 export interface McpEndpointOptions {
   readonly factory: McpServerFactory;
   /** The tools whose calls may take long, so that their headers are sent before their answer. */
   readonly tools: readonly Pick<Tool, 'name'>[];
+  /** The tasks that clients may listen to; without them there are none. */
+  readonly tasks?: Tasks;
   /** Where clients can read how to get a token, or null. */
   readonly metadataUrl: () => string | null;
   readonly log: Log;
@@ -48,6 +52,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
   const streaming = createMcpHandler(factory, { ...terms, responseMode: 'sse' });
   const names = new Set(options.tools.map(({ name }) => name));
   const legacy = createSessionLane({ factory, log, aliveMs });
+  const streams = options.tasks === undefined ? null : createTaskStreams({ tasks: options.tasks, aliveMs });
   return {
     async fetch(request, who) {
       const body = await readBody(request);
@@ -55,14 +60,28 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
       const options = { ...(who === null ? {} : { authInfo: toAuthInfo(who, metadataUrl()) }), ...body };
       if (await isLegacyRequest(request, body?.parsedBody))
         return legacy.fetch(request, who?.user ?? null, options);
+      const subscription = streams === null ? null : readTaskSubscription(body?.parsedBody);
+      if (subscription !== null) {
+        const checked = await answering.fetch(request, {
+          ...options,
+          parsedBody: withoutTasks(subscription),
+        });
+        if (!isStream(checked)) return checked;
+        await checked.body?.cancel();
+        return streams!.serve(subscription, who ?? localCaller, request.signal);
+      }
       return (mayTakeLong(request, names) ? streaming : answering).fetch(request, options);
     },
     sessions: legacy.count,
     async close() {
+      streams?.close();
       await Promise.all([answering.close(), streaming.close(), legacy.close()]);
     },
   };
 }
+
+const isStream = ({ ok, headers }: Response): boolean =>
+  ok && (headers.get('content-type')?.startsWith('text/event-stream') ?? false);
 
 /**
  * Calls of our tools are streamed, unless the client takes nothing but JSON. None of them answers with an HTTP status of

@@ -1,29 +1,28 @@
 /**
- * The factory of MCP servers behind every transport and protocol version: it registers the tools, runs a call, asks the
- * client where a tool has a question, and turns errors into results. It opens no connection (`http.ts` and `stdio/` do)
+ * The factory of MCP servers behind every transport and protocol version: it registers the tools and puts
+ * together what a call may use (`call-tool.ts` runs it). It opens no connection (`http.ts` and `stdio/` do)
  * and authenticates nobody (`http/auth.ts` does).
  */
 import {
   CLIENT_CAPABILITIES_META_KEY,
-  inputRequired,
   inputResponse,
   McpServer,
+  ProtocolError,
   type CallToolResult,
   type ClientCapabilities,
-  type InputRequiredResult,
   type McpRequestContext,
   type McpServerFactory,
   type RegisteredTool,
   type RequestStateCodec,
   type ServerContext,
 } from '@modelcontextprotocol/server';
-import { asWorkcrateError, isOurFault, WorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
 import { withoutSecrets } from '../secrets.ts';
 import { packageVersion } from '../version.ts';
-import type { AnsweredRequest, McpMetrics } from './answered-requests.ts';
-import { askNow, getCaller, createStateCodec, type Answers } from './asking.ts';
+import { createRequestRecorder, type AnsweredRequest, type McpMetrics } from './answered-requests.ts';
+import { askNow, getCaller, createStateCodec } from './asking.ts';
+import { callLong, callTool, type ClientAsking } from './call-tool.ts';
 import type { Prompt } from './prompt.ts';
 import {
   readClientName,
@@ -39,6 +38,8 @@ import { reviseTools, type Offer } from './late-offer.ts';
 import { noProgress, startProgress, usualAliveMs, type CallProgress } from './progress.ts';
 import type { ResourceKind } from './resource.ts';
 import { offerResources, resourceCacheHints } from './resources.ts';
+import { offerTasks, passTasksOn, replaceByError, replaceByTask, takesTasks } from './tasks/methods.ts';
+import type { Tasks } from './tasks/tasks.ts';
 import {
   isStructuredRequest,
   fitToolList,
@@ -48,15 +49,7 @@ import {
   toToolMeta,
   type OfferedTool,
 } from './tool-list.ts';
-import {
-  toCallResult,
-  toErrorResult,
-  isQuestion,
-  type McpClient,
-  type Question,
-  type Tool,
-  type ToolContext,
-} from './tool.ts';
+import type { McpClient, Tool, ToolContext } from './tool.ts';
 
 export interface McpOptions {
   readonly tools: readonly Tool[];
@@ -89,6 +82,10 @@ export interface McpOptions {
   readonly answered?: (request: AnsweredRequest) => void;
   /** Signs the state that a call hands to its client; a random key by default. */
   readonly stateKey?: Uint8Array;
+  /** The tasks of the server, once they are open; without them no call becomes one. */
+  readonly tasks?: Promise<Tasks>;
+  /** How long a call may take before it becomes a task. */
+  readonly taskAfterMs?: number;
   readonly extend?: ExtendServer | undefined;
 }
 
@@ -131,11 +128,12 @@ export function createServerFactory(mcpOptions: McpOptions): McpServerFactory {
     const listed = new Map(registered.map((offered) => [offered.tool.name, addTool(offered)]));
     // Whoever waits for the tools hears why there are none.
     if (options.opened !== undefined) reviseTools(server, listed, options.opened).catch(() => {});
-    if (needsResources(request))
-      offerResources(server, {
-        ...options,
-        toContext: (context) => toToolContext(server, context, options, noProgress),
-      });
+    const toContext = (context: ServerContext): ToolContext =>
+      toToolContext(server, context, options, noProgress);
+    if (needsResources(request)) offerResources(server, { ...options, toContext });
+    // Older versions of the protocol have no such extension.
+    if (options.tasks !== undefined && request.era === 'modern')
+      offerTasks(server, { tasks: options.tasks, answer: createRequestRecorder({ ...options, toContext }) });
     renewConnectionOnNewRoots(server.server);
     options.extend?.(server, {
       addTool(tool) {
@@ -147,6 +145,7 @@ export function createServerFactory(mcpOptions: McpOptions): McpServerFactory {
     });
     if (called === undefined) fitToolList(server, registered);
     watchCalls(server, registered, options);
+    passTasksOn(server);
     return server;
   };
 }
@@ -218,7 +217,18 @@ function registerTool(
       // Last: a call that fails before has not reached its tool.
       markCallReached(context);
       const isStructured = options.isStructured || isStructuredRequest(context);
-      return await callTool(tool, input, toolContext, { ...options, asking, isStructured });
+      const terms = { ...options, asking, isStructured };
+      try {
+        const { tasks, cutting = neverStops } = options;
+        if (tasks === undefined || tool.mayBeTask !== true || !takesTasks(server, context))
+          return await callTool(tool, input, toolContext, terms);
+        const long = { ...terms, tasks, cutting, lost: context.mcpReq.signal };
+        const answer = await callLong(tool, input, toolContext, long);
+        return answer.resultType === 'task' ? replaceByTask(context, answer) : (answer as CallToolResult);
+      } catch (error) {
+        if (error instanceof ProtocolError) return replaceByError(context, error);
+        throw error;
+      }
     },
   );
 }
@@ -264,14 +274,8 @@ function toToolContext(
     sharesMachine,
     mayUse: (group) => mayUseGroup(scopes, group),
     progress: report,
+    task: null,
   };
-}
-
-interface ClientAsking {
-  /** Signs the state of a call, for its client to keep. */
-  mint(data: Record<string, unknown>): Promise<string>;
-  /** Asks at once and returns the answers; null where the question is the result of the call. */
-  readonly now: ((question: Question) => Promise<Answers>) | null;
 }
 
 const usualAskMs = 120_000;
@@ -286,71 +290,6 @@ function createAsking(
   const isModern = readEnvelope(server, context.mcpReq.envelope) !== undefined;
   return {
     mint: (data) => state.mint(data, context),
-    now: isModern ? null : (question) => askNow(context, question, { timeoutMs: askMs, stopping }),
+    now: async (question) => (isModern ? null : askNow(context, question, { timeoutMs: askMs, stopping })),
   };
-}
-
-/** More rounds than a call can need for the client files that it names. */
-const maxAskRounds = 24;
-
-async function runHandler(
-  tool: Tool,
-  input: Record<string, unknown>,
-  context: ToolContext,
-  { now }: ClientAsking,
-) {
-  let round: Pick<McpClient, 'state' | 'answer'> = context.client;
-  for (let count = 0; count < maxAskRounds; count++) {
-    const { state, answer: readAnswer } = round;
-    const client = { ...context.client, state, answer: readAnswer };
-    const answer = await tool.handle(input, { ...context, client });
-    if (!isQuestion(answer) || now === null) return answer;
-    const read = await now(answer).then(
-      (answers) => (key: string) => inputResponse(answers, key),
-      // Thrown where the tool reads the answer, so that the tool can clean up what it has begun.
-      (error: unknown) => (): never => {
-        throw error;
-      },
-    );
-    round = { state: answer.state, answer: read };
-  }
-  throw new WorkcrateError('client_refused', 'The client was asked too often without an answer that fits.');
-}
-
-interface CallTerms {
-  readonly asking: ClientAsking;
-  readonly isStructured: boolean;
-}
-
-async function callTool(
-  tool: Tool,
-  input: Record<string, unknown>,
-  context: ToolContext,
-  { metrics, log, underWay = { calls: 0 }, asking, isStructured }: McpOptions & CallTerms,
-): Promise<CallToolResult | InputRequiredResult> {
-  const started = performance.now();
-  underWay.calls++;
-  const finish = (result: string, fields: Record<string, unknown> = {}): void => {
-    metrics.toolCalls.inc({ tool: tool.name, result });
-    const ms = Math.round(performance.now() - started);
-    log.info('tool.called', { tool: tool.name, user: context.caller.user, result, ms, ...fields });
-  };
-  try {
-    const answer = await runHandler(tool, input, context, asking);
-    // A cancelled run ends with an answer like any other.
-    const ending = context.signal.aborted ? 'cancelled' : 'ok';
-    finish(isQuestion(answer) ? 'asked' : ending);
-    if (!isQuestion(answer)) return toCallResult(answer, isStructured);
-    return inputRequired({ inputRequests: answer.ask, requestState: await asking.mint({ ...answer.state }) });
-  } catch (cause) {
-    const error = context.signal.aborted ? callCancelledError(cause) : asWorkcrateError(cause);
-    finish(error.code, isOurFault(error) ? { error } : {});
-    return toErrorResult(error);
-  } finally {
-    underWay.calls--;
-  }
-}
-
-function callCancelledError(cause: unknown): WorkcrateError {
-  return new WorkcrateError('cancelled', 'The call was cancelled.', { cause });
 }

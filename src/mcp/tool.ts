@@ -30,6 +30,14 @@ export interface ToolContext {
   mayUse(group: ToolGroup): boolean;
   /** Reports progress to the client, where it asked for that. */
   progress(done: number, total: number | null, message?: string): void;
+  /** The task that this call becomes if it lasts: its client need not wait for it. Null for other clients and tools. */
+  readonly task: TaskOfCall | null;
+}
+
+/** What a call may say of the task that it becomes. */
+export interface TaskOfCall {
+  /** Says which execution it shows. */
+  setExecution(id: string): void;
 }
 
 /** The program at the other end. */
@@ -122,6 +130,8 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.
   readonly output: Output;
   readonly annotations: ToolAnnotations;
   readonly auditFields: AuditFields<NamesIn<Input>, NamesIn<Output>>;
+  /** Whether a call that lasts may become a task, for clients that know tasks. */
+  readonly mayBeTask?: boolean;
   /** Whether its room writes the lines of the audit log for its calls itself. */
   readonly auditsItself?: boolean;
   handle(input: z.output<Input>, context: ToolContext): Promise<ToolAnswer<z.input<Output>> | Question>;

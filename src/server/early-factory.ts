@@ -17,7 +17,7 @@ import type { Workcrate } from './start.ts';
 
 export interface EarlyFactoryOptions {
   /** Rejects where the start fails: calls that wait are answered with the reason. */
-  readonly opening: Promise<Pick<Workcrate, 'offer' | 'refused' | 'answered' | 'metrics'>>;
+  readonly opening: Promise<Pick<Workcrate, 'offer' | 'refused' | 'answered' | 'metrics' | 'tasks'>>;
   readonly calls: CallControl;
   readonly log: Log;
   readonly extend: ExtendServer | undefined;
@@ -37,6 +37,8 @@ export function createEarlyFactory(
   const opened = opening.then(({ offer }) => offer, explainFailedStart);
   // Where no call waits, nobody else hears of it here.
   opened.catch(() => {});
+  const tasks = opening.then((server) => server.tasks, explainFailedStart);
+  tasks.catch(() => {});
   const once = (act: (server: Awaited<typeof opening>) => void): void => void opening.then(act, () => {});
   const { promise: greeted, resolve: greet } = Promise.withResolvers<void>();
   const offer = deferOffer(createClosedOffer(config, recallSurroundings(config)), () => {
@@ -48,6 +50,7 @@ export function createEarlyFactory(
     ...calls,
     ...offer,
     opened,
+    tasks,
     metrics: {
       toolCalls: { inc: (labels) => once(({ metrics }) => metrics.toolCalls.inc(labels)) },
       mcpRequests: { inc: (labels) => once(({ metrics }) => metrics.mcpRequests.inc(labels)) },

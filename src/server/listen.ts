@@ -23,6 +23,7 @@ import { createDownloadRoute, type DownloadRouteOptions } from '../links/downloa
 import { createOffload } from '../links/offload.ts';
 import { createUploadRoute } from '../links/upload-routes.ts';
 import { createMcpEndpoint } from '../mcp/http.ts';
+import type { Tasks } from '../mcp/tasks/tasks.ts';
 import type { Tool } from '../mcp/tool.ts';
 import type { createServerFactory } from '../mcp/server.ts';
 import { openUsers } from '../users/users.ts';
@@ -42,6 +43,7 @@ export interface ListenOptions extends AppContext {
   /** The tools, for clients that may be anywhere. */
   readonly factory: ReturnType<typeof createServerFactory>;
   readonly tools: readonly Pick<Tool, 'name'>[];
+  readonly tasks: Tasks;
   readonly calls: CallControl;
   readonly port: ReservedPort;
   /** Whether HTTP is for links alone, since the client speaks over stdio. */
@@ -58,7 +60,13 @@ export async function startListening(options: ListenOptions) {
   const instance = randomBytes(8).toString('hex');
   const access = started.use(openAuthentication(options));
   const metadataUrl = access.resource.metadataUrl;
-  const mcp = createMcpEndpoint({ factory: options.factory, tools: options.tools, metadataUrl, log });
+  const mcp = createMcpEndpoint({
+    factory: options.factory,
+    tools: options.tools,
+    tasks: options.tasks,
+    metadataUrl,
+    log,
+  });
   const shutdown = createShutdown({
     busy: () => metrics.transfers.in + metrics.transfers.out + underWay.calls,
     delayMs: config.stopDelay * 1000,

@@ -17,12 +17,14 @@ import { isWildcard } from '../http/host-origin.ts';
 import { meterCrates, meterDocuments, traceTool } from '../instrumentation/instrumentation.ts';
 import { sharedStateKey } from '../mcp/asking.ts';
 import { createServerFactory, type ExtendServer } from '../mcp/server.ts';
+import { createTasks } from '../mcp/tasks/tasks.ts';
 import { isLoopbackHost } from '../net/addresses.ts';
 import { createLog, type Log } from '../observability/log.ts';
 import { createMetrics } from '../observability/metrics.ts';
 import { openTracing } from '../observability/tracing.ts';
 import { programName } from '../program.ts';
 import { readTrustedTime } from '../trusted-clock.ts';
+import { wasRemoved } from '../users/remove.ts';
 import { createClientFilePort, openClientBridge } from './client-files.ts';
 import { createCallControl, type CallControl } from './call-control.ts';
 import type { AppContext } from './context.ts';
@@ -65,6 +67,8 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
   const stores = started.use(await openStores({ ...base, endsWithClient: mode.sharesMachine }));
   const audit = started.use(await startAudit(base, stores));
   const context: AppContext = { ...base, audit };
+  // It is closed after what runs, which says how its tasks ended.
+  const tasks = started.use(await openTasks(context, stores));
   const code = started.use(await startCodeRunner({ ...context, ...stores }));
   rememberSurroundings(config, code.surroundings);
   const crates = meterCrates(started.use(openCrates({ ...context, ...stores, ...code })), context.metrics);
@@ -75,6 +79,7 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
       ...stores,
       executions: code.executions,
       sessions: code.sessions,
+      tasks,
       intervalSeconds: config.sweepInterval,
     }),
   );
@@ -97,6 +102,7 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
     stateKey: await sharedStateKey(stores.database),
     refused,
     answered,
+    tasks: Promise.resolve(tasks),
   };
   const factoryFor = (sharesMachine: boolean) => createServerFactory({ ...factoryOptions, sharesMachine });
   const factory = factoryFor(mode.sharesMachine);
@@ -107,6 +113,7 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
     bridge: client.bridge,
     factory: factoryFor(false),
     tools: offer.tools,
+    tasks,
     calls,
     port: place.port,
     linksOnly: mode.sharesMachine && !config.stdioHttp,
@@ -115,6 +122,7 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
   const listener = started.use(await startListening(listenOptions));
   ({ url } = listener);
   started.use(watchCrates(crates, context));
+  started.defer(() => tasks.stop());
   const all = started.move();
   return {
     url,
@@ -125,6 +133,7 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
     offer,
     refused,
     answered,
+    tasks,
     metrics: context.metrics,
     codeRunsIn: code.where,
     python: code.python,
@@ -142,6 +151,24 @@ async function startAudit({ config, clock, log }: Omit<AppContext, 'audit'>, { d
   const trusted = (now: number): Promise<number> => readTrustedTime(database, now);
   return openAudit({ folder, clock, level, retentionDays, trustedTime: trusted, key, memory, log });
 }
+
+/** What was under way when this server ended is told as lost before anybody can ask. */
+async function openTasks({ config, clock, log }: AppContext, { database, server }: Stores) {
+  const tasks = createTasks({
+    database,
+    server,
+    ttlMs: config.taskTtl * 1000,
+    askMs: config.clientTimeout * 1000 + extraAskMs,
+    wasRemoved: (caller) => wasRemoved(database, caller),
+    clock,
+    log,
+  });
+  log.info('start.tasks_lost', { count: await tasks.recover() });
+  return tasks;
+}
+
+/** A person may come back to a task later than to a call. */
+const extraAskMs = 600_000;
 
 /** No process starts before the first document. */
 function startDocuments(context: AppContext, started: AsyncDisposableStack) {

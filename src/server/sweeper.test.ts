@@ -4,7 +4,7 @@ import { createLog } from '../observability/log.ts';
 import { recordProof } from '../requirements.testing.ts';
 import { startSweeper, type SweeperOptions } from './sweeper.ts';
 
-type PartName = 'files' | 'links' | 'uploads' | 'executions' | 'sessions';
+type PartName = 'files' | 'links' | 'uploads' | 'executions' | 'sessions' | 'tasks';
 
 /** A sweeper whose parts count how often they are swept, and fail or wait where a test says so. */
 function startTestSweeper(sweepPart: (name: PartName) => Promise<void> | void = () => {}) {
@@ -22,6 +22,7 @@ function startTestSweeper(sweepPart: (name: PartName) => Promise<void> | void = 
     uploads: count('uploads'),
     executions: { sweep: async () => (await sweepOne('executions'), { executions: 1, journals: 0 }) },
     sessions: count('sessions'),
+    tasks: count('tasks'),
     metrics: { sweepDone: (counts) => void done.push(counts) },
     log: createLog('debug', (line) => void lines.push(line)),
     intervalSeconds: 300,
@@ -36,7 +37,7 @@ function startTestSweeper(sweepPart: (name: PartName) => Promise<void> | void = 
   };
 }
 
-const every: readonly PartName[] = ['files', 'links', 'uploads', 'executions', 'sessions'];
+const every: readonly PartName[] = ['files', 'links', 'uploads', 'executions', 'sessions', 'tasks'];
 
 /** Lets the interval pass without waiting for it, and what it starts run to its end. */
 async function passInterval(t: TestContext, { sweeper }: ReturnType<typeof startTestSweeper>): Promise<void> {
@@ -60,7 +61,7 @@ it('a sweep comes after every interval, counts what it deleted, and logs that', 
       ['info', 'sweep.done'],
     ],
   );
-  const counts = { links: 1, uploads: 1, files: 1, executions: 1, journals: 0 };
+  const counts = { links: 1, uploads: 1, files: 1, executions: 1, journals: 0, tasks: 1 };
   assert.deepEqual(at.done, [counts, counts]);
   recordProof('C5:sweep-every-300-s', 'C5:sweep-logs-the-count');
 });

@@ -5,6 +5,7 @@
 import type { Executions } from '../executions/executions.ts';
 import type { Files } from '../files/files.ts';
 import type { Links, Uploads } from '../links/links.ts';
+import type { Tasks } from '../mcp/tasks/tasks.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Sessions } from '../sessions/sessions.ts';
@@ -15,18 +16,20 @@ export interface SweeperOptions {
   readonly uploads: Pick<Uploads, 'sweep'>;
   readonly executions: Pick<Executions, 'sweep'>;
   readonly sessions: Pick<Sessions, 'sweep'>;
+  readonly tasks: Pick<Tasks, 'sweep'>;
   readonly metrics: Pick<Metrics, 'sweepDone'>;
   readonly log: Log;
   readonly intervalSeconds: number;
 }
 
-/** Deletes what has expired, every so often: files and their bytes first, then links, uploads, records of runs. */
+/** Deletes what has expired, every so often: files and their bytes first, then links, uploads, records of runs, tasks. */
 export function startSweeper({
   files,
   links,
   uploads,
   executions,
   sessions,
+  tasks,
   metrics,
   log,
   intervalSeconds,
@@ -50,9 +53,16 @@ export function startSweeper({
     const sweptUploads = await sweepPart(() => uploads.sweep());
     const sweptRecords = await sweepPart(() => executions.sweep());
     const sweptSessions = await sweepPart(() => sessions.sweep());
+    const sweptTasks = await sweepPart(() => tasks.sweep());
     if (swept === null || sweptLinks === null || sweptUploads === null || sweptRecords === null) return;
-    if (sweptSessions === null) return;
-    const counts = { links: sweptLinks, uploads: sweptUploads, files: swept, ...sweptRecords };
+    if (sweptSessions === null || sweptTasks === null) return;
+    const counts = {
+      links: sweptLinks,
+      uploads: sweptUploads,
+      files: swept,
+      ...sweptRecords,
+      tasks: sweptTasks,
+    };
     metrics.sweepDone(counts);
     log.info('sweep.done', counts);
   }

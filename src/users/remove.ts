@@ -49,6 +49,16 @@ async function noteRemoval(tx: Queries, name: string, now: number): Promise<void
   );
 }
 
+/** Whether a user was removed after a right to call was given. */
+export async function wasRemoved(queries: Queries, { user, since }: Required<Caller>): Promise<boolean> {
+  const rows = await queries.query(
+    'SELECT user_name FROM removals WHERE user_name = ? AND removed_at >= ?',
+    user,
+    since,
+  );
+  return rows.length > 0;
+}
+
 /**
  * Rejects where the caller was removed after the call began, and else holds a removal off until the transaction ends.
  * To be called before anything is handed out: a link made after the removal would be found by nobody.

@@ -146,6 +146,7 @@ export function call(
     client: { name: 'tests 1', connection: connectionOf(user), capabilities, answer: () => answer, state },
     sharesMachine,
     mayUse: () => true,
+    task: null,
     progress: () => {},
   };
 }

@@ -79,6 +79,7 @@ export function createPackCrateTool({ crates, fileTtl, maxTtl, baseUrl }: CrateS
       idempotentHint: false,
       openWorldHint: crates.hasRemoteSources || crates.usesEmbeddingsApi,
     },
+    mayBeTask: true,
     auditFields: { subject: ['execution_id'], made: ['filename'], files: ['file_ids'], newToken: 'token' },
     async handle({ ttl_seconds, execution_id, file_ids, ...rest }, { caller, signal, progress }) {
       const request = { ...rest, executionId: execution_id ?? null, fileIds: file_ids ?? [] };

@@ -192,6 +192,7 @@ function createDownloadCrateTool(options: CrateShareToolsOptions): Tool {
       idempotentHint: false,
       openWorldHint: crates.hasRemoteSources,
     },
+    mayBeTask: true,
     auditFields: { subject: ['crate_id'], newToken: 'token' },
     async handle(
       input,

@@ -44,6 +44,7 @@ function createSyncIndexTool(crates: Crates): Tool {
       idempotentHint: true,
       openWorldHint: crates.hasRemoteSources || crates.usesEmbeddingsApi,
     },
+    mayBeTask: true,
     auditFields: { subject: [] },
     async handle(_input, { signal, progress }) {
       let done = 0;

@@ -210,6 +210,7 @@ export function buildTool(options: BuildToolOptions): Tool {
     input: buildInputSchema(options),
     output: buildOutputSchema,
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+    mayBeTask: true,
     auditFields: { subject: ['documentFile', 'outputBasename'] },
     async handle(input, context) {
       const { documents } = options;
