@@ -26,7 +26,7 @@ class OpenedFiles:
                     self.note(*values)
                 except Exception:
                     pass
-            elif event in STARTS_PROCESS:
+            elif event in STARTS_PROCESS and not is_import_of_library(sys._getframe(1), self.roots):
                 self.complete = False
             elif event == "sqlite3.connect":
                 try:
@@ -69,6 +69,18 @@ class OpenedFiles:
                 kept.append(path)
         complete = self.complete and len(kept) == len(paths)
         writer.write({"type": "opened", "cell": cell, "paths": kept, "complete": complete})
+
+
+def is_import_of_library(frame, roots):
+    """Installed libraries ask programs about the machine when they are imported (ldconfig, fc-list): no files of the user."""
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if name.startswith("<frozen importlib"):
+            return True
+        if name[:1] != "/" or name.startswith(roots):
+            return False
+        frame = frame.f_back
+    return False
 
 
 def resolve_file(path):
