@@ -20,6 +20,7 @@ for (const name of [
   'client-uploads',
   'start-stdio',
   'packages',
+  'libraries',
 ]) {
   console.log(`\n${name}`);
   const { status } = spawnSync(process.execPath, [join(import.meta.dirname, `${name}.ts`)], {
