@@ -36,8 +36,8 @@ export interface ToolContext {
 
 /** What a call may say of the task that it becomes. */
 export interface TaskOfCall {
-  /** Says which execution it shows. */
-  setExecution(id: string): void;
+  /** Says which execution the call is. `becameTask` is called when it becomes a task, before its client is told. */
+  showExecution(id: string, becameTask: () => Promise<void>): void;
 }
 
 /** The program at the other end. */

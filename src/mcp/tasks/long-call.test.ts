@@ -55,13 +55,15 @@ it('a call that is over soon is answered with its result', async (t) => {
 it('a lost connection ends a call, and no task', async (t) => {
   const { call, connection, waitForEnd } = await prepareCall(t);
   const gate = Promise.withResolvers<void>();
+  const became: string[] = [];
   const begun = await call(async ({ signal, progress, task }) => {
-    task.setExecution('exec_000000000001');
+    task.showExecution('exec_000000000001', async () => void became.push('task'));
     progress(3, null, 'half\nway\n');
     await gate.promise;
     return result(signal.aborted ? 'ended' : 'whole');
   });
   const id = readTaskId(begun);
+  assert.deepEqual(became, ['task'], 'its run is told before its client');
   assert.equal((begun as { statusMessage?: string }).statusMessage, 'way');
   connection.abort();
   gate.resolve();

@@ -39,6 +39,17 @@ export interface LongCall {
   readonly ask: (question: Question) => Promise<Answers | null>;
 }
 
+/** What a call said before it became a task. */
+interface CallSoFar {
+  text: string;
+  execution: ShownExecution | null;
+}
+
+interface ShownExecution {
+  readonly id: string;
+  readonly becameTask: () => Promise<void>;
+}
+
 type CallEnd = CallToolResult | InputRequiredResult;
 type CreatedTask = ReturnType<Tasks['toCreated']>;
 
@@ -52,7 +63,7 @@ export async function runLongCall(
   const cutOff = (): void => end.abort(lost.reason);
   lost.addEventListener('abort', cutOff, { once: true });
   if (lost.aborted) cutOff();
-  const said = { text: '', execution: null as string | null };
+  const said: CallSoFar = { text: '', execution: null };
   let beginning: Promise<RunningTask | null> | null = null;
   let task: RunningTask | null = null;
 
@@ -64,9 +75,9 @@ export async function runLongCall(
       task?.tell(said.text);
     },
     task: {
-      setExecution(id) {
-        said.execution = id;
-        task?.setExecution(id);
+      showExecution(id, becameTask) {
+        if (beginning === null) said.execution = { id, becameTask };
+        else void beginning.then((begun) => begun && showLate(begun, { id, becameTask }, log));
       },
     },
     // One that comes while the task is being written waits for that.
@@ -77,7 +88,7 @@ export async function runLongCall(
     lost.removeEventListener('abort', cutOff);
     return running;
   }
-  beginning = beginTask(options, end, said).catch((error: unknown) => {
+  beginning = beginTask(options, end, said.execution).catch((error: unknown) => {
     log.warn('task.not_begun', { tool: options.tool, error });
     return null;
   });
@@ -104,12 +115,26 @@ async function endsWithin(running: Promise<unknown>, ms: number): Promise<boolea
 }
 
 async function beginTask(
-  { tasks, caller, tool }: LongCallOptions,
+  { tasks, caller, tool, log }: LongCallOptions,
   end: AbortController,
-  { execution }: { readonly execution: string | null },
+  shown: ShownExecution | null,
 ): Promise<RunningTask | null> {
+  const execution = shown?.id ?? null;
   const message = execution === null ? '' : `running as ${execution}`;
-  return (await tasks).begin({ caller, tool, execution, message, end });
+  const task = await (await tasks).begin({ caller, tool, execution, message, end });
+  if (task !== null && shown !== null) await tellExecution(shown, log);
+  return task;
+}
+
+/** The task is there already: an execution that does not know of it keeps nobody from that. */
+async function tellExecution({ id, becameTask }: ShownExecution, log: Log): Promise<void> {
+  await becameTask().catch((error: unknown) => log.warn('task.not_recorded', { id, error }));
+}
+
+/** An execution that began after its task. */
+async function showLate(task: RunningTask, shown: ShownExecution, log: Log): Promise<void> {
+  task.setExecution(shown.id);
+  await tellExecution(shown, log);
 }
 
 async function finishTask(
