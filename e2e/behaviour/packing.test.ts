@@ -95,6 +95,43 @@ describe(`packing crates, on ${backends}`, { skip: noSandbox }, () => {
     assert.equal((await server.call('read_crate_file', file)).data.text, 'Jostedalsbreen');
   });
 
+  it('runs that belong together are packed as one crate, found by what each made, and what is not one is refused', async () => {
+    const there = { working_dir: '/workspace/melt' };
+    const first = await run(server, 'python', "open('rates.csv', 'w').write('1\\n2\\n')", there);
+    const second = await run(
+      server,
+      'python',
+      "open('/artifacts/melt.txt', 'w').write(open('rates.csv').read())",
+      there,
+    );
+    const execution_ids = [second.execution_id, first.execution_id];
+    const packed = await server.call('pack_crate', {
+      execution_ids,
+      title: 'Melt rates',
+      specification: '1.2',
+    });
+    assert.equal(packed.failed, false, packed.text);
+    const { crate_id } = packed.data;
+    const { data: listing } = await server.call('list_crate_files', { crate_id });
+    const paths: string[] = listing.files.map(({ path }: { path: string }) => path);
+    for (const path of ['step-1/results/working/rates.csv', 'step-2/results/artifacts/melt.txt'])
+      assert.ok(paths.includes(path), paths.join(' '));
+    // An entity with several types and several names is found by each.
+    for (const [type_name, prop_path, prop_value] of [
+      ['SoftwareSourceCode', 'name', 'main.py'],
+      ['CreateAction', 'result.name', 'melt.txt'],
+    ] as const) {
+      const made = await server.call('search_by_entity', { type_name, prop_path, prop_value });
+      assert.ok(JSON.stringify(made.data).includes(crate_id), made.text);
+    }
+    for (const [input, code] of [
+      [{ execution_ids: [first.execution_id, first.execution_id] }, 'invalid_input'],
+      [{ execution_ids: [first.execution_id, 'exec_000000000000'] }, 'not_found'],
+      [{ execution_ids: [], file_ids: [] }, 'invalid_input'],
+    ] as const)
+      assert.equal((await server.call('pack_crate', input)).code, code);
+  });
+
   it('a file of a crate that is not there is not given to a run, and nothing runs', async () => {
     const [{ crate_id }] = await find('jotunheimen');
     const reply = await server.call('execute_code', {

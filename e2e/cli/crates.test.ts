@@ -130,7 +130,8 @@ describe('workcrate index, crates and replay, as processes of their own', () => 
         '--author',
         'Deep Thought',
       );
-      assert.deepEqual(packed.notes, []);
+      // What Bash has read, nobody can tell.
+      assert.match(packed.notes.join(), /^inputs_may_be_incomplete: the run may/);
       const { data: found } = await server.call('search_index', { query: 'author:thought', mode: 'keyword' });
       assert.equal(found.results[0].crate_id, packed.crate_id, 'the server finds what the command packed');
       const archive = fileURLToPath(packed.resource_locator);

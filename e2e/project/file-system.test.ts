@@ -88,7 +88,7 @@ const allowed: readonly { readonly because: string; readonly files: readonly str
     files: [
       'src/client-files/requests/filesystem-challenge.ts',
       'src/commands/doctor-sandbox.ts',
-      'src/crates/pack/replay.ts',
+      'src/crates/pack/replay-workspace.ts',
       'src/sandbox/subprocess/folders.ts',
     ],
   },

@@ -170,8 +170,9 @@ const cratesHelp = {
     docs: 'docs/crates.md',
   },
   pack: {
-    takes: 'EXECUTION_ID',
-    summary: 'Pack an execution with its code, inputs and results as a crate.',
+    takes: 'EXECUTION_ID [EXECUTION_ID…]',
+    summary:
+      'Pack executions with their code, inputs and results as a crate, as steps in the order of their start.',
     flags: [
       { flag: '--title TEXT', help: 'the title of the crate' },
       { flag: '--description TEXT', help: 'what it is about' },
@@ -179,12 +180,13 @@ const cratesHelp = {
       { flag: '--author NAME', help: 'an author; can be given several times' },
       { flag: '--keyword WORD', help: 'a keyword; can be given several times' },
       { flag: '--shared', help: 'let all users find it' },
+      { flag: '--specification VERSION', help: 'of RO-Crate: 1.1, 1.2 or 1.3', usual: '1.1' },
       asUser,
       jsonFlag,
     ],
     settings: [...stored, 'packTo'],
     examples: [
-      "crates pack exec_0123456789ab --title 'Melt rates'",
+      "crates pack exec_0123456789ab exec_0123456789ac --title 'Melt rates'",
       "crates pack exec_0123456789ab --author 'Ada Byron' --license CC-BY-4.0 --shared",
     ],
     docs: 'docs/crates.md',

@@ -1,5 +1,6 @@
 import { pipeline } from 'node:stream/promises';
 import type { Crates, SourceReport } from '../crates/crates.ts';
+import { crateSpecificationVersions } from '../crates/pack/pack.ts';
 import { toListingAnswer, toSearchAnswer } from '../crates/tools/schema.ts';
 import { getErrno, type WorkcrateError } from '../errors.ts';
 import type { SubcommandOf } from './command-help.ts';
@@ -139,17 +140,25 @@ function parseCount(flags: CratesFlags, name: string, fallback: number, most: nu
   return count;
 }
 
-function toPackRequest(flags: CratesFlags, executionId: string) {
-  if (!/^exec_[0-9a-f]{12}$/.test(executionId))
+function parseSpecification({ specification }: CratesFlags) {
+  const version = crateSpecificationVersions.find((one) => one === (specification ?? '1.1'));
+  if (version === undefined)
     throw cratesUsageError(
-      `an execution looks like exec_ and 12 hex digits, not ${JSON.stringify(executionId)}`,
+      `--specification takes one of ${crateSpecificationVersions.join(', ')}, not ${JSON.stringify(specification)}`,
     );
+  return version;
+}
+
+function toPackRequest(flags: CratesFlags, executionIds: readonly string[]) {
+  const wrong = executionIds.find((id) => !/^exec_[0-9a-f]{12}$/.test(id));
+  if (wrong !== undefined)
+    throw cratesUsageError(`an execution looks like exec_ and 12 hex digits, not ${JSON.stringify(wrong)}`);
   const { title, description, license } = flags;
   const authors = splitFlagLines(flags, 'author').map((name) => ({ name }));
   const keywords = splitFlagLines(flags, 'keyword');
   return {
-    executionId,
-    fileIds: [],
+    executionIds,
+    specification: parseSpecification(flags),
     ...(title === undefined ? {} : { title }),
     ...(description === undefined ? {} : { description }),
     ...(license === undefined ? {} : { license }),
@@ -268,7 +277,7 @@ async function packCommand(
   input: CratesInput,
   words: readonly string[],
 ) {
-  const request = toPackRequest(input.flags, words[0]!);
+  const request = toPackRequest(input.flags, words);
   const watching = { signal, progress: () => {} };
   const packed = await crates.pack(caller, request, watching, async (indexed) => indexed);
   const { crateId, locator, size, notes } = packed;

@@ -24,6 +24,7 @@ const commandFlags = {
   license: { type: 'string' },
   author: { type: 'string', multiple: true },
   keyword: { type: 'string', multiple: true },
+  specification: { type: 'string' },
   shared: { type: 'boolean' },
   to: { type: 'string' },
   level: { type: 'string' },

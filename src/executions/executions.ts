@@ -46,6 +46,8 @@ export type { Changes } from './folder-diff.ts';
 export type { LiveRun } from './live.ts';
 export type { InputFileRecord, OtherFile } from './input-files.ts';
 export { writeNotebook } from './notebook.ts';
+export type { KnownInput } from './known-inputs.ts';
+export { getExtension, maxResults, parseResult } from './results.ts';
 export type { OutputBounds } from './truncation.ts';
 
 export interface ExecutionsOptions {

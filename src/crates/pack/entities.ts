@@ -1,14 +1,5 @@
 import { WorkcrateError } from '../../errors.ts';
-import type { Language } from '../../sandbox/sandbox.ts';
-import type {
-  CrateAuthor,
-  MissingFile,
-  FileOrigin,
-  PackedCrate,
-  PackedFile,
-  PackedRun,
-  RunLimit,
-} from './packed.ts';
+import type { CrateAuthor, FileOfRun, FileOrigin, PackedFile } from './packed.ts';
 import type { CrateSpecification } from './specification.ts';
 
 /** A reference to another entity, in the only form that RO-Crate allows. */
@@ -57,24 +48,11 @@ export function createFileEntity(file: PackedFile, about: string | null = null):
   });
 }
 
-/** Code that was written for one run has no other version than its hash. */
-const codeVersionLength = 12;
-
-/** The code is a file and the instrument at once, so it is one entity of both types. */
-function createCodeEntity(file: PackedFile, language: string, needs: readonly string[]): GraphEntity {
-  return createGraphEntity(pathToEntityId(file.path), ['File', 'SoftwareSourceCode'], {
-    ...describePackedFile(file),
-    programmingLanguage: toEntityReference(language),
-    version: file.sha256.slice(0, codeVersionLength),
-    softwareRequirements: toEntityReferences(needs),
-  });
-}
-
-function describePackedFile(file: PackedFile) {
+export function describePackedFile(file: PackedFile) {
   return {
-    name: getBaseName(file.knownAs ?? file.path),
+    name: getBaseName(file.knownAs[0] ?? file.path),
     description: file.description,
-    alternateName: file.knownAs,
+    alternateName: compactTexts(file.knownAs),
     contentSize: String(file.size),
     encodingFormat: file.mediaType,
     sha256: file.sha256,
@@ -83,23 +61,30 @@ function describePackedFile(file: PackedFile) {
   };
 }
 
+/** As `toEntityReferences`: none is null, and a single one is not in a list. */
+const compactTexts = (texts: readonly string[]): string | readonly string[] | null =>
+  texts.length > 1 ? texts : (texts[0] ?? null);
+
 const getBaseName = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
+export const isPackedFile = (file: FileOfRun): file is PackedFile => 'mediaType' in file;
+
 /** A `#` makes it an entity that is not part of the payload: the way to describe a file that is missing. */
-const toMissingFileId = ({ name }: MissingFile): string => toLocalEntityId('input', name);
+export const toRunFileId = (file: FileOfRun): string =>
+  isPackedFile(file) ? pathToEntityId(file.path) : toLocalEntityId('gone', file.path);
 
 /** RO-Crate 1.1 demands of everything that is a File that it is in the crate. */
-function createMissingFileEntity(
-  file: MissingFile,
+export function createRunFileEntity(
+  file: FileOfRun,
   { describesMissingFiles }: CrateSpecification,
 ): GraphEntity {
-  return createGraphEntity(toMissingFileId(file), describesMissingFiles ? 'File' : 'CreativeWork', {
-    name: file.name,
-    description:
-      'A file that the run was given. It was gone when the run was packed, and is not in this crate.',
-    alternateName: file.name,
-    localPath: describesMissingFiles ? `inputs/${file.name}` : null,
-    contentSize: String(file.size),
+  if (isPackedFile(file)) return createFileEntity(file);
+  return createGraphEntity(toRunFileId(file), describesMissingFiles ? 'File' : 'CreativeWork', {
+    name: getBaseName(file.knownAs[0] ?? file.path),
+    description: file.description,
+    alternateName: compactTexts(file.knownAs),
+    localPath: describesMissingFiles ? file.path : null,
+    contentSize: file.size === null ? null : String(file.size),
     sha256: file.sha256,
     isBasedOn: file.origin === null ? null : toEntityReference(toOriginFileId(file.origin)),
   });
@@ -109,7 +94,9 @@ const toOriginFileId = ({ crateId, path }: FileOrigin): string => toLocalEntityI
 const toOriginCrateId = ({ crateId }: FileOrigin): string => `#${crateId}`;
 
 /** The files of other crates that some of these are copies of, and those crates. */
-function createOriginEntities(files: readonly { readonly origin: FileOrigin | null }[]): GraphEntity[] {
+export function createOriginEntities(
+  files: readonly { readonly origin: FileOrigin | null }[],
+): GraphEntity[] {
   const found = new Map<string, GraphEntity>();
   for (const { origin } of files) {
     if (origin === null) continue;
@@ -121,122 +108,6 @@ function createOriginEntities(files: readonly { readonly origin: FileOrigin | nu
     found.set(crate['@id'], createGraphEntity(crate['@id'], 'Dataset', whole));
   }
   return [...found.values()];
-}
-
-/** The name of each language and its runtime, and where they are defined. */
-export const languageNames: Readonly<
-  Record<Language, { name: string; url: string; runtime: string; runtimeUrl: string }>
-> = {
-  python: {
-    name: 'Python',
-    url: 'https://docs.python.org/3/reference/',
-    runtime: 'Python',
-    runtimeUrl: 'https://www.python.org/',
-  },
-  node: {
-    name: 'JavaScript',
-    url: 'https://tc39.es/ecma262/',
-    runtime: 'Node.js',
-    runtimeUrl: 'https://nodejs.org/',
-  },
-  bash: {
-    name: 'Bash',
-    url: 'https://www.gnu.org/software/bash/manual/',
-    runtime: 'Bash',
-    runtimeUrl: 'https://www.gnu.org/software/bash/',
-  },
-};
-
-const serverUrl = 'https://www.npmjs.com/package/workcrate';
-
-/** 1.2 demands a version of all software; where none was recorded, the crate says so. */
-const unknownVersion = 'unknown';
-
-export const toActionId = ({ id }: PackedRun): string => `#${id}`;
-
-/** The action, its instrument, inputs and results: the entities of a Process Run Crate. */
-export function createRunEntities(
-  run: PackedRun,
-  { about, specification }: PackedCrate,
-  agent: string,
-): GraphEntity[] {
-  const runtime = createRuntimeEntity(run);
-  const language = createLanguageEntity(run);
-  const does = `The server that ran the code, in its sandbox ${run.sandbox}, and packed this crate`;
-  const server = createSoftwareEntity('Workcrate', serverUrl, about.version, does);
-  return [
-    createActionEntity(run, specification, agent),
-    createCodeEntity(run.code, language['@id'], [runtime['@id'], server['@id']]),
-    language,
-    runtime,
-    server,
-    ...run.limits.map(createLimitEntity),
-    ...[...run.inputs, ...run.results].map((file) => createFileEntity(file)),
-    ...run.missing.map((file) => createMissingFileEntity(file, specification)),
-    ...run.logs.map((file) => createFileEntity(file, toActionId(run))),
-    ...createOriginEntities([...run.inputs, ...run.missing]),
-  ];
-}
-
-/** The address of each version is another, so that steps on two versions are told apart. */
-const toVersionedUrl = (url: string, version: string | null): string =>
-  version === null ? url : `${url}#${encodeURIComponent(version.toWellFormed())}`;
-
-function createSoftwareEntity(
-  name: string,
-  url: string,
-  version: string | null,
-  description: string,
-): GraphEntity {
-  const properties = { name, description, url, version: version ?? unknownVersion };
-  return createGraphEntity(toVersionedUrl(url, version), 'SoftwareApplication', properties);
-}
-
-function createRuntimeEntity({ language, runtime: ran }: PackedRun): GraphEntity {
-  const { runtime, runtimeUrl } = languageNames[language];
-  const [name, version] = [ran?.name ?? runtime, ran?.version ?? null];
-  return createSoftwareEntity(name, runtimeUrl, version, 'The interpreter that ran the code');
-}
-
-/** Python and Bash are as their interpreters. JavaScript has versions of its own, which nobody records. */
-function createLanguageEntity({ language, runtime }: PackedRun): GraphEntity {
-  const { name, url } = languageNames[language];
-  const version =
-    runtime && (language === 'node' ? `of ${runtime.name} ${runtime.version}` : runtime.version);
-  const description = 'The language of the code';
-  const properties = { name, description, url, version: version ?? unknownVersion };
-  return createGraphEntity(toVersionedUrl(url, version), 'ComputerLanguage', properties);
-}
-
-function createActionEntity(run: PackedRun, specification: CrateSpecification, agent: string): GraphEntity {
-  const { name } = languageNames[run.language];
-  return createGraphEntity(toActionId(run), 'CreateAction', {
-    name: `${name} run ${run.id}`,
-    description: `${name} code in ${run.workingDir}: ${run.outcome} after ${run.endedAt - run.startedAt} ms.`,
-    identifier: run.id,
-    instrument: toEntityReference(pathToEntityId(run.code.path)),
-    agent: toEntityReference(agent),
-    startTime: toIsoTimestamp(run.startedAt),
-    endTime: toIsoTimestamp(run.endedAt),
-    actionStatus: specification.toActionStatus(run.succeeded),
-    error: run.succeeded ? null : (run.error ?? run.outcome),
-    object: toEntityReferences([
-      ...run.inputs.map(({ path }) => pathToEntityId(path)),
-      ...run.missing.map(toMissingFileId),
-    ]),
-    result: toEntityReferences(run.results.map(({ path }) => pathToEntityId(path))),
-    additionalProperty: toEntityReferences(run.limits.map(toLimitId)),
-  });
-}
-
-const toLimitId = ({ name }: RunLimit): string => toLocalEntityId('limit', name);
-
-function createLimitEntity(limit: RunLimit): GraphEntity {
-  return createGraphEntity(toLimitId(limit), 'PropertyValue', {
-    name: limit.name,
-    value: limit.value,
-    unitText: limit.unit,
-  });
 }
 
 /** The user who ran it, with the same id in every crate of that user. */
@@ -319,6 +190,6 @@ function decodeUriOrKeep(text: string): string {
 }
 
 /** An id for something that has no address of its own. */
-function toLocalEntityId(kind: string, name: string): string {
-  return `#${kind}-${encodeURIComponent(name.toWellFormed())}`;
+export function toLocalEntityId(kind: string, name: string): string {
+  return `#${encodeURIComponent(kind)}-${encodeURIComponent(name.toWellFormed())}`;
 }

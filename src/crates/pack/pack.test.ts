@@ -12,6 +12,7 @@ import {
   membersOf,
   metadataIn,
   openPacking,
+  ownNotes,
   openZip,
   pythonMembers,
   quiet,
@@ -31,11 +32,11 @@ it('a run becomes an archive of stored members that Python and our own reader re
   await using stage = await openPacking();
   const input = await keep(stage.room, 'data.csv', '1\n2\n3\n');
   const { execution } = await stage.room.run({ language: 'python', code, files: [input.id] });
-  const packed = await stage.pack({ executionId: execution.id, title: 'Sums of Ångström' });
+  const packed = await stage.pack({ executionIds: [execution.id], title: 'Sums of Ångström' });
   const zip = stage.zipOf(packed);
 
   assert.equal(packed.object.name, `users/ada/sums-of-angstrom-${execution.id}.zip`);
-  assert.deepEqual([packed.owner, packed.object.size, packed.notes], ['ada', zip.length, []]);
+  assert.deepEqual([packed.owner, packed.object.size, ownNotes(packed)], ['ada', zip.length, []]);
   assert.equal(packed.sha256, createHash('sha256').update(zip).digest('hex'));
   const members = pythonMembers(zip);
   assert.deepEqual(
@@ -64,7 +65,7 @@ it('the run, its times, its agent and every file with its hash are told', async 
   await using stage = await openPacking();
   const input = await keep(stage.room, 'data.csv', '1\n2\n3\n');
   const { execution } = await stage.room.run({ language: 'python', code, files: [input.id] });
-  const graph = await graphOf(stage.zipOf(await stage.pack({ executionId: execution.id })));
+  const graph = await graphOf(stage.zipOf(await stage.pack({ executionIds: [execution.id] })));
   const action = graph.find(`#${execution.id}`);
 
   const { startTime, endTime, actionStatus } = action as unknown as Record<string, string>;
@@ -78,6 +79,7 @@ it('the run, its times, its agent and every file with its hash are told', async 
   assert.deepEqual(action['result'], [
     { '@id': 'results/working/sum.txt' },
     { '@id': 'results/artifacts/plot.svg' },
+    { '@id': 'logs/stdout.txt' },
   ]);
   const plot = graph.find('results/artifacts/plot.svg');
   assert.equal(plot['sha256'], sha256('<svg/>'));
@@ -85,7 +87,7 @@ it('the run, its times, its agent and every file with its hash are told', async 
   assert.equal(plot['alternateName'], '/artifacts/plot.svg');
   assert.equal(graph.find('code/main.py')['sha256'], sha256(code));
   assert.deepEqual(graph.find('logs/stdout.txt')['about'], { '@id': `#${execution.id}` });
-  assert.equal(graph.find('#limit-network')['value'], 'none');
+  assert.equal(graph.find('#network-none')['value'], 'none');
   recordProof('B12:run-packed-with-provenance');
 });
 
@@ -93,7 +95,7 @@ it('what is packed is read without an issue, and found under its author', async 
   await using stage = await openPacking();
   const { execution } = await stage.room.run({ code: 'echo hello >out.txt' });
   const request = {
-    executionId: execution.id,
+    executionIds: [execution.id],
     title: 'Hello',
     description: 'A greeting',
     license: 'CC-BY-4.0',
@@ -133,7 +135,7 @@ it('files alone become a crate without a run', async () => {
 it('a failed run is packed with its failure, one that still runs is refused', async () => {
   await using stage = await openPacking();
   const { execution } = await stage.room.run({ language: 'python', code: 'raise ValueError("no data")' });
-  const graph = await graphOf(stage.zipOf(await stage.pack({ executionId: execution.id })));
+  const graph = await graphOf(stage.zipOf(await stage.pack({ executionIds: [execution.id] })));
   const action = graph.find(`#${execution.id}`);
   assert.deepEqual(action['actionStatus'], 'http://schema.org/FailedActionStatus');
   assert.match(action['error'] as string, /^exit code 1\n[^]*ValueError: no data$/);
@@ -145,7 +147,9 @@ it('a failed run is packed with its failure, one that still runs is refused', as
     id = (await find()).executions.find(({ reason }) => reason === 'running')?.id ?? '';
     return id !== '';
   });
-  await assert.rejects(stage.pack({ executionId: id }), (error) => isWorkcrateError(error, 'invalid_input'));
+  await assert.rejects(stage.pack({ executionIds: [id] }), (error) =>
+    isWorkcrateError(error, 'invalid_input'),
+  );
   await stage.room.executions[Symbol.asyncDispose]();
   await slow;
 });
@@ -155,7 +159,7 @@ it("nobody packs another user's run or files, and nothing is not packed", async 
   const file = await keep(stage.room, 'a.txt', 'A');
   const { execution } = await stage.room.run({});
   const notFound = (error: unknown): boolean => isWorkcrateError(error, 'not_found');
-  await assert.rejects(stage.pack({ executionId: execution.id }, bob), notFound);
+  await assert.rejects(stage.pack({ executionIds: [execution.id] }, bob), notFound);
   await assert.rejects(stage.pack({ fileIds: [file.id] }, bob), notFound);
   await assert.rejects(stage.pack({}), (error) => isWorkcrateError(error, 'invalid_input'));
   assert.equal(stage.target.held.size, 0);
@@ -170,13 +174,13 @@ it('an input that is gone is told with its hash and not held; one that stands wh
     workingDir: 'shared',
   });
   for (const { id } of [kept, lost]) await stage.room.files.remove(ada, id);
-  const packed = await stage.pack({ executionId: execution.id });
+  const packed = await stage.pack({ executionIds: [execution.id] });
   const graph = await graphOf(stage.zipOf(packed));
 
-  assert.deepEqual(packed.notes, [
+  assert.deepEqual(ownNotes(packed), [
     'The input "lost.txt" is gone: the crate describes it, but does not contain it.',
   ]);
-  assert.equal(graph.find('#input-lost.txt')['sha256'], sha256('L'));
+  assert.equal(graph.find('#gone-inputs%2Flost.txt')['sha256'], sha256('L'));
   assert.equal(graph.find('inputs/kept.txt')['sha256'], sha256('K'));
   assert.deepEqual(graph.find('./')['hasPart'], [{ '@id': 'code/main.sh' }, { '@id': 'inputs/kept.txt' }]);
 });
@@ -193,7 +197,7 @@ it('an input that came out of another crate says which, and where in it', async 
     },
   };
   const { execution } = await stage.room.run({ code: 'cat *.csv', others: [other] });
-  const graph = await graphOf(stage.zipOf(await stage.pack({ executionId: execution.id })));
+  const graph = await graphOf(stage.zipOf(await stage.pack({ executionIds: [execution.id] })));
 
   const [based] = [graph.find('inputs/a%20b.csv')['isBasedOn'] as { '@id': string }];
   assert.equal(graph.find('inputs/a%20b.csv')['sha256'], sha256('1,2'));
@@ -206,7 +210,7 @@ it('output that was too long to be shown is packed whole, and the interpreter wi
   await using stage = await openPacking();
   const { execution } = await stage.room.run({ language: 'node', code: `console.log('x'.repeat(300_000))` });
   assert.equal(execution.truncated, true);
-  const zip = stage.zipOf(await stage.pack({ executionId: execution.id }));
+  const zip = stage.zipOf(await stage.pack({ executionIds: [execution.id] }));
 
   assert.equal((await membersOf(zip)).get('logs/stdout.txt')?.length, 300_001);
   const runtime = (await graphOf(zip)).ofType('SoftwareApplication')[0]!;
@@ -224,14 +228,14 @@ it('a result that is gone, hidden, a symbolic link or changed later is said in t
   await stage.room.run({ code: `rm gone; mv d e; ln -s e d`, workingDir: execution.workingDir });
   writeFileSync(join(folder, 'later'), '5');
   utimesSync(join(folder, 'later'), new Date(), new Date(Date.now() + 60_000));
-  const packed = await stage.pack({ executionId: execution.id });
+  const packed = await stage.pack({ executionIds: [execution.id] });
 
   const names = [...(await membersOf(stage.zipOf(packed))).keys()];
   assert.deepEqual(
     names.slice(3).sort(),
     ['again', 'later', 'twice'].map((name) => `results/working/${name}`),
   );
-  assert.deepEqual([...packed.notes].sort(), [
+  assert.deepEqual([...ownNotes(packed)].sort(), [
     '".hidden" is a link, hidden or not a file, so it is left out.',
     '"d/x" is a link, hidden or not a file, so it is left out.',
     '"gone" is gone, so it is left out.',
@@ -256,7 +260,7 @@ it('hostile names are encoded in ids, kept apart, and lead nowhere in the archiv
     language: 'python',
     code: `for n in ${JSON.stringify(names)}: open(n, 'w').write(n)`,
   });
-  const zip = stage.zipOf(await stage.pack({ executionId: execution.id }));
+  const zip = stage.zipOf(await stage.pack({ executionIds: [execution.id] }));
   const members = new Map(pythonMembers(zip).map(({ name, text }) => [name, text]));
   const results = (await graphOf(zip)).ofType('File').filter(({ '@id': id }) => id.startsWith('results/'));
 
@@ -274,7 +278,7 @@ it('hostile names are encoded in ids, kept apart, and lead nowhere in the archiv
 it('a run can be packed again, and a crate over the limit is refused before it is written', async () => {
   await using stage = await openPacking();
   const { execution } = await stage.room.run({});
-  const request = { executionId: execution.id, title: 'x' };
+  const request = { executionIds: [execution.id], title: 'x' };
   await stage.pack(request);
   assert.equal((await stage.pack(request)).object.name, `users/ada/x-${execution.id}-2.zip`);
 
@@ -290,7 +294,7 @@ it('a file that changes between the two readings fails the packing, and nothing 
   const { workspace } = await stage.room.places.of('ada');
   const progress = (): void => writeFileSync(join(workspace, execution.id, 'b'), '3\n');
   await assert.rejects(
-    stage.packing.pack(ada, { executionId: execution.id }, { ...quiet(), progress }),
+    stage.packing.pack(ada, { executionIds: [execution.id] }, { ...quiet(), progress }),
     (error) => isWorkcrateError(error, 'crate_changed') && error.message.includes('b'),
   );
   assert.equal(stage.target.held.size, 0);
@@ -301,7 +305,7 @@ it('packing stops when it is cancelled', async () => {
   const { execution } = await stage.room.run({});
   const stop = new AbortController();
   const watching = { signal: stop.signal, progress: () => stop.abort() };
-  await assert.rejects(stage.packing.pack(ada, { executionId: execution.id }, watching), {
+  await assert.rejects(stage.packing.pack(ada, { executionIds: [execution.id] }, watching), {
     name: 'AbortError',
   });
   assert.equal(stage.target.held.size, 0);

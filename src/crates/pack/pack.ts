@@ -1,25 +1,21 @@
 /**
- * Packs a run, stored files or both as an RO-Crate archive, and writes it to the source of packed crates, whole or not at
+ * Packs runs, stored files or both as an RO-Crate archive, and writes it to the source of packed crates, whole or not at
  * all. It reserves quota until the index knows the crate. It neither indexes nor links it: `crates.ts` has that done.
  */
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../clock.ts';
 import { WorkcrateError } from '../../errors.ts';
-import type { Executions } from '../../executions/executions.ts';
+import type { Execution, Executions } from '../../executions/executions.ts';
 import type { Files } from '../../files/files.ts';
 import type { Caller } from '../../identity.ts';
 import type { Source, SourceObject } from '../../storage/source.ts';
 import { packageVersion } from '../../version.ts';
 import type { Workspaces } from '../../workspaces/workspaces.ts';
 import { createArchive, type CrateArchive } from './archive.ts';
-import { languageNames } from './entities.ts';
-import {
-  addStoredFile,
-  collectRun,
-  createPackCollector,
-  createTextMember,
-  type PackCollector,
-} from './gather.ts';
+import { createChain, maxPackedRuns } from './chain.ts';
+import { noteIncompleteInputs } from './gather-inputs.ts';
+import { collectRun } from './gather-run.ts';
+import { addStoredFile, createPackCollector, createTextMember, type PackCollector } from './gather.ts';
 import {
   metadataName,
   createMetadataDocument,
@@ -28,11 +24,13 @@ import {
   type AboutCrate,
   type CrateAuthor,
   type PackedCrate,
+  type FileOfRun,
   type PackedFile,
   type PackedRun,
 } from './packed.ts';
 import { renderPreview } from './preview.ts';
 import type { ReservePackQuota } from './quota.ts';
+import { languageNames } from './run-entities.ts';
 import { getCrateSpecification, type CrateSpecificationVersion } from './specification.ts';
 
 export { parsePackedObjectOwner, type CrateAuthor } from './packed.ts';
@@ -52,9 +50,10 @@ export interface CratePackerOptions {
   readonly clock: Clock;
 }
 
-/** A run, files of the store, or both. */
+/** Runs, files of the store, or both. */
 export interface PackRequest {
-  readonly executionId?: string | null | undefined;
+  /** One run, or several that belong together, in any order. */
+  readonly executionIds?: readonly string[] | undefined;
   readonly fileIds?: readonly string[] | undefined;
   readonly title?: string | undefined;
   readonly description?: string | undefined;
@@ -64,7 +63,7 @@ export interface PackRequest {
   readonly authors?: readonly CrateAuthor[] | undefined;
   /** Whether everybody on this server may see it, and not only the user who packed it. */
   readonly shared?: boolean | undefined;
-  /** Whether files that the run changed in its working folder are packed too; default: yes. */
+  /** Whether files that a run changed in its working folder are packed too; default: yes. */
   readonly includeWorkspace?: boolean | undefined;
   /** The version of RO-Crate to write; default: 1.1. */
   readonly specification?: CrateSpecificationVersion | undefined;
@@ -128,18 +127,39 @@ async function collectCrate(
   request: PackRequest,
   signal: AbortSignal,
 ): Promise<{ crate: PackedCrate; collector: PackCollector }> {
-  const { executionId, fileIds = [], includeWorkspace = true } = request;
-  if (!executionId && fileIds.length === 0)
+  const { executionIds = [], fileIds = [], includeWorkspace = true } = request;
+  if (executionIds.length + fileIds.length === 0)
     throw new WorkcrateError('invalid_input', 'Say what to pack: an execution_id, file_ids, or both.');
-  const execution = executionId ? await options.executions.get(caller, executionId) : null;
+  const chain = createChain(await findExecutions(options, caller, executionIds));
   const workspace = await options.places.find(caller.user);
   const now = options.clock();
   const collector = createPackCollector({ files: options.files, caller, workspace, signal, now });
-  const run = execution && (await collectRun(collector, execution, { includeWorkspace }));
+  const runs: PackedRun[] = [];
+  for (const step of chain) runs.push(await collectRun(collector, step, { includeWorkspace }));
+  noteIncompleteInputs(collector, chain);
   const files = await collectStoredFiles(collector, fileIds);
-  const about = toAboutCrate(caller, request, run, files, now);
+  const about = toAboutCrate(caller, request, runs, files, now);
   const specification = getCrateSpecification(request.specification);
-  return { crate: { about, specification, run, files }, collector };
+  return { crate: { about, specification, runs, files }, collector };
+}
+
+/** All of them are the caller's: `not_found` otherwise. */
+async function findExecutions(
+  { executions }: CratePackerOptions,
+  caller: Caller,
+  ids: readonly string[],
+): Promise<Execution[]> {
+  if (ids.length > maxPackedRuns)
+    throw new WorkcrateError(
+      'invalid_input',
+      `A crate holds at most ${maxPackedRuns} runs, and these are ${ids.length}. Pack them in parts.`,
+    );
+  const twice = ids.find((id, index) => ids.indexOf(id) !== index);
+  if (twice !== undefined)
+    throw new WorkcrateError('invalid_input', `${twice} is named twice. Name each run once.`);
+  const found: Execution[] = [];
+  for (const id of ids) found.push(await executions.get(caller, id));
+  return found;
 }
 
 async function collectStoredFiles(collector: PackCollector, ids: readonly string[]): Promise<PackedFile[]> {
@@ -151,7 +171,7 @@ async function collectStoredFiles(collector: PackCollector, ids: readonly string
         'not_found',
         `You have no file with the id ${id}. list_files shows your files.`,
       );
-    const labels = { folder: 'files', name: stored.name, knownAs: null, description: `A file of the user's` };
+    const labels = { folder: 'files', name: stored.name, knownAs: [], description: `A file of the user's` };
     const file = await addStoredFile(collector, stored, labels);
     if (file === null)
       throw new WorkcrateError('bytes_gone', `The bytes of ${stored.name} are gone. Pack without it.`);
@@ -189,10 +209,10 @@ const maxObjectNameAttempts = 100;
 async function findFreeObjectName(
   target: Source,
   owner: string | null,
-  { about, run }: PackedCrate,
+  { about, runs }: PackedCrate,
   signal: AbortSignal,
 ): Promise<string> {
-  const id = run?.id ?? `files_${randomBytes(6).toString('hex')}`;
+  const id = runs[0]?.id ?? `files_${randomBytes(6).toString('hex')}`;
   for (let attempt = 1; attempt <= maxObjectNameAttempts; attempt++) {
     const name = createPackedObjectName(owner, about.title.replace(id, ''), id, attempt);
     if ((await target.stat(name, signal)) === null) return name;
@@ -224,14 +244,14 @@ function boundPackNotes(notes: readonly string[]): string[] {
 function toAboutCrate(
   { user }: Caller,
   request: PackRequest,
-  run: PackedRun | null,
+  runs: readonly PackedRun[],
   files: readonly PackedFile[],
   published: number,
 ): AboutCrate {
   const { title, description, license, keywords = [], authors = [] } = request;
   return {
-    title: title?.trim() || createDefaultTitle(run, files),
-    description: description?.trim() || createDefaultDescription(run, files),
+    title: title?.trim() || createDefaultTitle(runs, files),
+    description: description?.trim() || createDefaultDescription(runs, files),
     license: license ?? null,
     keywords,
     authors,
@@ -241,33 +261,36 @@ function toAboutCrate(
   };
 }
 
-function createDefaultTitle(run: PackedRun | null, files: readonly PackedFile[]): string {
-  if (run !== null) return `${languageNames[run.language].name} run ${run.id}`;
-  return `${formatCount(files.length, 'file')} from Workcrate`;
+function createDefaultTitle([run, ...more]: readonly PackedRun[], files: readonly PackedFile[]): string {
+  if (run === undefined) return `${formatCount(files.length, 'file')} from Workcrate`;
+  const title = `${languageNames[run.language].name} run ${run.id}`;
+  return more.length === 0 ? title : `${title} and ${formatCount(more.length, 'run')} after it`;
 }
 
-function createDefaultDescription(run: PackedRun | null, files: readonly PackedFile[]): string {
-  if (run === null) return `${summarizeNames(files.map(getPackedFileName), 'file')}, packed as kept.`;
-  const { name } = languageNames[run.language];
-  const given = summarizeNames(
-    [...run.inputs.map(getPackedFileName), ...run.missing.map((file) => file.name)],
-    'input',
-  );
-  const made = summarizeNames(run.results.map(getPackedFileName), 'result');
+function createDefaultDescription(runs: readonly PackedRun[], files: readonly PackedFile[]): string {
+  const [run] = runs;
+  if (run === undefined) return `${summarizeNames(files, 'file')}, packed as kept.`;
   const day = new Date(run.startedAt).toISOString().slice(0, 10);
-  return `A run of ${name} code on ${day}: ${made} from ${given}; ${run.outcome}.`;
+  const made = new Set(runs.flatMap(({ results }) => results));
+  const given = runs.flatMap(({ inputs }) => inputs).filter((file) => !made.has(file));
+  const outcome = `${summarizeNames([...made], 'result')} from ${summarizeNames([...new Set(given)], 'input')}`;
+  if (runs.length === 1)
+    return `A run of ${languageNames[run.language].name} code on ${day}: ${outcome}; ${run.outcome}.`;
+  const failed = runs.filter(({ succeeded }) => !succeeded).length;
+  const ends = failed === 0 ? 'all succeeded' : `${failed} failed`;
+  return `${runs.length} runs of code, one after the other, from ${day}: ${outcome}; ${ends}.`;
 }
 
 const maxNamesInDescription = 3;
 const maxNameLengthInDescription = 60;
 
-const getPackedFileName = ({ path }: PackedFile): string => path.slice(path.lastIndexOf('/') + 1);
+const getPackedFileName = ({ path }: FileOfRun): string => path.slice(path.lastIndexOf('/') + 1);
 
 /** The first names, and how many more there are, so that users can tell crates apart. */
-function summarizeNames(names: readonly string[], what: string): string {
-  if (names.length === 0) return `no ${what}s`;
-  const few = names.slice(0, maxNamesInDescription).map(shortenFileName);
-  const more = names.length - few.length;
+function summarizeNames(files: readonly FileOfRun[], what: string): string {
+  if (files.length === 0) return `no ${what}s`;
+  const few = files.slice(0, maxNamesInDescription).map(getPackedFileName).map(shortenFileName);
+  const more = files.length - few.length;
   if (more > 0) return `${few.join(', ')} and ${formatCount(more, `more ${what}`)}`;
   return few.length === 1 ? few[0]! : `${few.slice(0, -1).join(', ')} and ${few.at(-1)}`;
 }

@@ -2,18 +2,18 @@ import { WorkcrateError } from '../../errors.ts';
 import { splitExtension } from '../../filenames.ts';
 import type { Language } from '../../sandbox/sandbox.ts';
 import {
-  toActionId,
   createAgentEntity,
   createAuthorEntities,
   createGraphEntity,
   createFileEntity,
+  isPackedFile,
   pathToEntityId,
   toIsoTimestamp,
   toEntityReference,
   toEntityReferences,
-  createRunEntities,
   type GraphEntity,
 } from './entities.ts';
+import { createRunEntities, toActionId } from './run-entities.ts';
 import { createLicenceEntity } from './run-facts.ts';
 import type { CrateSpecification, JsonLdContext } from './specification.ts';
 
@@ -26,12 +26,18 @@ export interface FileOrigin {
 /** The name of standard input, as a file of the crate. No input file of a run can have this name. */
 export const stdinFileName = '/dev/stdin';
 
+/** What a run showed, such as a figure, as files of the crate: below this folder, which is none that a run can use. */
+export const shownFolder = '/dev/shown/';
+
 /** A file that is in the crate. */
 export interface PackedFile {
   /** Path below the root of the crate, as in the archive. */
   readonly path: string;
-  /** Its name for the code: in the working folder, a path in /artifacts, or `stdinFileName`; null if it has none. */
-  readonly knownAs: string | null;
+  /**
+   * Its names for the code: in the working folder of its run, as a path inside, `stdinFileName` or in `shownFolder`. In a
+   * chain they are paths, and there may be several: one step's result can be another's input elsewhere.
+   */
+  readonly knownAs: readonly string[];
   readonly description: string;
   readonly size: number;
   readonly sha256: string;
@@ -41,13 +47,20 @@ export interface PackedFile {
   readonly origin: FileOrigin | null;
 }
 
-/** An input of the run that is gone. The crate still describes it. */
+/** An input or a result of a run that is gone. The crate still describes it. */
 export interface MissingFile {
-  readonly name: string;
-  readonly size: number;
-  readonly sha256: string;
+  /** The path that it would have in the crate, which no other file has. */
+  readonly path: string;
+  readonly knownAs: readonly string[];
+  readonly description: string;
+  /** Null if it was not recorded. */
+  readonly size: number | null;
+  readonly sha256: string | null;
   readonly origin: FileOrigin | null;
 }
+
+/** A file of a run: in the crate, or described only. */
+export type FileOfRun = PackedFile | MissingFile;
 
 /** A limit that was enforced during the run. */
 export interface RunLimit {
@@ -56,8 +69,8 @@ export interface RunLimit {
   readonly unit: string | null;
 }
 
-/** An interpreter: its name and its version, such as `Python` and `3.11.2`. */
-export interface RuntimeVersion {
+/** An interpreter or a library: its name and its version, such as `Python` and `3.11.2`. */
+export interface SoftwareVersion {
   readonly name: string;
   readonly version: string;
 }
@@ -66,8 +79,13 @@ export interface RuntimeVersion {
 export interface PackedRun {
   readonly id: string;
   readonly language: Language;
+  /** How the page calls it: by its number in a chain. */
+  readonly title: string;
   /** The interpreter; null if it was not recorded. */
-  readonly runtime: RuntimeVersion | null;
+  readonly runtime: SoftwareVersion | null;
+  readonly libraries: readonly SoftwareVersion[];
+  /** The session that it was a cell of; null if it was a run of its own. */
+  readonly session: string | null;
   readonly workingDir: string;
   readonly startedAt: number;
   readonly endedAt: number;
@@ -81,9 +99,12 @@ export interface PackedRun {
   readonly code: PackedFile;
   /** The start of the code, for the preview. */
   readonly codeText: string;
-  readonly inputs: readonly PackedFile[];
-  readonly missing: readonly MissingFile[];
-  readonly results: readonly PackedFile[];
+  readonly inputs: readonly FileOfRun[];
+  /** Whether it may have read files that nobody recorded. */
+  readonly inputsMayBeIncomplete: boolean;
+  readonly results: readonly FileOfRun[];
+  /** Values that it showed, as texts, for the page. */
+  readonly shownTexts: readonly string[];
   readonly logs: readonly PackedFile[];
 }
 
@@ -109,19 +130,21 @@ export interface AboutCrate {
   readonly version: string;
 }
 
-/** A crate before it is written: of a run, of files, or of both. */
+/** A crate before it is written: of runs, of files, or of both. */
 export interface PackedCrate {
   readonly about: AboutCrate;
   /** The version of RO-Crate that it is written in. */
   readonly specification: CrateSpecification;
-  readonly run: PackedRun | null;
-  /** Files that do not belong to the run. */
+  /** In the order of their start. A file that one made and another was given is the same in both. */
+  readonly runs: readonly PackedRun[];
+  /** Files that do not belong to a run. */
   readonly files: readonly PackedFile[];
 }
 
-/** Every file that the metadata describes, in the order of the archive. */
-function listPackedFiles({ run, files }: PackedCrate): PackedFile[] {
-  return [...(run === null ? [] : [run.code, ...run.inputs, ...run.results, ...run.logs]), ...files];
+/** Every file that the crate holds and the metadata describes, once. */
+function listPackedFiles({ runs, files }: PackedCrate): Set<PackedFile> {
+  const ofRuns = runs.flatMap(({ code, inputs, results, logs }) => [code, ...inputs, ...results, ...logs]);
+  return new Set([...ofRuns.filter(isPackedFile), ...files]);
 }
 
 export const metadataName = 'ro-crate-metadata.json';
@@ -132,20 +155,19 @@ export interface MetadataDocument {
   readonly '@graph': readonly GraphEntity[];
 }
 
-/** The RO-Crate metadata of a crate; a Process Run Crate if there is a run. */
+/** The RO-Crate metadata of a crate; a Process Run Crate if there are runs. */
 export function createMetadataDocument(crate: PackedCrate): MetadataDocument {
-  const { about, specification, run, files } = crate;
+  const { about, specification, runs, files } = crate;
   const agent = createAgentEntity(about.user);
   const { people, organisations } = createAuthorEntities(about.authors);
   const authors = people.length === 0 ? [agent] : people;
-  const isAgentNamed = run !== null || people.length === 0;
+  const isAgentNamed = runs.length > 0 || people.length === 0;
   const described = [
     ...people,
     ...organisations,
     ...(isAgentNamed ? [agent] : []),
-    ...(run === null
-      ? []
-      : [createProfileEntity(specification), ...createRunEntities(run, crate, agent['@id'])]),
+    ...(runs.length === 0 ? [] : [createProfileEntity(specification)]),
+    ...createRunEntities(crate, agent['@id']),
     ...files.map((file) => createFileEntity(file)),
   ];
   const licence = avoidLicenceIdClash(described, createLicenceEntity(about.license));
@@ -181,7 +203,7 @@ function createRootEntity(
   licence: GraphEntity,
   authors: readonly GraphEntity[],
 ): GraphEntity {
-  const { about, specification, run } = crate;
+  const { about, specification, runs } = crate;
   return createGraphEntity('./', 'Dataset', {
     name: about.title,
     description: about.description,
@@ -189,9 +211,9 @@ function createRootEntity(
     license: toEntityReference(licence['@id']),
     author: toEntityReferences(authors.map((author) => author['@id'])),
     keywords: about.keywords.length > 1 ? about.keywords : (about.keywords[0] ?? null),
-    conformsTo: run === null ? null : toEntityReference(specification.runProfile.id),
-    mentions: run === null ? null : toEntityReference(toActionId(run)),
-    hasPart: toEntityReferences(listPackedFiles(crate).map(({ path }) => pathToEntityId(path))),
+    conformsTo: runs.length === 0 ? null : toEntityReference(specification.runProfile.id),
+    mentions: toEntityReferences(runs.map(toActionId)),
+    hasPart: toEntityReferences([...listPackedFiles(crate)].map(({ path }) => pathToEntityId(path))),
   });
 }
 

@@ -38,6 +38,10 @@ export async function openPacking(
   };
 }
 
+/** The notes of a crate but for the one that most runs have: that they may have read more than is known. */
+export const ownNotes = ({ notes }: WrittenCrate): string[] =>
+  notes.filter((note) => !note.startsWith('inputs_may_be_incomplete: '));
+
 export const quiet = () => ({ signal: new AbortController().signal, progress: () => {} });
 
 /** Keeps a file for a user, as an upload does. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import type { PackedCrate, PackedFile } from './packed.ts';
+import type { PackedCrate, PackedFile, PackedRun } from './packed.ts';
 import { escapePreviewHtml, renderLink, renderPreview, formatPreviewSize } from './preview.ts';
 import { getCrateSpecification } from './specification.ts';
 
@@ -9,7 +9,7 @@ function file(path: string): PackedFile {
   const sha256 = 'a'.repeat(64);
   return {
     path,
-    knownAs: path,
+    knownAs: [path],
     description: '',
     size: 1,
     sha256,
@@ -19,9 +19,42 @@ function file(path: string): PackedFile {
   };
 }
 
-/** A crate in which every text that a stranger can choose is this one. */
-function crateOf(text: string): PackedCrate {
-  const missing = [{ name: text, size: 1, sha256: 'b'.repeat(64), origin: null }];
+function runOf(text: string): PackedRun {
+  const missing = {
+    path: text,
+    knownAs: [text],
+    description: text,
+    size: 1,
+    sha256: 'b'.repeat(64),
+    origin: null,
+  };
+  return {
+    id: 'exec_000000000000',
+    title: 'Step 1',
+    language: 'python',
+    runtime: { name: text, version: text },
+    libraries: [{ name: text, version: text }],
+    session: text,
+    workingDir: text,
+    startedAt: 0,
+    endedAt: 1,
+    succeeded: false,
+    outcome: text,
+    error: text,
+    sandbox: 'bubblewrap',
+    limits: [{ name: text, value: text, unit: text }],
+    code: file('code/main.py'),
+    codeText: text,
+    inputs: [{ ...file(`inputs/${text}`), mediaType: text }, missing],
+    inputsMayBeIncomplete: true,
+    results: [file(`results/${text}`), { ...file(`results/${text}.png`), mediaType: 'image/png' }, missing],
+    shownTexts: [text],
+    logs: [],
+  };
+}
+
+/** A crate of two steps in which every text that a stranger can choose is this one. */
+function crateOf(text: string, steps = 2): PackedCrate {
   return {
     about: {
       title: text,
@@ -34,25 +67,7 @@ function crateOf(text: string): PackedCrate {
       version: '1',
     },
     specification: getCrateSpecification(),
-    run: {
-      id: 'exec_000000000000',
-      language: 'python',
-      runtime: { name: text, version: text },
-      workingDir: text,
-      startedAt: 0,
-      endedAt: 1,
-      succeeded: false,
-      outcome: text,
-      error: text,
-      sandbox: 'bubblewrap',
-      limits: [{ name: text, value: text, unit: text }],
-      code: file('code/main.py'),
-      codeText: text,
-      inputs: [{ ...file(`inputs/${text}`), mediaType: text }],
-      missing,
-      results: [file(`results/${text}`)],
-      logs: [],
-    },
+    runs: [runOf(text), { ...runOf(text), id: 'exec_000000000001', title: 'Step 2' }].slice(0, steps),
     files: [file(`files/${text}`)],
   };
 }
@@ -76,8 +91,10 @@ for (const text of hostile)
   it(`${JSON.stringify(text)} is only text on the page`, () => {
     const page = renderPreview(crateOf(text));
     assert.deepEqual(
-      tagsOf(page).map((tag) => tag.replace(/(?:href|title)="[^"]*"/g, '')),
-      tagsOf(renderPreview(crateOf('harmless'))).map((tag) => tag.replace(/(?:href|title)="[^"]*"/g, '')),
+      tagsOf(page).map((tag) => tag.replace(/(?:href|title|src|alt)="[^"]*"/g, '')),
+      tagsOf(renderPreview(crateOf('harmless'))).map((tag) =>
+        tag.replace(/(?:href|title|src|alt)="[^"]*"/g, ''),
+      ),
     );
     assert.doesNotMatch(page, /<script|href="(?:javascript|data):/i);
     assert.ok(page.isWellFormed() && !['\0', '\b', '\u202e'].some((mark) => page.includes(mark)));
@@ -97,10 +114,31 @@ it('any text is only text on the page', () => {
   );
 });
 
-it('the page has no script, and fetches nothing', () => {
+it('the page has no script, and fetches nothing but pictures beside it', () => {
   const page = renderPreview(crateOf('harmless'));
-  assert.doesNotMatch(page, /<(?:script|link|img|iframe|object|embed)\b|\bsrc=|@import|url\(/i);
-  assert.match(page, /Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'"/);
+  assert.doesNotMatch(page, /<(?:script|link|iframe|object|embed)\b|@import|url\(/i);
+  const sources = [...page.matchAll(/\bsrc="([^"]*)"/g)].map(([, source]) => source);
+  assert.deepEqual(sources, ['./results/harmless.png', './results/harmless.png']);
+  assert.match(
+    page,
+    /Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src 'self' file:"/,
+  );
+});
+
+it('steps are listed in their order, and a run alone is no step', () => {
+  const page = renderPreview(crateOf('harmless'));
+  assert.match(page, /<ol>[^]*#exec_000000000000[^]*#exec_000000000001[^]*<\/ol>[^]*Step 1[^]*Step 2/);
+  assert.doesNotMatch(renderPreview(crateOf('harmless', 1)), /<ol>|Step 1/);
+});
+
+it('pictures that are large, or too many, are links only', () => {
+  const { runs, ...crate } = crateOf('harmless', 1);
+  const pictures = Array.from({ length: 60 }, (_, at) => ({ ...file(`${at}.png`), mediaType: 'image/png' }));
+  const large = { ...file('large.png'), mediaType: 'image/png', size: 20_000_000 };
+  const page = renderPreview({ ...crate, runs: [{ ...runs[0]!, results: [large, ...pictures] }] });
+  assert.equal(page.match(/<img /g)?.length, 50);
+  assert.doesNotMatch(page, /src="\.\/large/);
+  assert.match(page, /href="large\.png"/);
 });
 
 it('links lead to the web or to a file beside the page, and nowhere else', () => {

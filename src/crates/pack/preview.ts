@@ -1,25 +1,27 @@
-import { pathToEntityId, toIsoTimestamp, languageNames, toOrcidUrl } from './entities.ts';
+import { isPackedFile, pathToEntityId, toIsoTimestamp, toOrcidUrl } from './entities.ts';
 import {
   metadataName,
   type AboutCrate,
-  type MissingFile,
+  type FileOfRun,
   type PackedCrate,
   type PackedFile,
   type PackedRun,
 } from './packed.ts';
+import { previewStyle } from './preview-style.ts';
+import { languageNames } from './run-entities.ts';
 import { createLicenceEntity } from './run-facts.ts';
 
 /**
- * `ro-crate-preview.html`: one page that says what the crate is, without a script and without anything to fetch. RO-Crate
- * advises against a copy of the metadata in it.
+ * `ro-crate-preview.html`: one page that says what the crate is, without a script, and with nothing to fetch but
+ * pictures of the crate beside it. RO-Crate advises against a copy of the metadata in it.
  */
-export function renderPreview({ about, specification, run, files }: PackedCrate): string {
+export function renderPreview({ about, specification, runs, files }: PackedCrate): string {
   return `<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src 'self' file:">
 <title>${escapePreviewHtml(about.title)}</title>
 <style>
 ${previewStyle}
@@ -32,7 +34,8 @@ ${previewStyle}
 <p>${escapePreviewHtml(about.description)}</p>
 </header>
 ${renderAboutSection(about)}
-${run === null ? '' : renderRunSections(run)}
+${runs.length < 2 ? '' : renderSection('Steps', renderStepList(runs))}
+${renderRuns(runs)}
 ${files.length === 0 ? '' : renderSection('Files', renderFileTable('Files of this crate', files))}
 <footer>Packed by Workcrate ${escapePreviewHtml(about.version)} as an RO-Crate ${specification.version}. All of its metadata is in ${renderLink(metadataName, metadataName)}.</footer>
 </main>
@@ -41,8 +44,8 @@ ${files.length === 0 ? '' : renderSection('Files', renderFileTable('Files of thi
 `;
 }
 
-function renderSection(heading: string, body: string): string {
-  return `<section>\n<h2>${escapePreviewHtml(heading)}</h2>\n${body}\n</section>`;
+function renderSection(heading: string, body: string, level: 2 | 3 = 2): string {
+  return `<section>\n<h${level}>${escapePreviewHtml(heading)}</h${level}>\n${body}\n</section>`;
 }
 
 /** A list of terms, each with a link to its definition at schema.org. The values are HTML. */
@@ -72,14 +75,41 @@ function renderAboutSection(about: AboutCrate): string {
   );
 }
 
-function renderRunSections(run: PackedRun): string {
+/** The steps in their order, each a link to its part of the page. */
+function renderStepList(runs: readonly PackedRun[]): string {
+  const items = runs.map((run) => {
+    const name = `${languageNames[run.language].name}, ${run.id}`;
+    return `<li><a href="#${escapePreviewHtml(run.id)}">${escapePreviewHtml(name)}</a>: ${renderOutcome(run)}</li>`;
+  });
+  return `<ol>\n${items.join('\n')}\n</ol>`;
+}
+
+function renderRuns(runs: readonly PackedRun[]): string {
+  const pictures = choosePictures(runs);
+  if (runs.length < 2) return runs.map((run) => renderRunParts(run, pictures, 2)).join('');
+  return runs
+    .map((run) => {
+      const heading = `${run.title}: ${languageNames[run.language].name}`;
+      const parts = renderRunParts(run, pictures, 3);
+      return `<article id="${escapePreviewHtml(run.id)}">\n<h2>${escapePreviewHtml(heading)}</h2>\n${parts}\n</article>`;
+    })
+    .join('\n');
+}
+
+const renderOutcome = ({ succeeded, outcome }: PackedRun): string =>
+  succeeded
+    ? escapePreviewHtml(outcome)
+    : `<span class="failed">failed</span>: ${escapePreviewHtml(outcome)}`;
+
+const describeSoftware = ({ name, version }: { name: string; version: string }): string =>
+  `${name} ${version}`;
+
+function renderRunParts(run: PackedRun, pictures: ReadonlySet<FileOfRun>, level: 2 | 3): string {
   const { name, runtime } = languageNames[run.language];
-  const state = run.succeeded
-    ? escapePreviewHtml(run.outcome)
-    : `<span class="failed">failed</span>: ${escapePreviewHtml(run.outcome)}`;
   const details = renderTerms([
     ['identifier', 'Run', escapePreviewHtml(run.id)],
-    ['actionStatus', 'Outcome', state],
+    ['identifier', 'Session', escapePreviewHtml(run.session ?? '')],
+    ['actionStatus', 'Outcome', renderOutcome(run)],
     ['error', 'Error', run.succeeded ? '' : escapePreviewHtml(run.error ?? '')],
     ['startTime', 'Started', renderTime(run.startedAt)],
     ['endTime', 'Ended', renderTime(run.endedAt)],
@@ -87,8 +117,9 @@ function renderRunSections(run: PackedRun): string {
     [
       'softwareRequirements',
       'Ran on',
-      escapePreviewHtml(run.runtime === null ? runtime : `${run.runtime.name} ${run.runtime.version}`),
+      escapePreviewHtml(run.runtime === null ? runtime : describeSoftware(run.runtime)),
     ],
+    ['softwareRequirements', 'Libraries', escapePreviewHtml(run.libraries.map(describeSoftware).join(', '))],
     [
       'additionalProperty',
       'Limits',
@@ -100,56 +131,100 @@ function renderRunSections(run: PackedRun): string {
     ],
   ]);
   return [
-    renderSection('The run', details),
-    renderSection('Inputs', renderInputs(run)),
-    renderSection(
-      'Results',
-      run.results.length === 0
-        ? '<p>It left no files.</p>'
-        : renderFileTable('Files that the run made or changed', run.results),
-    ),
-    renderSection(
-      'Code',
-      `<p>${renderLink(pathToEntityId(run.code.path), run.code.path)}, sha256 <code>${run.code.sha256}</code></p>\n<pre tabindex="0" aria-label="Code of the run"><code>${escapePreviewHtml(run.codeText)}</code></pre>`,
-    ),
+    level === 2 ? renderSection('The run', details) : details,
+    renderSection('Inputs', renderInputs(run), level),
+    renderSection('Results', renderResults(run, pictures), level),
+    renderSection('Code', renderCode(run), level),
     ...(run.logs.length === 0
       ? []
-      : [renderSection('Output', renderFileTable('What the run wrote to its outputs', run.logs))]),
+      : [renderSection('Output', renderFileTable('What it wrote to its outputs', run.logs), level)]),
   ].join('\n');
 }
 
-function renderInputs({ inputs, missing }: PackedRun): string {
-  if (inputs.length + missing.length === 0) return '<p>It was given no files.</p>';
-  const held = inputs.length === 0 ? '' : renderFileTable('Files that the run was given', inputs);
-  return missing.length === 0 ? held : `${held}${renderMissingTable(missing)}`;
+function renderCode({ code, codeText }: PackedRun): string {
+  const link = renderLink(pathToEntityId(code.path), code.path);
+  return `<p>${link}, sha256 <code>${code.sha256}</code></p>\n<pre tabindex="0" aria-label="Code of the run"><code>${escapePreviewHtml(codeText)}</code></pre>`;
+}
+
+const incompleteInputsText =
+  '<p>It may have read more files than these (<code>inputs_may_be_incomplete</code>).</p>';
+
+function renderInputs({ inputs, inputsMayBeIncomplete }: PackedRun): string {
+  const listed =
+    inputs.length === 0
+      ? '<p>It was given no files.</p>'
+      : renderFileTables('Files that it was given, or found', inputs);
+  return inputsMayBeIncomplete ? `${listed}${incompleteInputsText}` : listed;
+}
+
+function renderResults(run: PackedRun, pictures: ReadonlySet<FileOfRun>): string {
+  const { results, shownTexts } = run;
+  const texts = shownTexts.map(
+    (text) =>
+      `<pre tabindex="0" aria-label="A value that it showed"><samp>${escapePreviewHtml(text)}</samp></pre>`,
+  );
+  if (results.length === 0) return [...texts, '<p>It left no files.</p>'].join('\n');
+  const shown = results.filter((file) => pictures.has(file)).map(renderPicture);
+  return [...texts, ...shown, renderFileTables('Files that it made or changed', results)].join('\n');
+}
+
+const pictureTypes = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/svg+xml']);
+/** A page with more, or larger ones, would take a browser long. The others are in the tables, as links. */
+const maxPictures = 50;
+const maxPictureBytes = 10_000_000;
+
+function choosePictures(runs: readonly PackedRun[]): Set<FileOfRun> {
+  const pictures = runs
+    .flatMap(({ results }) => results)
+    .filter((file) => isPackedFile(file) && pictureTypes.has(file.mediaType) && file.size <= maxPictureBytes);
+  return new Set([...new Set(pictures)].slice(0, maxPictures));
+}
+
+/** From the file in the crate, beside the page. A picture in an `img` runs no script and fetches nothing. */
+function renderPicture(file: FileOfRun): string {
+  const address = escapePreviewHtml(`./${pathToEntityId(file.path)}`);
+  const name = file.knownAs[0] ?? file.path;
+  const picture = `<img src="${address}" alt="${escapePreviewHtml(name)}" loading="lazy">`;
+  return `<figure><a href="${address}">${picture}</a><figcaption>${escapePreviewHtml(name)}</figcaption></figure>`;
+}
+
+function renderFileTables(caption: string, files: readonly FileOfRun[]): string {
+  const held = files.filter(isPackedFile);
+  const missing = files.filter((file) => !isPackedFile(file));
+  return [
+    ...(held.length === 0 ? [] : [renderFileTable(caption, held)]),
+    ...(missing.length === 0
+      ? []
+      : [renderMissingTable(`${caption}, and that are not in this crate`, missing)]),
+  ].join('');
 }
 
 function renderFileTable(caption: string, files: readonly PackedFile[]): string {
   return renderTable(
     caption,
     files.map((file) => [
-      renderLink(pathToEntityId(file.path), file.knownAs ?? file.path),
+      renderLink(pathToEntityId(file.path), file.knownAs[0] ?? file.path),
       file.mediaType,
       file,
     ]),
   );
 }
 
-function renderMissingTable(files: readonly MissingFile[]): string {
-  const rows = files.map((file) => [escapePreviewHtml(file.name), '', file] as const);
-  return renderTable('Files that the run was given and that are not in this crate', rows);
+function renderMissingTable(caption: string, files: readonly FileOfRun[]): string {
+  const rows = files.map((file) => [escapePreviewHtml(file.knownAs[0] ?? file.path), '', file] as const);
+  return renderTable(caption, rows);
 }
 
 type PreviewTableRow = readonly [
   html: string,
   type: string,
-  file: { readonly size: number; readonly sha256: string },
+  file: { readonly size: number | null; readonly sha256: string | null },
 ];
 
 function renderTable(caption: string, rows: readonly PreviewTableRow[]): string {
   const lines = rows.map(
     ([html, type, { size, sha256 }]) =>
-      `<tr><td>${html}</td><td class="type">${escapePreviewHtml(type)}</td><td class="number" title="${size} bytes">${formatPreviewSize(size)}</td><td><code>${escapePreviewHtml(sha256)}</code></td></tr>`,
+      `<tr><td>${html}</td><td class="type">${escapePreviewHtml(type)}</td>${renderSize(size)}<td><code>${escapePreviewHtml(sha256 ?? 'not known')}</code></td></tr>`,
   );
   return `<div class="wide"><table>
 <caption>${escapePreviewHtml(caption)}</caption>
@@ -160,44 +235,15 @@ ${lines.join('\n')}
 </table></div>`;
 }
 
+const renderSize = (size: number | null): string =>
+  size === null
+    ? '<td class="number">not known</td>'
+    : `<td class="number" title="${size} bytes">${formatPreviewSize(size)}</td>`;
+
 function renderTime(milliseconds: number): string {
   const moment = toIsoTimestamp(milliseconds);
   return `<time datetime="${moment}">${moment.slice(0, 19).replace('T', ' ')} UTC</time>`;
 }
-
-/** Styles for light mode, dark mode and print; nothing is fetched. */
-const previewStyle = `
-:root { color-scheme: light dark; --ink: #1c2430; --soft: #5a6675; --line: #d9dfe6; --paper: #ffffff; --tint: #f4f6f9; --accent: #0b6e5f; --bad: #b3261e; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e4e9ef; --soft: #a3afbd; --line: #35404d; --paper: #151a21; --tint: #1d242d; --accent: #5fcab6; --bad: #ff8a80; }
-}
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.55 system-ui, sans-serif; }
-main { max-width: 64rem; margin: 0 auto; padding: 2.5rem 1.5rem 4rem; }
-h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 .5rem; overflow-wrap: anywhere; }
-h2 { font-size: 1.15rem; margin: 2.5rem 0 .75rem; padding-bottom: .3rem; border-bottom: 2px solid var(--accent); }
-p { margin: .5rem 0; white-space: pre-line; overflow-wrap: anywhere; }
-a { color: var(--accent); }
-a:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
-dl { display: grid; grid-template-columns: minmax(8rem, max-content) 1fr; gap: .35rem 1.5rem; margin: 1rem 0; }
-dt { color: var(--soft); }
-dt a { color: inherit; text-decoration-style: dotted; }
-dd { margin: 0; overflow-wrap: anywhere; white-space: pre-line; }
-.wide { overflow-x: auto; }
-.wide + .wide { margin-top: 1.5rem; }
-table { border-collapse: collapse; width: 100%; font-size: .94rem; }
-caption { text-align: left; color: var(--soft); padding-bottom: .4rem; }
-th, td { text-align: left; vertical-align: top; padding: .45rem .75rem .45rem 0; border-bottom: 1px solid var(--line); }
-th { color: var(--soft); font-weight: 600; }
-td { overflow-wrap: anywhere; min-width: 6rem; }
-.type { overflow-wrap: normal; white-space: nowrap; }
-.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
-code, pre { font-family: ui-monospace, monospace; font-size: .86rem; }
-pre { background: var(--tint); border: 1px solid var(--line); border-radius: .4rem; padding: 1rem; overflow-x: auto; tab-size: 4; }
-.failed { color: var(--bad); font-weight: 600; }
-footer { margin-top: 3rem; color: var(--soft); font-size: .88rem; }
-@media (max-width: 40rem) { dl { grid-template-columns: 1fr; gap: 0; } dd { margin-bottom: .6rem; } }
-`.trim();
 
 const previewHtmlEntities: Readonly<Record<string, string>> = {
   '&': '&amp;',

@@ -1,35 +1,51 @@
-import { fstatSync, read, type BigIntStats } from 'node:fs';
-import { promisify } from 'node:util';
-import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
-import { computeDigest, type Digest } from '../../files/files.ts';
-import { openBelow, rootPath, joinComponents, parseName, type Components } from '../../paths/paths.ts';
-import { languages, type Language, type Workspace } from '../../sandbox/sandbox.ts';
-import { canRunsRead } from '../../workspaces/workspaces.ts';
+/**
+ * Reads from the metadata of a crate what to run again: its runs as steps, in order, with their code, inputs and
+ * results. It opens no file. Everything in the metadata is untrusted.
+ */
+import { WorkcrateError } from '../../errors.ts';
+import { parsePath } from '../../paths/paths.ts';
+import { languages, type Language } from '../../sandbox/sandbox.ts';
 import type { CrateMetadata, Entity } from '../crate.ts';
-import { fileChangedWhilePackingError } from './archive.ts';
-import { entityIdToPath, languageNames } from './entities.ts';
-import { stdinFileName } from './packed.ts';
+import { maxPackedRuns, toInsidePath } from './chain.ts';
+import { entityIdToPath } from './entities.ts';
+import { shownFolder, stdinFileName } from './packed.ts';
+import { languageNames, runPropertyNames } from './run-entities.ts';
 
-/** A file of the crate: the code, an input or a result. */
+/** A file of a step. */
 export interface PlannedFile {
-  /** In the crate. */
-  readonly path: string;
-  /** Its name for the code: a path in the working folder or in /artifacts, or `stdinFileName`. */
-  readonly name: string;
+  /** In the crate; null if it is only described there. */
+  readonly path: string | null;
+  /** Its paths inside the sandbox. */
+  readonly names: readonly string[];
   /** Null if the crate does not record it. */
   readonly sha256: string | null;
 }
 
+export interface PlannedInput extends PlannedFile {
+  /** The paths inside at which an earlier step made it; empty if none did. */
+  readonly madeAt: readonly string[];
+}
+
+/** A file of the crate that is read, and not put into the workspace. */
+export interface PlannedText {
+  readonly path: string;
+  readonly sha256: string | null;
+}
+
 /** A run that can be repeated from its crate. */
-export interface ReplayPlan {
+export interface ReplayStep {
   readonly name: string;
   readonly language: Language;
   /** The interpreter of the original run, if it was recorded. */
   readonly runtime: string | null;
-  readonly code: PlannedFile;
-  readonly inputs: readonly PlannedFile[];
+  /** The working folder, as seen inside. */
+  readonly folder: string;
+  /** The session that it was a cell of; null if it was a run of its own. */
+  readonly session: string | null;
+  readonly code: PlannedText;
+  readonly inputs: readonly PlannedInput[];
   /** Its standard input; null if it had none. */
-  readonly stdin: PlannedFile | null;
+  readonly stdin: PlannedText | null;
   readonly results: readonly PlannedFile[];
   /** The sha256 of its stdout, if that was kept. */
   readonly stdout: string | null;
@@ -37,28 +53,55 @@ export interface ReplayPlan {
 }
 
 /**
- * Reads the run out of a Process Run Crate, packed here or elsewhere: one CreateAction, whose instrument is a file of the
- * crate in Python, JavaScript or Bash, and whose objects are files of the crate. Anything else is `unsupported`.
+ * Reads the runs out of a Process Run Crate, packed here or elsewhere: CreateActions, each with one instrument that is a
+ * file of the crate in Python, JavaScript or Bash, and with objects that are files of the crate or results of an earlier
+ * one. Anything else is `unsupported`.
  */
-export function planReplay(metadata: CrateMetadata): ReplayPlan {
-  const action = findOnlyAction(metadata);
+export function planReplay(metadata: CrateMetadata): ReplayStep[] {
+  const actions = findActions(metadata);
+  const made = new Map<Entity, readonly string[]>();
+  return actions.map((action) => {
+    const step = planStep(metadata, action, made);
+    for (const { entity, names } of step.results) made.set(entity, names);
+    return step;
+  });
+}
+
+/** In the order of their start, where that is told, else as they are listed. */
+function findActions({ entities }: CrateMetadata): Entity[] {
+  const actions = entities.filter(({ types }) => types.includes('CreateAction'));
+  if (actions.length === 0) throw replayUnsupportedError('it describes no run');
+  if (actions.length > maxPackedRuns)
+    throw replayUnsupportedError(`it describes ${actions.length} runs, and ${maxPackedRuns} are the limit`);
+  const getStart = (action: Entity): number => Date.parse(getEntityText(action, 'startTime') ?? '') || 0;
+  return actions.toSorted((one, other) => getStart(one) - getStart(other));
+}
+
+function planStep(metadata: CrateMetadata, action: Entity, made: ReadonlyMap<Entity, readonly string[]>) {
   const instrument = findOnlyInstrument(metadata, action);
   const language = detectReplayLanguage(metadata, instrument);
   const path = entityIdToPath(instrument.id);
   if (path === null || !isFileEntity(instrument))
-    throw replayUnsupportedError('the instrument of its run is not a file of the crate');
-  const inputs = checkDistinctInputs(
-    getEntityTargets(metadata, action, 'object').filter(isFileOrGone).map(toPlannedInput),
-  );
+    throw replayUnsupportedError('the instrument of a run is not a file of the crate');
+  const folder = readWorkingFolder(metadata, action);
+  const objects = getEntityTargets(metadata, action, 'object').filter(isFileOrGone);
+  const isLog = (entity: Entity): boolean => getEntityTargets(metadata, entity, 'about').includes(action);
+  const results = getEntityTargets(metadata, action, 'result')
+    .filter((entity) => isFileOrGone(entity) && !isLog(entity))
+    .map((entity) => ({ entity, ...toPlannedFile(entity, folder) }));
   return {
     name: getEntityText(action, 'name') ?? action.id,
     language,
     runtime: readRecordedRuntime(metadata, instrument, language),
-    code: { path, name: path, sha256: readRecordedHash(instrument) },
-    inputs: inputs.filter(({ name }) => name !== stdinFileName),
-    stdin: inputs.find(({ name }) => name === stdinFileName) ?? null,
-    results: getEntityTargets(metadata, action, 'result').filter(isFileOrGone).map(toPlannedResult),
-    stdout: readRecordedStdoutHash(metadata, action),
+    folder,
+    session: readRunProperty(metadata, action, runPropertyNames.session),
+    code: { path, sha256: readRecordedHash(instrument) },
+    inputs: checkDistinctInputs(
+      objects.filter((entity) => !isStdin(entity)).map((entity) => toPlannedInput(entity, folder, made)),
+    ),
+    stdin: planStdin(objects.filter(isStdin)),
+    results,
+    stdout: readRecordedStdoutHash(metadata, isLog),
     succeeded: !getEntityReferences(metadata, action, 'actionStatus').some((id) =>
       id.endsWith('FailedActionStatus'),
     ),
@@ -67,21 +110,25 @@ export function planReplay(metadata: CrateMetadata): ReplayPlan {
 
 const isFileEntity = ({ types }: Entity): boolean => types.includes('File') || types.includes('MediaObject');
 
-/** In RO-Crate 1.1, a file that is gone is described as a work that has a hash. */
-const isFileOrGone = (entity: Entity): boolean => isFileEntity(entity) || readRecordedHash(entity) !== null;
+/** In RO-Crate 1.1, a file that is gone is described as a work with a name for the code. */
+const isFileOrGone = (entity: Entity): boolean =>
+  isFileEntity(entity) ||
+  (entity.types.includes('CreativeWork') && getEntityText(entity, 'alternateName') !== null);
 
-function findOnlyAction({ entities }: CrateMetadata): Entity {
-  const actions = entities.filter(({ types }) => types.includes('CreateAction'));
-  if (actions.length === 1) return actions[0]!;
-  throw replayUnsupportedError(
-    actions.length === 0 ? 'it describes no run' : `it describes ${actions.length} runs, not one`,
-  );
+const isStdin = (entity: Entity): boolean => getEntityText(entity, 'alternateName') === stdinFileName;
+
+function planStdin([entity, ...more]: readonly Entity[]): PlannedText | null {
+  if (entity === undefined) return null;
+  const path = entityIdToPath(entity.id);
+  if (more.length > 0) throw replayUnsupportedError('two of its inputs have the same name');
+  if (path === null) throw inputNotContainedError(entity);
+  return { path, sha256: readRecordedHash(entity) };
 }
 
 function findOnlyInstrument(metadata: CrateMetadata, action: Entity): Entity {
   const instruments = getEntityTargets(metadata, action, 'instrument');
   if (instruments.length === 1) return instruments[0]!;
-  throw replayUnsupportedError('its run does not name one instrument that the crate describes');
+  throw replayUnsupportedError('a run does not name one instrument that the crate describes');
 }
 
 const languagePatterns: Readonly<Record<Language, RegExp>> = {
@@ -112,42 +159,69 @@ function readRecordedRuntime(metadata: CrateMetadata, code: Entity, language: La
   return runtime && version ? `${getEntityText(runtime, 'name') ?? ''} ${version}`.trim() : null;
 }
 
-function toPlannedInput(entity: Entity): PlannedFile {
+function readRunProperty(metadata: CrateMetadata, action: Entity, name: string): string | null {
+  const properties = getEntityTargets(metadata, action, 'additionalProperty');
+  const property = properties.find((entity) => getEntityText(entity, 'name') === name);
+  return property === undefined ? null : getEntityText(property, 'value');
+}
+
+/** Where a run has none that stays, such as /tmp, or none was recorded. */
+const replayFolder = '/workspace/replay';
+
+/** The folder that the run worked in, so that paths in its code lead to the same files. */
+function readWorkingFolder(metadata: CrateMetadata, action: Entity): string {
+  const recorded = readRunProperty(metadata, action, runPropertyNames.folder);
+  const [, root, below = ''] = /^\/(workspace|artifacts)(?:\/(.*))?$/s.exec(recorded ?? '') ?? [];
+  if (root === undefined) return replayFolder;
+  const folders = below === '' ? [] : parsePath(below);
+  return ['', root, ...folders].join('/');
+}
+
+const isKept = (path: string): boolean =>
+  /^\/(?:workspace|artifacts)\/./s.test(path) || path.startsWith(shownFolder);
+
+/** The paths of a file: its original names where files are kept, if it has any, else the last part of its path in the crate. */
+function toPlannedFile(entity: Entity, folder: string): PlannedFile {
   const path = entityIdToPath(entity.id);
-  const isStdin = getEntityText(entity, 'alternateName') === stdinFileName;
-  if (path !== null)
-    return {
-      path,
-      name: isStdin ? stdinFileName : getPlannedName(entity, path),
-      sha256: readRecordedHash(entity),
-    };
-  throw replayUnsupportedError(
-    `it does not contain its input ${JSON.stringify(getEntityText(entity, 'name') ?? entity.id)}`,
-  );
+  const fallback = (path ?? entity.id).slice((path ?? entity.id).lastIndexOf('/') + 1);
+  const known = getEntityTexts(entity, 'alternateName');
+  const names = known.map((name) => toInsidePath(folder, name)).filter(isKept);
+  return {
+    path,
+    names: names.length > 0 ? names : [toInsidePath(folder, fallback)],
+    sha256: readRecordedHash(entity),
+  };
 }
 
-function toPlannedResult(entity: Entity): PlannedFile {
-  const path = entityIdToPath(entity.id) ?? entity.id;
-  return { path, name: getPlannedName(entity, path), sha256: readRecordedHash(entity) };
+/** A name in the working folder is the one that this step has for an input. */
+function toPlannedInput(
+  entity: Entity,
+  folder: string,
+  made: ReadonlyMap<Entity, readonly string[]>,
+): PlannedInput {
+  const madeAt = made.get(entity) ?? [];
+  const file = toPlannedFile(entity, folder);
+  if (file.path === null && madeAt.length === 0) throw inputNotContainedError(entity);
+  const own = file.names.filter((name) => name.startsWith(`${folder}/`));
+  return { ...file, names: own.length > 0 ? own : file.names, madeAt };
 }
 
-/** The original name, if the file was renamed in the crate. Absolute paths count only in /artifacts. */
-function getPlannedName(entity: Entity, path: string): string {
-  const original = getEntityText(entity, 'alternateName');
-  const isUsable = original !== null && (!original.startsWith('/') || original.startsWith('/artifacts/'));
-  return isUsable ? original : path.slice(path.lastIndexOf('/') + 1);
+function inputNotContainedError(entity: Entity): WorkcrateError {
+  const name = getEntityText(entity, 'name') ?? entity.id;
+  return replayUnsupportedError(`it does not contain its input ${JSON.stringify(name.slice(0, 200))}`);
 }
 
-function checkDistinctInputs(inputs: readonly PlannedFile[]): readonly PlannedFile[] {
-  if (new Set(inputs.map(({ name }) => name)).size === inputs.length) return inputs;
+function checkDistinctInputs(inputs: readonly PlannedInput[]): readonly PlannedInput[] {
+  const names = inputs.flatMap((input) => input.names);
+  if (new Set(names).size === names.length) return inputs;
   throw replayUnsupportedError('two of its inputs have the same name');
 }
 
-function readRecordedStdoutHash(metadata: CrateMetadata, action: Entity): string | null {
-  const log = metadata.entities.find(
-    (entity) =>
-      entity.id === 'logs/stdout.txt' && getEntityTargets(metadata, entity, 'about').includes(action),
-  );
+function readRecordedStdoutHash(
+  { entities }: CrateMetadata,
+  isLog: (entity: Entity) => boolean,
+): string | null {
+  const log = entities.find((entity) => /(?:^|\/)logs\/stdout\.txt$/.test(entity.id) && isLog(entity));
   return log === undefined ? null : readRecordedHash(log);
 }
 
@@ -181,101 +255,6 @@ function getEntityReferences(metadata: CrateMetadata, entity: Entity, name: stri
 function replayUnsupportedError(reason: string): WorkcrateError {
   return new WorkcrateError(
     'unsupported',
-    `This crate cannot be run again: ${reason}. Only a Process Run Crate can be: one run of a Python, JavaScript or Bash file that is in the crate.`,
+    `This crate cannot be run again: ${reason}. Only a Process Run Crate can be: runs of Python, JavaScript or Bash files that are in the crate.`,
   );
-}
-
-const readWorkspaceFileAt = promisify(read);
-const workspaceChunkBytes = 256 * 1024;
-
-/** A file of a user's workspace, by the name that a run has for it. */
-export interface WorkspaceFile {
-  readonly place: Workspace;
-  readonly folder: string;
-  readonly path: Components;
-  readonly name: string;
-}
-
-/** Null if the name is in a folder that is gone with its run. */
-export function locateWorkspaceFile(
-  place: Workspace,
-  workingDir: string,
-  name: string,
-): WorkspaceFile | null {
-  const isAbsolute = name.startsWith('/');
-  const [root, ...below] = splitPathParts(isAbsolute ? name : `${workingDir}/${name}`);
-  if (root !== 'workspace' && root !== 'artifacts') return null;
-  return { place, folder: place[root], path: joinComponents(rootPath, ...below.map(parseName)), name };
-}
-
-/** Names as on the disk: nothing is decoded. */
-function splitPathParts(path: string): string[] {
-  return path.split('/').filter((part) => part !== '');
-}
-
-export interface MeasuredFile extends Digest {
-  readonly modified: number;
-}
-
-/** Reads a file once for its digest, or gives the reason why it cannot be read. */
-export async function measureWorkspaceFile(
-  file: WorkspaceFile,
-  signal: AbortSignal,
-): Promise<MeasuredFile | string> {
-  try {
-    using opened = openWorkspaceFile(file);
-    const stats = fstatSync(opened.fd, { bigint: true });
-    if (!canRunsRead(file.place, stats)) return 'is not a file of this user';
-    const digest = await computeDigest(readWorkspaceChunks(file, opened.fd, stats, signal));
-    return { ...digest, modified: Number(stats.mtimeMs) };
-  } catch (error) {
-    if (isWorkcrateError(error, 'path_not_found')) return 'is gone';
-    if (isWorkcrateError(error, 'path_refused')) return 'is a link, hidden or not a file';
-    throw error;
-  }
-}
-
-/** The bytes of a file that was measured before; `crate_changed` if it has changed. */
-export async function* rereadWorkspaceFile(
-  file: WorkspaceFile,
-  signal: AbortSignal,
-): AsyncGenerator<Uint8Array> {
-  using opened = reopenWorkspaceFile(file);
-  const stats = fstatSync(opened.fd, { bigint: true });
-  if (!canRunsRead(file.place, stats)) throw fileChangedWhilePackingError(file.name);
-  yield* readWorkspaceChunks(file, opened.fd, stats, signal);
-}
-
-function openWorkspaceFile({ folder, path }: WorkspaceFile) {
-  return openBelow(folder, { links: 'refuse', hidden: 'refuse' }).open(path);
-}
-
-function reopenWorkspaceFile(file: WorkspaceFile) {
-  try {
-    return openWorkspaceFile(file);
-  } catch (error) {
-    if (isWorkcrateError(error, 'path_not_found') || isWorkcrateError(error, 'path_refused'))
-      throw fileChangedWhilePackingError(file.name);
-    throw error;
-  }
-}
-
-async function* readWorkspaceChunks(
-  { name }: WorkspaceFile,
-  fd: number,
-  stats: BigIntStats,
-  signal: AbortSignal,
-): AsyncGenerator<Uint8Array> {
-  const size = Number(stats.size);
-  for (let done = 0; done < size;) {
-    signal.throwIfAborted();
-    // A new buffer each time, since the consumer may keep several.
-    const piece = Buffer.allocUnsafe(Math.min(workspaceChunkBytes, size - done));
-    const { bytesRead } = await readWorkspaceFileAt(fd, piece, 0, piece.length, done);
-    if (bytesRead === 0) throw fileChangedWhilePackingError(name);
-    done += bytesRead;
-    yield piece.subarray(0, bytesRead);
-  }
-  const now = fstatSync(fd, { bigint: true });
-  if (now.size !== stats.size || now.mtimeNs !== stats.mtimeNs) throw fileChangedWhilePackingError(name);
 }

@@ -1,4 +1,4 @@
-import type { ReplayPlan } from './replay-plan.ts';
+import type { ReplayStep } from './replay-plan.ts';
 
 export type ReplayResultState = 'same' | 'differs' | 'missing' | 'extra' | 'unknown';
 
@@ -10,7 +10,13 @@ export interface ReplayResultDiff {
   readonly found: string | null;
 }
 
-export interface ReplayReport {
+/** An input that a step before was to make. */
+export interface ReplayInputDiff extends ReplayResultDiff {
+  readonly state: 'same' | 'differs' | 'missing';
+}
+
+/** One run of the crate, and how it went this time. */
+export interface ReplayStepReport {
   /** Whether it ended as before and every result is the same, byte for byte. */
   readonly reproduced: boolean;
   readonly run: string;
@@ -28,24 +34,53 @@ export interface ReplayReport {
   readonly stdout: 'same' | 'differs' | 'unknown';
   /** The end of what it wrote to stderr. */
   readonly stderr: string;
+  /** Inputs that are not as they were, since a step before did not make them so. */
+  readonly inputs: readonly ReplayInputDiff[];
   readonly results: readonly ReplayResultDiff[];
   /** False if there may be results that were not compared. */
   readonly complete: boolean;
 }
 
-/** Compares the results of both runs. `found` has the hashes of this run's files, by name. */
-export function diffReplayResults(plan: ReplayPlan, found: ReadonlyMap<string, string>): ReplayResultDiff[] {
-  const expected = plan.results.map(({ name, sha256 }): ReplayResultDiff => {
-    const now = found.get(name) ?? null;
-    return { name, state: compareHashes(sha256, now), expected: sha256, found: now };
+export interface ReplayReport {
+  /** Whether every step was. */
+  readonly reproduced: boolean;
+  /** In the order in which they ran. */
+  readonly steps: readonly ReplayStepReport[];
+}
+
+/** Compares the results of both runs. `found` has the hashes of this run's files, by their paths inside. */
+export function diffReplayResults(
+  { folder, results }: Pick<ReplayStep, 'folder' | 'results'>,
+  found: ReadonlyMap<string, string>,
+): ReplayResultDiff[] {
+  const known = new Set<string>();
+  const expected = results.map(({ names, sha256 }): ReplayResultDiff => {
+    const made = names.filter((name) => found.has(name));
+    const path = made.find((name) => found.get(name) === sha256) ?? made[0] ?? names[0]!;
+    known.add(path);
+    const now = found.get(path) ?? null;
+    return {
+      name: toShownName(folder, path),
+      state: compareHashes(sha256, now),
+      expected: sha256,
+      found: now,
+    };
   });
-  const known = new Set(expected.map(({ name }) => name));
-  const extra = [...found].filter(([name]) => !known.has(name));
+  const extra = [...found].filter(([path]) => !known.has(path));
   return [
     ...expected,
-    ...extra.map(([name, hash]): ReplayResultDiff => ({ name, state: 'extra', expected: null, found: hash })),
+    ...extra.map(([path, hash]): ReplayResultDiff => ({
+      name: toShownName(folder, path),
+      state: 'extra',
+      expected: null,
+      found: hash,
+    })),
   ];
 }
+
+/** As the run names it: relative to its working folder. */
+const toShownName = (folder: string, path: string): string =>
+  path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : path;
 
 function compareHashes(expected: string | null, found: string | null): ReplayResultState {
   if (found === null) return 'missing';
@@ -54,7 +89,7 @@ function compareHashes(expected: string | null, found: string | null): ReplayRes
 }
 
 /** Extra files are reported, but do not count. A run without results is judged by its stdout. */
-export function isReplayReproduced(report: Omit<ReplayReport, 'reproduced'>): boolean {
+export function isStepReproduced(report: Omit<ReplayStepReport, 'reproduced'>): boolean {
   const { recorded, ended, results, stdout } = report;
   const expected = results.filter(({ state }) => state !== 'extra');
   const isSame =
@@ -63,9 +98,13 @@ export function isReplayReproduced(report: Omit<ReplayReport, 'reproduced'>): bo
 }
 
 /** The report for programs. */
-export function toReplayJson(report: ReplayReport): Record<string, unknown> {
-  const { recordedRuntime, durationMs, ...rest } = report;
-  return { ...rest, recorded_runtime: recordedRuntime, duration_ms: durationMs };
+export function toReplayJson({ reproduced, steps }: ReplayReport): Record<string, unknown> {
+  return {
+    reproduced,
+    steps: steps.map(({ recordedRuntime, durationMs, ...rest }) => {
+      return { ...rest, recorded_runtime: recordedRuntime, duration_ms: durationMs };
+    }),
+  };
 }
 
 const resultStateLabels: Readonly<Record<ReplayResultState, string>> = {
@@ -76,33 +115,48 @@ const resultStateLabels: Readonly<Record<ReplayResultState, string>> = {
   unknown: 'unknown',
 };
 
-function formatVerdict({ reproduced, results }: ReplayReport): string {
-  if (!reproduced) return 'Not reproduced.';
-  return results.some(({ state }) => state === 'same')
-    ? 'Reproduced: every result is the same, byte for byte.'
+function formatVerdict({ reproduced, steps }: ReplayReport): string {
+  if (!reproduced) {
+    const first = steps.findIndex((step) => !step.reproduced) + 1;
+    return steps.length === 1
+      ? 'Not reproduced.'
+      : `Not reproduced: step ${first} is the first that differs.`;
+  }
+  return steps.some(({ results }) => results.some(({ state }) => state === 'same'))
+    ? `Reproduced: every result${steps.length === 1 ? '' : ' of every step'} is the same, byte for byte.`
     : 'Reproduced as far as can be told: it ended as before, and has no results to compare.';
 }
 
 /** The report for people. */
 export function formatReplayReport(report: ReplayReport): string {
-  const { run, language, runtime, recordedRuntime, sandbox, outcome, durationMs, stdout } = report;
-  const before = recordedRuntime === null ? report.recorded : `${report.recorded} on ${recordedRuntime}`;
+  const { steps } = report;
+  const lines = steps.flatMap((step, index) => [
+    ...(steps.length === 1 ? [] : [`Step ${index + 1} of ${steps.length}`]),
+    ...formatStep(step),
+  ]);
+  return [...lines, formatVerdict(report), ''].join('\n');
+}
+
+function formatStep(step: ReplayStepReport): string[] {
+  const { run, language, runtime, recordedRuntime, sandbox, outcome, durationMs, stdout } = step;
+  const before = recordedRuntime === null ? step.recorded : `${step.recorded} on ${recordedRuntime}`;
   return [
     replaceControlCharacters(
       `${run}: ${outcome} after ${durationMs} ms, by ${runtime ?? language} in ${sandbox}`,
     ),
     replaceControlCharacters(`The first time: ${before}`),
-    ...report.results.map(
+    ...step.inputs.map(
+      ({ name, state }) => `  ${resultStateLabels[state]}  ${replaceControlCharacters(name)} (input)`,
+    ),
+    ...step.results.map(
       ({ name, state }) => `  ${resultStateLabels[state]}  ${replaceControlCharacters(name)}`,
     ),
     `  stdout: ${stdout === 'unknown' ? 'not in the crate, so not compared' : stdout}`,
-    ...(report.complete ? [] : ['  There may be more results: not all files could be compared.']),
-    ...(report.ended === 'failed' && report.stderr !== ''
-      ? report.stderr.split('\n').map((line) => `  | ${replaceControlCharacters(line)}`)
+    ...(step.complete ? [] : ['  There may be more results: not all files could be compared.']),
+    ...(step.ended === 'failed' && step.stderr !== ''
+      ? step.stderr.split('\n').map((line) => `  | ${replaceControlCharacters(line)}`)
       : []),
-    formatVerdict(report),
-    '',
-  ].join('\n');
+  ];
 }
 
 /** Names and outputs are untrusted: they must not control the terminal. */

@@ -1,58 +1,17 @@
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
 import { isWorkcrateError, type ErrorCode } from '../../errors.ts';
-import { plainSandbox } from '../../executions/plain-sandbox.testing.ts';
 import { chunksOf } from '../../storage/bytes.testing.ts';
-import { collectBytes } from '../../streams.ts';
-import { readMetadata } from '../metadata/metadata.ts';
-import { keep, metadataIn, openPacking, openZip } from './packing.testing.ts';
-import {
-  writeReplayInput,
-  createReplayWorkspace,
-  replayCrate,
-  toReplayJson,
-  formatReplayReport,
-  type ReplayReport,
-} from './replay.ts';
+import { keep, openPacking } from './packing.testing.ts';
+import { writeReplayInput } from './replay-workspace.ts';
+import { createReplayWorkspace, toReplayJson, formatReplayReport, type ReplayReport } from './replay.ts';
+import { replay, replayFiles } from './replaying.testing.ts';
 
-interface Changed {
-  readonly metadata?: (text: string) => string;
-  readonly bytes?: (path: string, bytes: Buffer) => Buffer;
-}
-
-/** Replays a packed crate on real interpreters, in folders of its own that are gone afterwards. */
-async function replay(zip: Buffer, { metadata, bytes }: Changed = {}): Promise<ReplayReport> {
-  const archive = await openZip(zip);
-  const text = await metadataIn(zip);
-  const members = new Map<string, Buffer>();
-  for (const { path } of archive.directory) {
-    const whole = await collectBytes((await archive.read(path!))!);
-    members.set(path!, bytes?.(path!, whole) ?? whole);
-  }
-  return replayed(metadata?.(text) ?? text, members);
-}
-
-async function replayed(metadata: string, members: ReadonlyMap<string, Buffer>): Promise<ReplayReport> {
-  const parent = await mkdtemp(join(tmpdir(), 'workcrate-replay-test-'));
-  const { signal } = new AbortController();
-  const read = async (path: string) => {
-    const bytes = members.get(path);
-    return bytes === undefined ? null : Readable.from([bytes]);
-  };
-  const crate = { metadata: readMetadata(Buffer.from(metadata)), read };
-  try {
-    await using sandbox = plainSandbox();
-    await using opened = await createReplayWorkspace(parent, null);
-    return await replayCrate({ ...crate, sandbox, place: opened.place, timeoutMs: 20_000, signal });
-  } finally {
-    assert.deepEqual(readdirSync(parent), []);
-    await rm(parent, { recursive: true });
-  }
+/** The report of the only step. */
+function onlyStep({ steps }: ReplayReport) {
+  assert.equal(steps.length, 1);
+  return steps[0]!;
 }
 
 /** Runs code on an input and gives the packed crate. */
@@ -64,7 +23,7 @@ async function packedRun(
   await using stage = await openPacking();
   const input = await keep(stage.room, 'data.csv', '1\n2\n3\n');
   const { execution } = await stage.room.run({ language, code, stdin, files: [input.id] });
-  return stage.zipOf(await stage.pack({ executionId: execution.id }));
+  return stage.zipOf(await stage.pack({ executionIds: [execution.id] }));
 }
 
 const steady = `
@@ -79,15 +38,19 @@ it('a run that does the same again is reproduced, result by result', async () =>
   const report = await replay(await packedRun(steady));
   assert.equal(report.reproduced, true);
   assert.deepEqual(
-    report.results.map(({ name, state }) => [name, state]),
+    onlyStep(report).results.map(({ name, state }) => [name, state]),
     [
       ['sum.txt', 'same'],
       ['/artifacts/plot.svg', 'same'],
     ],
   );
-  assert.deepEqual([report.stdout, report.outcome, report.complete], ['same', 'exit code 0', true]);
+  assert.deepEqual(
+    [onlyStep(report).stdout, onlyStep(report).outcome, onlyStep(report).complete],
+    ['same', 'exit code 0', true],
+  );
   assert.match(formatReplayReport(report), /same {5}sum\.txt[^]*Reproduced/);
-  assert.equal(toReplayJson(report)['duration_ms'], report.durationMs);
+  const [step] = toReplayJson(report)['steps'] as Record<string, unknown>[];
+  assert.equal(step!['duration_ms'], onlyStep(report).durationMs);
 });
 
 it('what a run was given on stdin is given again, and not as a file', async () => {
@@ -96,13 +59,13 @@ it('what a run was given on stdin is given again, and not as a file', async () =
   const report = await replay(zip);
   assert.equal(report.reproduced, true, formatReplayReport(report));
   assert.deepEqual(
-    report.results.map(({ name, state }) => [name, state]),
+    onlyStep(report).results.map(({ name, state }) => [name, state]),
     [
       ['copy', 'same'],
       ['names', 'same'],
     ],
   );
-  assert.equal(report.stdout, 'same');
+  assert.equal(onlyStep(report).stdout, 'same');
 
   const bytes = (path: string, chunk: Buffer): Buffer =>
     path === 'inputs/stdin.txt' ? Buffer.from('other') : chunk;
@@ -125,15 +88,16 @@ it('stdin that is no text, or is there twice, is not run', async () => {
 });
 
 it('results that differ, are missing or are more are told apart', async () => {
+  // The folders of a replay are elsewhere on this machine.
   const zip = await packedRun(`
 import os
 open('same.txt', 'w').write('same')
-open('differs.txt', 'w').write(os.getcwd())
-open('missing.txt' if 'exec_' in os.getcwd() else 'extra.txt', 'w').write('x')
+open('differs.txt', 'w').write(os.environ['WORKSPACE'])
+open('extra.txt' if 'replay' in os.environ['WORKSPACE'] else 'missing.txt', 'w').write('x')
 `);
   const report = await replay(zip);
   assert.equal(report.reproduced, false);
-  assert.deepEqual(Object.fromEntries(report.results.map(({ name, state }) => [name, state])), {
+  assert.deepEqual(Object.fromEntries(onlyStep(report).results.map(({ name, state }) => [name, state])), {
     'same.txt': 'same',
     'differs.txt': 'differs',
     'missing.txt': 'missing',
@@ -145,7 +109,8 @@ open('missing.txt' if 'exec_' in os.getcwd() else 'extra.txt', 'w').write('x')
 it('a run that failed is reproduced by failing, in every language', async () => {
   for (const language of ['bash', 'node', 'python'] as const) {
     const report = await replay(await packedRun(language === 'bash' ? 'exit 3' : 'throw_it()', language));
-    assert.deepEqual([report.language, report.recorded, report.ended], [language, 'failed', 'failed']);
+    const step = onlyStep(report);
+    assert.deepEqual([step.language, step.recorded, step.ended], [language, 'failed', 'failed']);
     assert.equal(report.reproduced, true);
     assert.match(formatReplayReport(report), /no results to compare\.\n$/);
   }
@@ -165,9 +130,9 @@ describe('crates that cannot be replayed say why', async () => {
   const cases: [what: string, code: ErrorCode, reason: RegExp, change: (text: string) => string][] = [
     ['no run', 'unsupported', /describes no run/, (text) => text.replace('"CreateAction"', '"Thing"')],
     [
-      'two runs',
+      'a second run without an instrument',
       'unsupported',
-      /2 runs/,
+      /one instrument/,
       (text) => text.replace('"@graph": [', '"@graph": [{"@id":"#b","@type":"CreateAction"},'),
     ],
     [
@@ -230,12 +195,13 @@ it('a Process Run Crate of somebody else is replayed, and what it does not tell 
     ['in/words.txt', Buffer.from('hello')],
   ]);
   const context = 'https://w3id.org/ro/crate/1.1/context';
-  const report = await replayed(JSON.stringify({ '@context': context, '@graph': graph }), members);
+  const report = await replayFiles(JSON.stringify({ '@context': context, '@graph': graph }), members);
   assert.deepEqual(
-    report.results.map(({ name, state }) => [name, state]),
+    onlyStep(report).results.map(({ name, state }) => [name, state]),
     [['words.upper', 'unknown']],
   );
-  assert.deepEqual([report.reproduced, report.ended, report.stdout], [false, 'completed', 'unknown']);
+  const { ended, stdout } = onlyStep(report);
+  assert.deepEqual([report.reproduced, ended, stdout], [false, 'completed', 'unknown']);
 });
 
 it('nothing that a crate names can steer a terminal', async () => {
@@ -249,9 +215,9 @@ it('nothing that a crate names can steer a terminal', async () => {
 
 it('inputs of which one would have to be a folder and a file are refused', async () => {
   await using test = await createReplayWorkspace(tmpdir(), null);
-  await writeReplayInput(test.place, 'x', chunksOf(Buffer.from('1')));
-  for (const name of ['x/y', 'x'])
-    await assert.rejects(writeReplayInput(test.place, name, chunksOf(Buffer.from('2'))), {
+  await writeReplayInput(test.place, '/workspace/x/z', chunksOf(Buffer.from('1')));
+  for (const name of ['x/z/y', 'x'])
+    await assert.rejects(writeReplayInput(test.place, `/workspace/${name}`, chunksOf(Buffer.from('2'))), {
       code: 'unsupported',
     });
 });

@@ -1,38 +1,34 @@
 /**
- * Runs the code of a packed crate again and compares the results. It trusts neither code nor crate: the code runs in a
- * sandbox, in a workspace of its own, and each input is verified by its sha256. What to run is read in `replay-plan.ts`.
+ * Runs the code of a packed crate again, step by step, and compares the results. It trusts neither code nor crate: the
+ * code runs in a sandbox, in a workspace of its own, and each input is verified by its sha256. What to run is read in
+ * `replay-plan.ts`.
  */
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import { fchownSync, mkdirSync, write } from 'node:fs';
-import { mkdtemp } from 'node:fs/promises';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { difference, snapshot, type FolderChanges } from '../../artifacts/changes.ts';
-import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
+import { WorkcrateError } from '../../errors.ts';
 import { digestWhileReading } from '../../files/files.ts';
-import {
-  openBelow,
-  rootPath,
-  joinComponents,
-  parseName,
-  parsePath,
-  removeTree,
-  type Components,
-} from '../../paths/paths.ts';
-import type { Workspace, RunEnd, Sandbox } from '../../sandbox/sandbox.ts';
+import type { RunEnd, Sandbox, SandboxRun, Workspace } from '../../sandbox/sandbox.ts';
 import { collectBytes, collectText } from '../../streams.ts';
-import { giveFolderTo } from '../../workspaces/workspaces.ts';
 import type { CrateMetadata } from '../crate.ts';
+import { planReplay, type PlannedInput, type PlannedText, type ReplayStep } from './replay-plan.ts';
 import {
-  measureWorkspaceFile,
-  locateWorkspaceFile,
-  planReplay,
-  type PlannedFile,
-  type ReplayPlan,
-} from './replay-plan.ts';
-import { diffReplayResults, isReplayReproduced, type ReplayReport } from './replay-report.ts';
+  diffReplayResults,
+  isStepReproduced,
+  type ReplayInputDiff,
+  type ReplayReport,
+  type ReplayStepReport,
+} from './replay-report.ts';
+import {
+  diffReplaySnapshots,
+  hashReplayFile,
+  makeReplayFolder,
+  snapshotReplayFolders,
+  writeReplayInput,
+} from './replay-workspace.ts';
+import { hashShownResults } from './shown-results.ts';
+import { locateWorkspaceFile, rereadWorkspaceFile } from './workspace-files.ts';
 
+export { createReplayWorkspace } from './replay-workspace.ts';
 export { toReplayJson, formatReplayReport, type ReplayReport } from './replay-report.ts';
 
 export interface ReplayOptions {
@@ -42,31 +38,34 @@ export interface ReplayOptions {
   readonly sandbox: Sandbox;
   /** A workspace of its own, as `createReplayWorkspace` makes one. */
   readonly place: Workspace;
+  /** Of each step. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
 
-/**
- * Runs the code of a crate again on its inputs and compares the results with those in the crate. The code is
- * untrusted: only the sandbox confines it. `unsupported` if the crate cannot be run again, `hash_mismatch` if a file
- * differs from what the crate records.
- */
-export async function replayCrate(options: ReplayOptions): Promise<ReplayReport> {
-  const { metadata, sandbox, place } = options;
-  const plan = planReplay(metadata);
-  checkReplayLanguage(sandbox, plan);
-  const code = await readReplayCode(options, plan.code);
-  const stdin = plan.stdin === null ? '' : await readReplayStdin(options, plan.stdin);
-  await writeReplayInputs(options, plan);
-  const before = await snapshotReplayFolders(place);
-  const ran = await runReplay(options, plan, { code, stdin });
-  const changes = diffReplaySnapshots(before, await snapshotReplayFolders(place));
-  const results = diffReplayResults(plan, await hashReplayResults(place, changes.names, options.signal));
-  const runtime = await sandbox.runtime(plan.language);
-  return createReplayReport(options, plan, runtime, ran, results, changes.complete);
+/** A replay under way: what all its steps share. */
+interface Replay extends ReplayOptions {
+  readonly sessions: ReplaySessions;
+  /** The bytes that inputs may still use on the disk: all together as much as a run may. */
+  bytesLeft: number;
 }
 
-function checkReplayLanguage({ languages }: Sandbox, { language }: ReplayPlan): void {
+/**
+ * Runs the code of a crate again on its inputs and compares the results with those in the crate, step by step. A step
+ * gets what the steps before it made now. The code is untrusted: only the sandbox confines it. `unsupported` if the
+ * crate cannot be run again, `hash_mismatch` if a file differs from what the crate records.
+ */
+export async function replayCrate(options: ReplayOptions): Promise<ReplayReport> {
+  const plan = planReplay(options.metadata);
+  for (const step of plan) checkReplayLanguage(options.sandbox, step);
+  await using sessions = createReplaySessions(options);
+  const replay = { ...options, sessions, bytesLeft: options.sandbox.limits.diskBytes };
+  const steps: ReplayStepReport[] = [];
+  for (const step of plan) steps.push(await replayStep(replay, step));
+  return { reproduced: steps.every(({ reproduced }) => reproduced), steps };
+}
+
+function checkReplayLanguage({ languages }: Sandbox, { language }: ReplayStep): void {
   if (languages.includes(language)) return;
   throw new WorkcrateError(
     'sandbox_unavailable',
@@ -74,18 +73,71 @@ function checkReplayLanguage({ languages }: Sandbox, { language }: ReplayPlan): 
   );
 }
 
-/** All inputs together may use as much disk as a run may. */
-async function writeReplayInputs(options: ReplayOptions, { inputs }: ReplayPlan): Promise<void> {
-  const { fileBytes, diskBytes } = options.sandbox.limits;
-  let left = diskBytes;
-  for (const input of inputs) {
-    const bytes = await readVerifiedFile(options, input, Math.min(fileBytes, left));
-    left -= await writeReplayInput(options.place, input.name, bytes);
+async function replayStep(replay: Replay, step: ReplayStep): Promise<ReplayStepReport> {
+  const { sandbox, place, signal } = replay;
+  const code = await readReplayCode(replay, step.code);
+  const stdin = step.stdin === null ? '' : await readReplayStdin(replay, step.stdin);
+  makeReplayFolder(place, step.folder);
+  const inputs: ReplayInputDiff[] = [];
+  for (const input of step.inputs) inputs.push(...(await provideInput(replay, input)));
+  const before = await snapshotReplayFolders(place, step.folder);
+  const ran = await runReplayStep(replay, step, { code, stdin });
+  const changes = diffReplaySnapshots(before, await snapshotReplayFolders(place, step.folder));
+  const found = new Map(ran.shown);
+  for (const path of changes.paths) {
+    const hash = await hashReplayFile(place, path, signal);
+    if (hash !== null) found.set(path, hash);
   }
+  const report = {
+    ...describeReplayStep(step, ran),
+    runtime: await sandbox.runtime(step.language),
+    sandbox: sandbox.kind,
+    inputs: inputs.filter(({ state }) => state !== 'same'),
+    results: diffReplayResults(step, found),
+    complete: changes.complete,
+  };
+  return { reproduced: isStepReproduced(report), ...report };
+}
+
+/** What no step made is written as the crate has it. What a step made stays as it made it now. */
+async function provideInput(replay: Replay, input: PlannedInput): Promise<ReplayInputDiff[]> {
+  const { place, signal } = replay;
+  const diffs: ReplayInputDiff[] = [];
+  for (const name of input.names) {
+    const isMade = input.madeAt.length > 0;
+    if (!isMade) await writeInputFromCrate(replay, input, name);
+    else if ((await hashReplayFile(place, name, signal)) === null) await copyMadeInput(replay, input, name);
+    const found = await hashReplayFile(place, name, signal);
+    diffs.push({ name, state: compareInput(input.sha256, found), expected: input.sha256, found });
+  }
+  return diffs;
+}
+
+function compareInput(expected: string | null, found: string | null): ReplayInputDiff['state'] {
+  if (found === null) return 'missing';
+  return expected === null || expected === found ? 'same' : 'differs';
+}
+
+/** From where the step before made it; if it did not, from the crate. */
+async function copyMadeInput(replay: Replay, input: PlannedInput, name: string): Promise<void> {
+  const { place, signal } = replay;
+  for (const path of input.madeAt) {
+    const file = locateWorkspaceFile(place, '/', path);
+    if (file === null || (await hashReplayFile(place, path, signal)) === null) continue;
+    replay.bytesLeft -= await writeReplayInput(place, name, rereadWorkspaceFile(file, signal));
+    return;
+  }
+  if (input.path !== null) await writeInputFromCrate(replay, input, name);
+}
+
+async function writeInputFromCrate(replay: Replay, { path, sha256 }: PlannedInput, name: string) {
+  const limit = Math.min(replay.sandbox.limits.fileBytes, replay.bytesLeft);
+  const bytes = await readVerifiedFile(replay, { path: path!, sha256 }, limit);
+  replay.bytesLeft -= await writeReplayInput(replay.place, name, bytes);
 }
 
 /** Streams a file of the crate, and fails at its end if the sha256 differs from the recorded one. */
-async function readVerifiedFile({ read, signal }: ReplayOptions, file: PlannedFile, limit: number) {
+async function readVerifiedFile({ read, signal }: ReplayOptions, file: PlannedText, limit: number) {
   const bytes = await read(file.path, signal);
   if (bytes === null)
     throw new WorkcrateError(
@@ -114,14 +166,14 @@ async function readVerifiedFile({ read, signal }: ReplayOptions, file: PlannedFi
 
 const maxReplayCodeBytes = 16 * 1024 ** 2;
 
-async function readReplayCode(options: ReplayOptions, file: PlannedFile): Promise<string> {
+async function readReplayCode(options: ReplayOptions, file: PlannedText): Promise<string> {
   return collectText(await readVerifiedFile(options, file, maxReplayCodeBytes));
 }
 
 const maxReplayStdinBytes = 16 * 1024 ** 2;
 
 /** A run gets its stdin as text, so other bytes would be changed. */
-async function readReplayStdin(options: ReplayOptions, file: PlannedFile): Promise<string> {
+async function readReplayStdin(options: ReplayOptions, file: PlannedText): Promise<string> {
   const bytes = await collectBytes(await readVerifiedFile(options, file, maxReplayStdinBytes));
   if (isUtf8(bytes)) return bytes.toString();
   throw new WorkcrateError(
@@ -139,33 +191,67 @@ interface ReplayOutcome {
   readonly end: RunEnd;
   readonly stdout: string;
   readonly stderr: string;
+  /** The hashes of what it showed, by name. */
+  readonly shown: ReadonlyMap<string, string>;
 }
 
-async function runReplay(
-  options: ReplayOptions,
-  { language }: ReplayPlan,
+async function runReplayStep(
+  replay: Replay,
+  step: ReplayStep,
   { code, stdin }: ReplayCodeAndStdin,
-) {
-  const { sandbox, place, timeoutMs, signal } = options;
-  const started = await sandbox.start({
-    id: 'exec_000000000000',
-    user: 'replay',
-    place,
-    language,
-    code,
-    workingDir: replayWorkingDir,
-    stdin,
-    timeoutMs,
-    signal,
-  });
-  const [stdout, stderr, end] = await Promise.all([
+): Promise<ReplayOutcome> {
+  const { sandbox, place, sessions, timeoutMs, signal } = replay;
+  const { language, folder: workingDir, session } = step;
+  const started =
+    session === null
+      ? await sandbox.start({
+          id: 'exec_000000000000',
+          user: replayUser,
+          place,
+          language,
+          code,
+          workingDir,
+          stdin,
+          timeoutMs,
+          signal,
+        })
+      : await sessions.runCell(step, session, { code, stdin, timeoutMs, signal });
+  const [stdout, stderr, shown, end] = await Promise.all([
     hashReplayOutput(started.stdout),
     readOutputTail(started.stderr),
+    hashShownResults(started.reports),
     started.ended,
   ]);
   signal.throwIfAborted();
-  return { end, stdout, stderr };
+  return { end, stdout, stderr, shown };
 }
+
+const replayUser = 'replay';
+
+type CellOfReplay = Parameters<Awaited<ReturnType<Sandbox['startSession']>>['run']>[0];
+
+/** Cells of one session run in one session again, so that they find the variables of those before them. */
+function createReplaySessions({ sandbox, place }: ReplayOptions) {
+  const open = new Map<string, Awaited<ReturnType<Sandbox['startSession']>>>();
+
+  async function openSession({ language, folder: workingDir }: ReplayStep, name: string) {
+    const id = `sess_${String(open.size).padStart(12, '0')}`;
+    const session = await sandbox.startSession({ id, user: replayUser, place, language, workingDir });
+    open.set(name, session);
+    return session;
+  }
+
+  return {
+    async runCell(step: ReplayStep, name: string, cell: CellOfReplay): Promise<SandboxRun> {
+      return (open.get(name) ?? (await openSession(step, name))).run(cell);
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all([...open.values()].map((session) => session.close()));
+    },
+  };
+}
+
+type ReplaySessions = ReturnType<typeof createReplaySessions>;
 
 async function hashReplayOutput(output: AsyncIterable<Uint8Array>): Promise<string> {
   const hash = createHash('sha256');
@@ -182,158 +268,28 @@ async function readOutputTail(output: AsyncIterable<Uint8Array>): Promise<string
   return tail.toString().trim();
 }
 
-function createReplayReport(
-  { sandbox }: ReplayOptions,
-  plan: ReplayPlan,
-  runtime: string | null,
-  { end, stdout, stderr }: ReplayOutcome,
-  results: ReplayReport['results'],
-  complete: boolean,
-): ReplayReport {
+function describeReplayStep(step: ReplayStep, { end, stdout, stderr }: ReplayOutcome) {
   const succeeded = end.reason === 'exit' && end.exitCode === 0;
-  const report = {
-    run: plan.name,
-    language: plan.language,
-    recordedRuntime: plan.runtime,
-    runtime,
-    sandbox: sandbox.kind,
-    recorded: toCompletionState(plan.succeeded),
+  return {
+    run: step.name,
+    language: step.language,
+    recordedRuntime: step.runtime,
+    recorded: toCompletionState(step.succeeded),
     ended: toCompletionState(succeeded),
     outcome: end.reason === 'exit' ? `exit code ${end.exitCode}` : (end.signal ?? end.reason),
     durationMs: Math.round(end.durationMs),
-    stdout:
-      plan.stdout === null
-        ? ('unknown' as const)
-        : plan.stdout === stdout
-          ? ('same' as const)
-          : ('differs' as const),
+    stdout: compareStdout(step.stdout, stdout),
     stderr,
-    results,
-    complete,
   };
-  return { reproduced: isReplayReproduced(report), ...report };
+}
+
+function compareStdout(recorded: string | null, found: string): ReplayStepReport['stdout'] {
+  if (recorded === null) return 'unknown';
+  return recorded === found ? 'same' : 'differs';
 }
 
 const toCompletionState = (succeeded: boolean) => (succeeded ? ('completed' as const) : ('failed' as const));
 
 function quoteCratePath(path: string): string {
   return JSON.stringify(path.slice(0, 200));
-}
-
-const writeReplayBytes = promisify(write);
-
-/** The working folder of a replay, as the code sees it. */
-const replayWorkingDir = '/workspace/replay';
-const replayFolderName = 'replay';
-
-export interface ReplayWorkspace extends AsyncDisposable {
-  readonly place: Workspace;
-}
-
-/**
- * Makes new folders for one replay below `parent`, so that it sees and overwrites nothing of anybody. They are removed
- * afterwards. `uid` is as in every workspace: that of the run if the server is root, else null.
- */
-export async function createReplayWorkspace(parent: string, uid: number | null): Promise<ReplayWorkspace> {
-  const folder = await mkdtemp(join(parent, 'workcrate-replay-'));
-  const remove = () => removeTree(folder);
-  try {
-    const place = { uid, workspace: join(folder, 'workspace'), artifacts: join(folder, 'artifacts') };
-    for (const path of [place.workspace, place.artifacts, join(place.workspace, replayFolderName)])
-      makeReplayFolder(path, uid);
-    return { place, [Symbol.asyncDispose]: remove };
-  } catch (error) {
-    await remove();
-    throw error;
-  }
-}
-
-/** Using the path is safe, since no code has run there yet. */
-function makeReplayFolder(path: string, uid: number | null): void {
-  mkdirSync(path, { mode: 0o700, recursive: true });
-  if (uid !== null) giveFolderTo(path, uid);
-}
-
-function createReplayFile(base: string, path: Components, uid: number | null) {
-  const root = openBelow(base);
-  try {
-    root.makeFolder(joinComponents(...path.slice(0, -1).map(parseName)), uid);
-    return root.create(path);
-  } catch (error) {
-    if (!isPathConflict(error)) throw error;
-    throw new WorkcrateError(
-      'unsupported',
-      `Two inputs of the crate need the same path: ${JSON.stringify(path.join('/').slice(0, 200))} is one of them.`,
-      { cause: error },
-    );
-  }
-}
-
-/** Whether a file is where a folder must be, or something exists where the file must be. */
-function isPathConflict(error: unknown): boolean {
-  if (isWorkcrateError(error, 'path_refused')) return error.details['kind'] === 'not_folder';
-  return isWorkcrateError(error, 'already_exists') || isWorkcrateError(error, 'path_not_found');
-}
-
-/** Writes an input with its folders, all owned by the run's user, and gives its size. */
-export async function writeReplayInput(
-  { uid, workspace, artifacts }: Workspace,
-  name: string,
-  bytes: AsyncIterable<Uint8Array>,
-): Promise<number> {
-  const isArtifact = name.startsWith('/artifacts/');
-  const base = isArtifact ? artifacts : join(workspace, replayFolderName);
-  const path = parsePath(isArtifact ? name.slice('/artifacts/'.length) : name);
-  using file = createReplayFile(base, path, uid);
-  let size = 0;
-  for await (const chunk of bytes) {
-    for (let done = 0; done < chunk.length;)
-      done += (await writeReplayBytes(file.fd, chunk, done)).bytesWritten;
-    size += chunk.length;
-  }
-  if (uid !== null) fchownSync(file.fd, uid, uid);
-  return size;
-}
-
-/** The working folder and /artifacts, as they are compared for every run. */
-async function snapshotReplayFolders({ workspace, artifacts }: Workspace) {
-  return {
-    working: await snapshot(workspace, parseName('replay')),
-    artifacts: await snapshot(artifacts, rootPath),
-  };
-}
-
-type ReplaySnapshot = Awaited<ReturnType<typeof snapshotReplayFolders>>;
-
-function diffReplaySnapshots(
-  before: ReplaySnapshot,
-  after: ReplaySnapshot,
-): { names: string[]; complete: boolean } {
-  const working = difference(before.working, after.working);
-  const artifacts = difference(before.artifacts, after.artifacts);
-  const isAll = ({ complete, omitted }: FolderChanges): boolean =>
-    complete && omitted.created + omitted.modified === 0;
-  return {
-    names: [
-      ...working.created,
-      ...working.modified,
-      ...[...artifacts.created, ...artifacts.modified].map((name) => `/artifacts/${name}`),
-    ],
-    complete: isAll(working) && isAll(artifacts),
-  };
-}
-
-/** Files that no crate can contain, such as links and hidden files, are not results. */
-async function hashReplayResults(
-  place: Workspace,
-  names: readonly string[],
-  signal: AbortSignal,
-): Promise<Map<string, string>> {
-  const found = new Map<string, string>();
-  for (const name of names) {
-    const file = locateWorkspaceFile(place, replayWorkingDir, name);
-    const measured = file && (await measureWorkspaceFile(file, signal));
-    if (measured !== null && typeof measured !== 'string') found.set(name, measured.sha256);
-  }
-  return found;
 }

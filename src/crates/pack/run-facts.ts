@@ -1,6 +1,6 @@
 import type { Execution } from '../../executions/executions.ts';
 import { createGraphEntity, type GraphEntity } from './entities.ts';
-import type { RunLimit, RuntimeVersion } from './packed.ts';
+import type { RunLimit, SoftwareVersion } from './packed.ts';
 
 /** How a run ended, in a few words. */
 export function describeRunOutcome({ reason, exitCode, signal }: Execution): string {
@@ -25,7 +25,7 @@ export function describeRunOutcome({ reason, exitCode, signal }: Execution): str
 }
 
 /** Splits `Node.js v26.1.0` into name and version, so that programs can compare versions. */
-export function parseRunRuntime({ limits }: Execution): RuntimeVersion | null {
+export function parseRunRuntime({ limits }: Execution): SoftwareVersion | null {
   const [, name, version] = /^(.+) v?(\d\S*)$/.exec(limits.runtime ?? '') ?? [];
   return name === undefined || version === undefined ? null : { name, version };
 }

@@ -149,38 +149,47 @@ const runDemands: Readonly<Record<string, (crate: Specimen) => void>> = {
     const kinds = ['CreativeWork', ...(hasLaterTerms(crate) ? ['Profile'] : [])];
     assert.deepEqual([...types(crate.find(id))].sort(), kinds);
   },
-  'there is one action, which the root mentions': ({ find, ofType }) => {
+  'there are actions, which the root mentions in their order': ({ find, ofType }) => {
     const actions = ofType('CreateAction').map((action) => action['@id']);
     assert.deepEqual(referred(find('./')['mentions']), actions);
-    assert.equal(actions.length, 1);
+    assert.ok(actions.length > 0);
   },
   'its instrument is described as code or an application, with a version': ({ find, ofType }) => {
-    const [tool] = referred(ofType('CreateAction')[0]!['instrument']).map(find);
-    assert.ok(types(tool!).includes('SoftwareSourceCode'));
-    assert.ok(tool!['name'] && tool!['version']);
+    for (const action of ofType('CreateAction')) {
+      const [tool] = referred(action['instrument']).map(find);
+      assert.ok(types(tool!).includes('SoftwareSourceCode'));
+      assert.ok(tool!['name'] && tool!['version']);
+    }
   },
   'its agent is a person with a name': ({ find, ofType }) => {
-    const [agent] = referred(ofType('CreateAction')[0]!['agent']).map(find);
-    assert.deepEqual([types(agent!), typeof agent!['name']], [['Person'], 'string']);
+    for (const action of ofType('CreateAction')) {
+      const [agent] = referred(action['agent']).map(find);
+      assert.deepEqual([types(agent!), typeof agent!['name']], [['Person'], 'string']);
+    }
   },
   'its times are in ISO 8601, the end not before the start': ({ ofType }) => {
-    const { startTime, endTime } = ofType('CreateAction')[0]! as unknown as Record<string, string>;
-    for (const time of [startTime!, endTime!]) assert.match(time, isoTime);
-    assert.ok(endTime! >= startTime!);
+    for (const action of ofType('CreateAction')) {
+      const { startTime, endTime } = action as unknown as Record<string, string>;
+      for (const time of [startTime!, endTime!]) assert.match(time, isoTime);
+      assert.ok(endTime! >= startTime!);
+    }
   },
-  'its objects and results are files, or works where they are gone': ({ find, ofType }) => {
-    const { object, result } = ofType('CreateAction')[0]!;
-    for (const id of [...referred(object), ...referred(result)])
-      assert.ok(types(find(id)).includes(id.startsWith('#') ? types(find(id))[0]! : 'File'));
+  'its objects and results are files, or works where they are gone': (crate) => {
+    for (const { object, result } of crate.ofType('CreateAction'))
+      for (const id of [...referred(object), ...referred(result)]) {
+        const isGone = id.startsWith('#') && !hasLaterTerms(crate);
+        assert.ok(types(crate.find(id)).includes(isGone ? 'CreativeWork' : 'File'), id);
+      }
   },
   'its status is one of the addresses of schema.org, as a text up to 0.5': ({ version, ofType }) => {
-    const { actionStatus } = ofType('CreateAction')[0]!;
-    const status = version === '1.3' ? referred(actionStatus)[0] : actionStatus;
-    assert.match(status as string, /^http:\/\/schema\.org\/(?:Completed|Failed)ActionStatus$/);
+    for (const { actionStatus } of ofType('CreateAction')) {
+      const status = version === '1.3' ? referred(actionStatus)[0] : actionStatus;
+      assert.match(status as string, /^http:\/\/schema\.org\/(?:Completed|Failed)ActionStatus$/);
+    }
   },
   'an error is told only where it failed': ({ ofType }) => {
-    const { actionStatus, error } = ofType('CreateAction')[0]!;
-    assert.equal(error !== undefined, JSON.stringify(actionStatus).includes('FailedActionStatus'));
+    for (const { actionStatus, error } of ofType('CreateAction'))
+      assert.equal(error !== undefined, JSON.stringify(actionStatus).includes('FailedActionStatus'));
   },
 };
 
@@ -194,6 +203,7 @@ async function specimens() {
     files: [data.id],
   });
   const bad = await room.run({ code: 'rm lost.txt; echo oh >&2; exit 3', files: [lost.id] });
+  const next = await room.run({ code: 'cat "my data.csv" >copy.txt', files: [data.id] });
   await room.files.remove(ada, lost.id);
   const authors = [
     {
@@ -210,10 +220,11 @@ async function specimens() {
     authors: [authors[1]!, authors[1]!],
   };
   const requests: Record<string, PackRequest> = {
-    'a run': { executionId: good.execution.id, ...said },
-    'a failed run whose input is gone': { executionId: bad.execution.id },
-    'a run and a file': { executionId: good.execution.id, fileIds: [data.id], license: 'MIT' },
-    'a run with odd texts': { executionId: good.execution.id, ...clash },
+    'a run': { executionIds: [good.execution.id], ...said },
+    'a failed run whose input is gone': { executionIds: [bad.execution.id] },
+    'a run and a file': { executionIds: [good.execution.id], fileIds: [data.id], license: 'MIT' },
+    'a run with odd texts': { executionIds: [good.execution.id], ...clash },
+    'several runs': { executionIds: [good.execution.id, bad.execution.id, next.execution.id] },
     files: { fileIds: [data.id], license: 'https://example.org/a%20licence' },
   };
   const found: [what: string, specimen: Specimen][] = [];

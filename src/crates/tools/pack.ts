@@ -20,10 +20,15 @@ const authorSchema = z.strictObject({
 });
 
 /** Listed without their forms and limits. */
-const executionIdSchema = listAs(
-  z.string().regex(/^exec_[0-9a-f]{12}$/, 'an execution_id looks like exec_ and 12 hex digits'),
-  { type: 'string', description: 'The run to pack' },
-);
+const executionIdForm = z
+  .string()
+  .regex(/^exec_[0-9a-f]{12}$/, 'an execution_id looks like exec_ and 12 hex digits');
+const executionIdSchema = listAs(executionIdForm, { type: 'string', description: 'The run to pack' });
+const executionIdsSchema = listAs(z.array(executionIdForm).max(10_000), {
+  type: 'array',
+  items: { type: 'string' },
+  description: 'Runs that belong together, as steps of one crate',
+});
 const fileIdsSchema = listAs(
   z
     .array(z.string().regex(/^file_[0-9a-f]{24}$/, 'a file_id looks like file_ and 24 hex digits'))
@@ -31,7 +36,7 @@ const fileIdsSchema = listAs(
   {
     type: 'array',
     items: { type: 'string' },
-    description: 'Stored files to pack, alone or with the run',
+    description: 'Stored files to pack, alone or with runs',
   },
 );
 const keywordsSchema = listAs(z.array(makeText(200)).max(100), { type: 'array', items: { type: 'string' } });
@@ -41,16 +46,17 @@ const authorsSchema = z
   .refine(({ length }) => length <= maxAuthors, `takes at most ${maxAuthors}`)
   .describe('Default: you');
 
-/** The tool that makes a crate of a run or of files. */
+/** The tool that makes a crate of runs or of files. */
 export function createPackCrateTool({ crates, fileTtl, maxTtl, baseUrl }: CrateShareToolsOptions): Tool {
   return defineTool({
     name: 'pack_crate',
     searchHint: 'ro-crate, reproducible, provenance, archive a result',
     group: 'crates',
-    title: 'Pack a run or files as a crate',
-    description: `Pack a run (code, inputs, results, output, times) or stored files as an RO-Crate with provenance, kept and found by search_index; \`${programName} replay\` runs it again. Answers with a link.`,
+    title: 'Pack runs or files as a crate',
+    description: `Pack a run, several runs (code, inputs, results, output, times) or stored files as an RO-Crate with provenance, kept and found by search_index; \`${programName} replay\` runs it again. Answers with a link.`,
     input: z.strictObject({
       execution_id: executionIdSchema.optional(),
+      execution_ids: executionIdsSchema.optional(),
       file_ids: fileIdsSchema.optional(),
       title: makeText(500).optional(),
       description: makeText(20_000).optional(),
@@ -80,9 +86,16 @@ export function createPackCrateTool({ crates, fileTtl, maxTtl, baseUrl }: CrateS
       openWorldHint: crates.hasRemoteSources || crates.usesEmbeddingsApi,
     },
     mayBeTask: true,
-    auditFields: { subject: ['execution_id'], made: ['filename'], files: ['file_ids'], newToken: 'token' },
-    async handle({ ttl_seconds, execution_id, file_ids, ...rest }, { caller, signal, progress }) {
-      const request = { ...rest, executionId: execution_id ?? null, fileIds: file_ids ?? [] };
+    auditFields: {
+      subject: ['execution_id'],
+      made: ['filename'],
+      files: ['execution_ids', 'file_ids'],
+      newToken: 'token',
+    },
+    async handle({ ttl_seconds, execution_id, execution_ids = [], file_ids, ...rest }, context) {
+      const { caller, signal, progress } = context;
+      const executionIds = execution_id === undefined ? execution_ids : [execution_id, ...execution_ids];
+      const request = { ...rest, executionIds, fileIds: file_ids ?? [] };
       const terms = { ttlSeconds: ttl_seconds, singleUse: false };
       const watching = { signal, report: () => {} };
       const { crateId, locator, notes, shared } = await crates.pack(
