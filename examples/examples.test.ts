@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { noSandbox } from '../e2e/code.testing.ts';
+import { findMissingScience } from '../src/sandbox/science.testing.ts';
 
 it('1 GiB goes in and out through an MCP client with less than 1 KB of tool text', () => {
   const script = join(import.meta.dirname, 'round-trip.ts');
@@ -47,4 +48,13 @@ it('a paper is built from a plot and a .bib, and fetched by its links', { skip: 
   } finally {
     rmSync(folder, { recursive: true });
   }
+});
+
+const noAnalysis = noSandbox || findMissingScience();
+
+it('an analysis fails, goes back, plots, and is replayed after a restart', { skip: noAnalysis }, () => {
+  const script = join(import.meta.dirname, 'analysis.ts');
+  const result = spawnSync(process.execPath, [script], { encoding: 'utf8' });
+  assert.equal(result.status, 0, result.stderr);
+  assert.match(result.stdout, /^exec_\w+-figure-1\.png[^]*weather\.ipynb[^]*the same results\n$/);
 });

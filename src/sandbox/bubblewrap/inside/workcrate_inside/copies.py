@@ -32,7 +32,14 @@ def find_danger(own):
 
 
 def end_idle_threads():
-    """OpenBLAS keeps threads that wait for work. It ends them itself before a fork, and starts them again when needed."""
+    """OpenBLAS keeps threads that wait for work. It ends them itself before a fork, and starts them again when needed.
+
+    So does numexpr, which pandas imports where it is installed; it ends them if it is told to need none.
+    """
+    try:
+        sys.modules["numexpr"].set_num_threads(1)
+    except Exception:
+        pass
     with open("/proc/self/maps") as maps:
         libraries = {line.split(maxsplit=5)[-1].strip() for line in maps if "openblas" in line}
     for path in libraries:
