@@ -16,9 +16,9 @@ import time
 from .cells import print_error_somehow
 from .copies import find_danger, keep_random_state, reopen_files
 from .frames import FrameWriter
-from .kernel import PR_SET_DUMPABLE, PR_SET_PDEATHSIG, prctl
 from .messages import MessageReader
-from .python import enter_folder, get_exit_code, leave, make_main
+from .python import get_exit_code, leave, make_main
+from .start import become_branch
 from .streams import SPARE, Streams
 
 
@@ -29,7 +29,6 @@ class PythonBranch:
         self.is_running_code = False
         self.was_interrupted = False
         self.streams = Streams()
-        enter_folder(start["folder"])
         sys.argv[:] = [""]
         self.cells = cells
         cells.results.is_muted = self.streams.is_muted
@@ -147,9 +146,3 @@ class PythonBranch:
         self.connection.close()
         self.connect(descriptors.pop())
 
-
-def become_branch():
-    """Ends with the router; shows its own files in /proc, as every process does."""
-    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    prctl(PR_SET_DUMPABLE, 1)
-    os.setsid()

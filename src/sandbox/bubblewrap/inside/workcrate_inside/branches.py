@@ -1,9 +1,10 @@
 """What the router knows of a process that it talks to: a branch, or a checkpoint, which is a branch that waits."""
 
 import json
+import os
 import socket
 
-from .frames import LENGTHS, MOST_HEADER, MOST_PAYLOAD, pack_frame
+from .frames import LENGTHS, MOST_HEADER, MOST_PAYLOAD
 
 CHUNK = 1 << 18
 
@@ -18,6 +19,9 @@ class RunningCell:
         self.number = number
         self.began = began
         self.was_interrupted = False
+        self.was_signalled = False
+        # When the processes that it began are killed after an interrupt.
+        self.deadline = None
         self.frames = 0
         self.bytes = 0
 
@@ -42,6 +46,7 @@ class Peer:
         self.why = None
         self.source = None
         self.asked_by = None
+        self.codec = FrameCodec()
         self.out = []
         self.read = bytearray()
         connection.setblocking(False)
@@ -50,8 +55,7 @@ class Peer:
         self.cell = RunningCell(to, number, began)
 
     def send(self, header, payload=b"", descriptor=None):
-        frame = pack_frame(b"", header) if not payload else pack_message(header, payload)
-        self.out.append((memoryview(frame), descriptor))
+        self.out.append((memoryview(self.codec.pack(header, payload)), descriptor))
 
     def flush(self):
         """Sends as much as the connection takes now."""
@@ -79,17 +83,11 @@ class Peer:
             self.read += part
         except BlockingIOError:
             pass
-        while not self.is_closed and len(self.read) >= LENGTHS.size:
-            header_length, payload_length = LENGTHS.unpack_from(self.read)
-            if header_length > MOST_HEADER or payload_length > MOST_PAYLOAD:
-                raise ForgedMessage
-            start = LENGTHS.size + header_length
-            if len(self.read) < start + payload_length:
+        while not self.is_closed:
+            message = self.codec.take(self.read)
+            if message is None:
                 break
-            header = parse_header(bytes(self.read[LENGTHS.size : start]))
-            payload = bytes(self.read[start : start + payload_length])
-            del self.read[: start + payload_length]
-            yield header, payload
+            yield message
         if has_ended:
             raise ConnectionResetError
 
@@ -103,9 +101,37 @@ class Peer:
             self.out.clear()
 
 
-def pack_message(header, payload):
-    text = json.dumps(header).encode()
-    return LENGTHS.pack(len(text), len(payload)) + text + payload
+class FrameCodec:
+    """The messages of Python and Node."""
+
+    def pack(self, header, payload):
+        text = json.dumps(header).encode()
+        return LENGTHS.pack(len(text), len(payload)) + text + payload
+
+    def take(self, read):
+        """The first message of what was read, or None if it is not whole yet."""
+        if len(read) < LENGTHS.size:
+            return None
+        header_length, payload_length = LENGTHS.unpack_from(read)
+        if header_length > MOST_HEADER or payload_length > MOST_PAYLOAD:
+            raise ForgedMessage
+        start = LENGTHS.size + header_length
+        if len(read) < start + payload_length:
+            return None
+        header = parse_header(bytes(read[LENGTHS.size : start]))
+        payload = bytes(read[start : start + payload_length])
+        del read[: start + payload_length]
+        return header, payload
+
+
+def fill_file(descriptor, data):
+    """Makes this the whole of a file, which its readers begin at the start."""
+    os.ftruncate(descriptor, 0)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+    os.lseek(descriptor, 0, os.SEEK_SET)
 
 
 def parse_header(text):

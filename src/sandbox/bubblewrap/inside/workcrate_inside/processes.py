@@ -51,7 +51,9 @@ def find_begun(since, tops, spared):
             pid = parent
         return False
 
-    return [pid for pid, (_, state, _) in processes.items() if state not in (b"Z", b"X") and belongs(pid)]
+    # The last first: of a pipeline, all are to end by the signal, and not because one before them did.
+    alive = [pid for pid, (_, state, _) in processes.items() if state not in (b"Z", b"X")]
+    return sorted(filter(belongs, alive), reverse=True)
 
 
 def send_signal(pid, number):

@@ -12,11 +12,12 @@ import signal
 import socket
 import time
 
-from .branches import ForgedMessage, Peer
+from .bash import BashCodec
+from .branches import ForgedMessage, Peer, fill_file
 from .frames import pack_frame
 from .kernel import PR_SET_CHILD_SUBREAPER, PR_SET_DUMPABLE, prctl
-from .relay import Relay
 from .processes import end_begun, find_begun, read_clock, read_parent, send_signal
+from .relay import Relay
 from .start import start_branch
 
 MOST_CHECKPOINTS = 5
@@ -25,6 +26,9 @@ MOST_WAITING = 1 << 20
 MOST_FRAMES = 100
 MOST_CELL_BYTES = 64 * 1024 * 1024
 CLOSE_SECONDS = 1.0
+INTERRUPT_SECONDS = 1.0
+BUSY_SECONDS = 0.1
+AGAIN_SECONDS = 0.1
 LOST_SECONDS = 0.2
 WAITING_COMMANDS = ("cell", "checkpoint", "restore", "drop", "fork")
 REPORTS = ("result", "more", "opened", "libraries")
@@ -33,7 +37,7 @@ REPORTS = ("result", "more", "opened", "libraries")
 def run_router(commands, reports, start, cells, with_relay):
     """Returns only in the first branch, if that never ends by itself."""
     ours, theirs = socket.socketpair()
-    stdin = os.memfd_create("stdin", os.MFD_CLOEXEC)
+    stdin, code = (os.memfd_create(name, os.MFD_CLOEXEC) for name in ("stdin", "code"))
     relay = Relay() if with_relay else None
     pid = os.fork()
     if pid == 0:
@@ -44,7 +48,7 @@ def run_router(commands, reports, start, cells, with_relay):
         os.close(reports)
         os.dup2(stdin, 0)
         os.close(stdin)
-        return start_branch(theirs, cells)
+        return start_branch(theirs, code, cells)
     theirs.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     prctl(PR_SET_DUMPABLE, 0)
@@ -54,6 +58,7 @@ def run_router(commands, reports, start, cells, with_relay):
         os.set_blocking(number, False)
     router = Router(commands, reports, stdin, start, relay)
     router.first = Peer("main", ours, pid)
+    router.code_file = code
     try:
         code = router.serve()
     finally:
@@ -78,6 +83,7 @@ class Router:
         self.out = bytearray()
         self.is_over = False
         self.code = 0
+        self.code_file = None
 
     def serve(self):
         woken, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -129,9 +135,14 @@ class Router:
     def get_patience(self):
         """Milliseconds until a branch that was asked to close has to be gone."""
         late = [peer.deadline for peer in self.list_peers() if peer.deadline is not None]
+        late += [branch.cell.deadline for branch in self.branches.values() if branch.cell and branch.cell.deadline]
         return max(0, (min(late) - time.monotonic()) * 1000 + 1) if late else None
 
     def kill_late(self):
+        """Processes that an interrupt did not end, so that their cell can; branches that should be gone."""
+        for branch in list(self.branches.values()):
+            if branch.cell and branch.cell.deadline and time.monotonic() > branch.cell.deadline:
+                self.interrupt_again(branch)
         for peer in self.list_peers():
             if peer.deadline is not None and time.monotonic() > peer.deadline:
                 peer.deadline = None
@@ -205,7 +216,11 @@ class Router:
 
     def begin(self, session):
         self.secret = bytes.fromhex(session.pop("secret"))
+        self.first.language = session.get("language")
         self.first.send({"start": session})
+        if self.first.language == "bash":
+            self.first.codec = BashCodec(self.code_file)
+            self.first.send({"begin": True})
         self.expected[self.first] = self.add_first
 
     def add_first(self, branch):
@@ -228,18 +243,10 @@ class Router:
     def cell(self, to, branch, cell):
         self.is_busy = True
         branch.begin_cell(to, cell["number"], read_clock())
-        self.fill_stdin(cell.get("stdin") or "")
+        # All branches have one file as their stdin, and share the position in it.
+        fill_file(self.stdin, (cell.get("stdin") or "").encode("utf-8", "surrogatepass"))
         branch.send({"cell": cell["number"]}, cell["code"].encode("utf-8", "surrogatepass"))
         self.flush(branch)
-
-    def fill_stdin(self, text):
-        """All branches have one file as their stdin, and share the position in it."""
-        os.ftruncate(self.stdin, 0)
-        os.lseek(self.stdin, 0, os.SEEK_SET)
-        rest = memoryview(text.encode("utf-8", "surrogatepass"))
-        while rest:
-            rest = rest[os.write(self.stdin, rest) :]
-        os.lseek(self.stdin, 0, os.SEEK_SET)
 
     def checkpoint(self, to, branch, options):
         name = options["name"]
@@ -311,10 +318,30 @@ class Router:
     def interrupt(self, to, branch):
         if branch.cell is not None:
             branch.cell.was_interrupted = True
-            send_signal(branch.pid, signal.SIGINT)
+            branch.cell.deadline = time.monotonic() + INTERRUPT_SECONDS
+            if branch.language == "node":
+                # A signal ends it in the moments before and after it is busy; while it waits, it can read.
+                branch.cell.deadline = time.monotonic() + BUSY_SECONDS
+                branch.send({"interrupt": True})
+                self.flush(branch)
+            else:
+                send_signal(branch.pid, signal.SIGINT)
             for pid in find_begun(branch.cell.began, {branch.pid, os.getpid()}, self.list_pids()):
                 send_signal(pid, signal.SIGINT)
         self.answer(to, True)
+
+    def interrupt_again(self, branch):
+        """It takes long to end: what it has started goes, and it hears of the interrupt again."""
+        cell = branch.cell
+        is_first = branch.language == "node" and not cell.was_signalled
+        if not is_first:
+            end_begun(cell.began, {branch.pid, os.getpid()}, self.list_pids())
+        if is_first or branch.language == "bash":
+            cell.was_signalled = True
+            send_signal(branch.pid, signal.SIGINT)
+        # Bash goes on with its next command, unless it hears of it then.
+        again = {"node": INTERRUPT_SECONDS, "bash": AGAIN_SECONDS}.get(branch.language)
+        cell.deadline = time.monotonic() + again if again and (is_first or branch.language == "bash") else None
 
     def kill(self, to, branch):
         send_signal(branch.pid, signal.SIGKILL)
@@ -357,9 +384,9 @@ class Router:
     def end_peer(self, peer):
         """It has sent what is no message: nothing that it says can be believed any more."""
         peer.why = "forged"
-        self.lose_peer(peer)
         if peer.pid is not None:
             send_signal(peer.pid, signal.SIGKILL)
+        self.lose_peer(peer)
 
     def lose_peer(self, peer):
         """Its connection is closed: it has ended, or it will never say anything any more."""
@@ -392,7 +419,7 @@ class Router:
 
     def finish_cell(self, branch, header):
         cell = branch.cell
-        if header.get("cell") != cell.number:
+        if header.get("cell", cell.number) != cell.number:
             return
         if cell.was_interrupted:
             end_begun(cell.began, {branch.pid, os.getpid()}, self.list_pids())
@@ -403,6 +430,9 @@ class Router:
             status, code = "error", 1
         if status == "exit":
             branch.deadline = time.monotonic() + CLOSE_SECONDS
+        if cell.was_interrupted and (branch.language == "node" and status == "error" or code == 130):
+            # A program that it waited for may have ended by the interrupt before itself heard of it.
+            status, code = "interrupted", 130
         done = {"type": "done", "cell": cell.number, "status": status, "code": code}
         for name in ("threads", "folder"):
             if isinstance(header.get(name), (int, str)):
@@ -451,6 +481,9 @@ class Router:
     def end_branch(self, branch, code):
         if branch.cell is not None:
             end_begun(branch.cell.began, {os.getpid()}, self.list_pids())
+            if branch.language == "bash" and code >= 0 and branch.why is None:
+                self.pass_on_all()
+                self.tell({"type": "done", "cell": branch.cell.number, "status": "exit", "code": code})
             branch.cell = None
             self.is_busy = False
         for checkpoint in branch.checkpoints.values():

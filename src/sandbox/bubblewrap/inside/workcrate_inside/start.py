@@ -1,22 +1,62 @@
 """Starts the first branch of a session in the language that it is for."""
 
+import fcntl
 import os
 import signal
 
+from .bash import BASH, get_bash_descriptors
+from .kernel import PR_SET_DUMPABLE, PR_SET_PDEATHSIG, prctl
 from .messages import MessageReader
+from .python import enter_folder
+
+INSIDE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+NODE = "/opt/workcrate/bin/node"
 
 
-def start_branch(connection, cells):
+def start_branch(connection, code, cells):
     """Waits until the router knows for what; ends when the branch does."""
-    from .branch import PythonBranch, become_branch
-
     become_branch()
     message = MessageReader(connection).read()
     if message is None:
         os._exit(0)
     start = message[0]["start"]
-    language = start.get("language")
+    language, program = start.get("language"), start.get("program")
+    enter_folder(start["folder"])
     if language == "python":
-        PythonBranch(connection, start, cells).serve()
+        from .branch import PythonBranch
+
+        return PythonBranch(connection, start, cells).serve()
+    if language == "node":
+        program = program or [NODE if os.path.exists(NODE) else "node"]
+        start_program(program + ["--expose-internals", INSIDE + "/session.cjs"], {3: connection.fileno()})
+    if language == "bash":
+        start_program(BASH, get_bash_descriptors(connection.fileno(), code))
     os.write(2, ("there are no sessions of %s\n" % language).encode())
     os._exit(1)
+
+
+def become_branch():
+    """Ends with the router; shows its own files in /proc, as every process does."""
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    prctl(PR_SET_DUMPABLE, 1)
+    os.setsid()
+
+
+def start_program(command, descriptors):
+    """Becomes another program that has these descriptors by these numbers."""
+    # Python ignores these, and so would all others after it.
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    high = {
+        number: fcntl.fcntl(nothing if end is None else end, fcntl.F_DUPFD_CLOEXEC, 100)
+        for number, end in descriptors.items()
+    }
+    os.close(nothing)
+    for number, end in high.items():
+        os.dup2(end, number)
+    try:
+        os.execvp(command[0], command)
+    except OSError as error:
+        os.write(2, ("cannot start %s: %s\n" % (command[0], error)).encode())
+        os._exit(127)
