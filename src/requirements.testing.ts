@@ -183,7 +183,16 @@ export const requirements = {
     'zotero-web-api',
     'zotero-on-this-machine',
   ],
-  D1: ['runs-python', 'runs-node', 'runs-bash', 'stdin', 'working-dir', 'timeout', 'bad-input-runs-nothing'],
+  D1: [
+    'runs-python',
+    'runs-node',
+    'runs-bash',
+    'stdin',
+    'working-dir',
+    'timeout',
+    'bad-input-runs-nothing',
+    'session-id',
+  ],
   D2: ['result-fields', 'exit-code-and-signal'],
   D3: ['directory-of-its-own', 'no-script-left', 'shared-working-dir-without-collision'],
   D4: [
@@ -212,6 +221,22 @@ export const requirements = {
   D8: ['recursive-difference', 'by-size-mtime-and-inode', 'bounded'],
   D9: ['line-of-the-day', 'row-found-by-search-and-get', 'retention-of-rows', 'retention-of-lines'],
   D10: ['hints', 'output-as-progress', 'sign-of-life-every-10-s', 'cancelling-kills'],
+  D11: [
+    'python-keeps-state',
+    'start-send-close-list',
+    'session-id-is-an-id-or-a-name',
+    'at-most-5-per-user',
+    'idle-ones-ended-by-a-timer',
+    'cells-in-order',
+    'every-cell-is-an-execution',
+    'kept-or-lost-and-why',
+    'lost-with-a-restart-is-told',
+    'late-output-shows-up-nowhere',
+    'closed-and-made-up-are-refused',
+    'sessions-of-others-are-unknown',
+    'log-of-its-own',
+    'log-kept-as-long-as-failures',
+  ],
   D13: ['virtual-environment-of-the-python-setting'],
   D14: [
     'subprocess-only-if-allowed-by-name',
@@ -257,6 +282,14 @@ export const requirements = {
     'described-with-the-tool',
     'missing-module-says-what-to-do',
     'told-to-the-operator',
+  ],
+  D20: [
+    'checkpoint-and-restore-with-files',
+    'shared-files-left-alone',
+    'fork',
+    'unsafe-is-refused-with-its-reason',
+    'replay-tells-what-differs',
+    'export-as-notebook-by-link',
   ],
   E1: [
     'name-type-size-and-mtime',
@@ -403,7 +436,6 @@ export const partsNotYetAskedFor: Partial<Record<Row, readonly string[]>> = {
   B6: ['10,000-a-page-with-total-and-next'],
   B8: ['base64-of-a-crate-that-is-a-folder'],
   B10: ['sync-joins-one-that-is-under-way', 'search-while-indexing-says-so'],
-  D1: ['session-id'],
   D9: ['peak-memory-session-guard-verdicts-and-trace-id-in-the-line'],
   D13: ['install-packages', 'registry-and-allow-list', 'seen-at-once', 'failed-install-changes-nothing'],
   D16: ['exposed-by-the-gateway-of-f3'],
@@ -411,6 +443,4 @@ export const partsNotYetAskedFor: Partial<Record<Row, readonly string[]>> = {
 };
 
 /** The rows that have not been asked for yet. */
-export const rowsNotYetAskedFor = 'A12 B14 C14 D11 D12 D20 D21 F1 F2 F3 F4 F5 F6 G1 G2 H1 H2 H3 H4'.split(
-  ' ',
-);
+export const rowsNotYetAskedFor = 'A12 B14 C14 D12 D21 F1 F2 F3 F4 F5 F6 G1 G2 H1 H2 H3 H4'.split(' ');

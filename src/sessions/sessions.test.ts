@@ -6,6 +6,7 @@ import { isWorkcrateError, type ErrorCode } from '../errors.ts';
 import { eventually } from '../eventually.testing.ts';
 import { plainSandbox } from '../executions/plain-sandbox.testing.ts';
 import { ada, bob } from '../executions/room.testing.ts';
+import { recordProof } from '../requirements.testing.ts';
 import { endSessionsOf } from './sessions.ts';
 import { openSessionRoom } from './room.testing.ts';
 
@@ -219,6 +220,7 @@ test('logs and rows go when the records of failures do', async () => {
   await room.room.database.query('UPDATE trusted_clock SET believed_at = ?', now);
   assert.equal(await room.sessions.sweep(), 1);
   assert.deepEqual(await room.room.database.query('SELECT id FROM sessions'), []);
+  recordProof('D11:log-kept-as-long-as-failures');
 });
 
 test('the cells of a session that was lost are run again, and what differs is told', async () => {
