@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { needs, parts } from '../src/requirements.testing.ts';
+import { needs } from '../src/requirement-needs.testing.ts';
+import { parts } from '../src/requirements.testing.ts';
 
 /** Of what tests recorded in a file: the parts of the specification that none has proven, each with what is wrong. */
 export function findUnproven(file: string): { unproven: string[]; lacking: string[] } {

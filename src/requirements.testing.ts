@@ -382,7 +382,7 @@ export const requirements = {
   G5: ['inspector', 'sdk-v1', 'claude-code', 'codex', 'gemini-cli', 'opencode'],
 } as const satisfies Record<string, readonly string[]>;
 
-type Row = keyof typeof requirements;
+export type Row = keyof typeof requirements;
 
 export type Part = { [R in Row]: `${R}:${(typeof requirements)[R][number]}` }[Row];
 
@@ -400,47 +400,3 @@ export function recordProof(...proven: readonly [Part, ...Part[]]): void {
   const file = process.env[proofsVariable];
   if (file !== undefined) appendFileSync(file, `${proven.join('\n')}\n`);
 }
-
-const science = 'numpy, pandas and matplotlib for /usr/bin/python3 (apt-get)';
-const clients = 'the clients of e2e/clients, which npm installs on first use';
-const docker = 'a Docker engine that the tests can start (docker.io, as root)';
-
-/** What a part needs that a machine may lack. Where it is not proven for that, it is told, and counts as skipped. */
-export const needs: Partial<Record<Part, string>> = {
-  'A11:image-setting': docker,
-  'B1:s3-source': 'an S3 store that the tests can start (ceph)',
-  'D14:docker-by-name': docker,
-  'D14:memory-limit-in-docker': docker,
-  'D14:process-limit-in-docker': docker,
-  'D14:cpu-limit-in-docker': docker,
-  'D14:file-size-limit-in-docker': docker,
-  'D14:disk-limit-in-docker': docker,
-  'D14:network-limit-in-docker': docker,
-  'D19:loaded-before-a-run-starts': science,
-  'D19:described-with-the-tool': science,
-  'D19:missing-module-says-what-to-do': science,
-  'D19:told-to-the-operator': science,
-  'D19:takes-nothing-of-a-run-s-memory': science,
-  'G4:docker-image': docker,
-  'G5:inspector': clients,
-  'G5:sdk-v1': clients,
-  'G5:claude-code': clients,
-  'G5:codex': clients,
-  'G5:gemini-cli': clients,
-  'G5:opencode': clients,
-};
-
-/** Of rows that are built, what has not been asked for yet. */
-export const partsNotYetAskedFor: Partial<Record<Row, readonly string[]>> = {
-  B3: ['ranking-as-good-as-fts5', 'unrelated-crates-are-not-found-by-meaning'],
-  B6: ['10,000-a-page-with-total-and-next'],
-  B8: ['base64-of-a-crate-that-is-a-folder'],
-  B10: ['sync-joins-one-that-is-under-way', 'search-while-indexing-says-so'],
-  D9: ['peak-memory-session-guard-verdicts-and-trace-id-in-the-line'],
-  D13: ['install-packages', 'registry-and-allow-list', 'seen-at-once', 'failed-install-changes-nothing'],
-  D16: ['exposed-by-the-gateway-of-f3'],
-  F7: ['groups-found-by-search-tools'],
-};
-
-/** The rows that have not been asked for yet. */
-export const rowsNotYetAskedFor = 'A12 B14 C14 D12 D21 F1 F2 F3 F4 F5 F6 G1 G2 H1 H2 H3 H4'.split(' ');

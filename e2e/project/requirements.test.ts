@@ -5,13 +5,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { findUnproven } from '../../scripts/proofs.ts';
-import {
-  parts,
-  partsNotYetAskedFor,
-  proofsVariable,
-  requirements,
-  rowsNotYetAskedFor,
-} from '../../src/requirements.testing.ts';
+import { partsNotYetAskedFor, rowsNotYetAskedFor } from '../../src/requirement-needs.testing.ts';
+import { parts, proofsVariable, requirements } from '../../src/requirements.testing.ts';
 import { temporaryFolder } from '../cli/program.testing.ts';
 
 const root = join(import.meta.dirname, '..', '..');
