@@ -21,6 +21,7 @@ for (const name of [
   'start-stdio',
   'packages',
   'libraries',
+  'sessions',
 ]) {
   console.log(`\n${name}`);
   const { status } = spawnSync(process.execPath, [join(import.meta.dirname, `${name}.ts`)], {
