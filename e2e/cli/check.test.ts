@@ -1,27 +1,38 @@
 import assert from 'node:assert/strict';
 import { closeSync, openSync, writeSync } from 'node:fs';
-import { mkdir, open, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import { cp, mkdir, open, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { it } from 'node:test';
+import { after, it } from 'node:test';
 import { findPostgres, NO_POSTGRES } from '../../src/database/postgres.testing.ts';
 import { eventually } from '../../src/eventually.testing.ts';
 import { readOnly } from '../faults/small-disk.testing.ts';
 import { run, serve, temporaryFolder, upload } from './program.testing.ts';
 
-/** A data folder that a server has left, with two files in it, and where their bytes are. */
-async function leftBehind() {
+/** What a server has left, with two files in it, and where their bytes are: made once, and copied for each test. */
+let original: ReturnType<typeof leaveOriginal> | null = null;
+after(async () => (await original)?.[Symbol.asyncDispose]());
+
+async function leaveOriginal() {
   const folder = await temporaryFolder();
   await using program = await serve(['--data', folder.path]);
   const paths = new Map<string, string>();
   for (const name of ['one', 'two']) {
     const { file_id } = await upload(program, `${name}.txt`, `the bytes of ${name}`);
     const hex = file_id.slice('file_'.length);
-    paths.set(name, join(folder.path, 'files/objects/files', hex.slice(0, 2), `${hex}.bin`));
+    paths.set(name, join('files/objects/files', hex.slice(0, 2), `${hex}.bin`));
   }
   assert.equal(await program.end('SIGTERM'), 0);
+  return { ...folder, paths };
+}
+
+/** A data folder that a server has left. */
+async function leftBehind() {
+  const { path: from, paths } = await (original ??= leaveOriginal());
+  const folder = await temporaryFolder();
+  await cp(from, folder.path, { recursive: true, preserveTimestamps: true });
   const check = (...flags: string[]) => run(['check', '--data', folder.path, ...flags]);
-  return { ...folder, check, bytesOf: (name: string) => paths.get(name)! };
+  return { ...folder, check, bytesOf: (name: string) => join(folder.path, paths.get(name)!) };
 }
 
 it('check finds nothing wrong with what a server left', async () => {

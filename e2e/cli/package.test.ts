@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
-import { it, type TestContext } from 'node:test';
+import { after, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -48,9 +48,8 @@ async function command(folder: string, name: string, ...args: string[]): Promise
 
 it('what is published runs on an older Node, by the Node that comes with it', async (t) => {
   const manifest = JSON.parse(await readFile(join(checkout, 'package.json'), 'utf8')) as Manifest;
-  await using copy = await temporaryFolder();
   await using home = await temporaryFolder();
-  await unpackBesidePackages(await pack(copy.path), home.path);
+  await unpackBesidePackages(await packOnce(), home.path);
   const { command: oldNode, version } = await findOldNode(home.path);
   t.diagnostic(`started with Node ${version}`);
   const program = [...oldNode, join(home.path, 'node_modules/workcrate/bin/workcrate.js')];
@@ -92,9 +91,8 @@ it('what is published runs on an older Node, by the Node that comes with it', as
 it('what is published can be installed into an empty folder and serves files', async (t) => {
   const manifest = JSON.parse(await readFile(join(checkout, 'package.json'), 'utf8')) as Manifest;
   if (!(await registryAnswers(t, manifest))) return;
-  await using copy = await temporaryFolder();
   await using home = await temporaryFolder();
-  const tarball = await pack(copy.path);
+  const tarball = await packOnce();
   await writeFile(join(home.path, 'package.json'), '{}');
   await command(home.path, 'npm', 'install', '--ignore-scripts', '--no-audit', '--no-fund', tarball);
 
@@ -154,6 +152,13 @@ async function registryAnswers(t: TestContext, { dependencies }: Manifest): Prom
     return false;
   }
 }
+
+const copy = await temporaryFolder();
+after(() => copy[Symbol.asyncDispose]());
+let packing: Promise<string> | null = null;
+
+/** To build it takes longer than all else here. */
+const packOnce = (): Promise<string> => (packing ??= pack(copy.path));
 
 /** Builds and packs a copy, so that a checkout in use is left as it is. */
 async function pack(folder: string): Promise<string> {
