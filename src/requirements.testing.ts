@@ -223,6 +223,8 @@ export const requirements = {
   D10: ['hints', 'output-as-progress', 'sign-of-life-every-10-s', 'cancelling-kills'],
   D11: [
     'python-keeps-state',
+    'node-keeps-state',
+    'bash-keeps-state',
     'start-send-close-list',
     'session-id-is-an-id-or-a-name',
     'at-most-5-per-user',

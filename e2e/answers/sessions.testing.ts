@@ -61,7 +61,7 @@ async function showLoss(call: Call): Promise<void> {
   assert.deepEqual([replay.data.cells, replay.data.notes.length], [1, 1], replay.text);
   await call('close_session', { session_id: replay.data.session_id });
   await call('get_execution', { execution_id: lost.data.execution_id });
-  for (const language of ['python']) {
+  for (const language of ['node', 'bash']) {
     const started = await call('start_session', { language, name: language });
     await call('close_session', { session_id: started.data.session_id });
   }

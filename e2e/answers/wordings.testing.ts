@@ -232,9 +232,7 @@ export const cannotBeShown: Readonly<Record<string, Readonly<Record<string, stri
   execute_code: runsOutOfReach,
   execute_bash: runsOutOfReach,
   send_to_session: runsOutOfReach,
-  start_session: { 'language = ': 'Python stands for all' },
   list_sessions: {
-    'sessions[].language = ': 'Python stands for all',
     'sessions[].elsewhere = true': 'another server on the same database',
     'sessions[].end.reason = ': 'the words are made in one place, and `sessions.test.ts` shows them',
   },

@@ -47,6 +47,32 @@ describe(`sessions, on ${backends}`, { skip: noSandbox }, () => {
     recordProof('D11:python-keeps-state', 'D11:every-cell-is-an-execution', 'D11:start-send-close-list');
   });
 
+  it('Node and Bash keep what a cell left', async () => {
+    for (const [language, first, second, out] of [
+      [
+        'node',
+        'const x = await Promise.resolve(40); function f(n) { return n + x }',
+        'console.log(f(2))',
+        '42\n',
+      ],
+      [
+        'bash',
+        'export X=40; f() { echo $(($1 + X)); }; cd /tmp',
+        'f 2; pwd; bash -c "echo $X"',
+        '42\n/tmp\n40\n',
+      ],
+    ] as const) {
+      const session = await start({ language });
+      assert.equal((await send(session, first)).data.session.state, 'kept');
+      const used = await send(session, second);
+      assert.equal(used.data.stdout, out, used.text);
+      const refused = await server().call('manage_session', { session_id: session, action: 'checkpoint' });
+      assert.equal(refused.code, 'checkpoint_refused', refused.text);
+      await close(session);
+    }
+    recordProof('D11:node-keeps-state', 'D11:bash-keeps-state');
+  });
+
   it('session_id of execute_code is an id or a name, which makes a session', async () => {
     const ask = (more: Record<string, unknown>) =>
       server().call('execute_code', { language: 'python', session_id: 'mine', code: 'x = 1', ...more });
