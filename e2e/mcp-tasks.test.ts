@@ -28,12 +28,8 @@ describe('tasks of two users', { skip: noSandbox }, () => {
 
     const { result: found } = await ann!.ask('server/discover', {});
     assert.deepEqual(found.capabilities.extensions, { [tasksExtension]: {} });
-    const quick = await ann!.call('execute_code', sleepAndSay(0, 'quick'));
-    assert.deepEqual(
-      [quick['resultType'], quick['taskId']],
-      ['complete', undefined],
-      'no task for a quick run',
-    );
+    const short = await ann!.call('list_files', {});
+    assert.equal(short['resultType'], 'complete', 'no task of a tool that does not last');
 
     const begun = await ann!.call('execute_code', sleepAndSay(2, 'finished'));
     assert.equal(begun['resultType'], 'task');
@@ -67,6 +63,12 @@ describe('tasks of two users', { skip: noSandbox }, () => {
         [-32_021, { requiredCapabilities: { extensions: { [tasksExtension]: {} } } }],
       );
     }
+    for (const id of [5, null, {}, '', 'x'.repeat(5000), `' OR owner = 'ann`])
+      assert.equal(
+        (await ann!.ask('tasks/get', { taskId: id }))['error'].code,
+        -32_602,
+        JSON.stringify(id).slice(0, 20),
+      );
     const listening: Came[] = [];
     for await (const message of bob!.listen([taskId])) listening.push(message);
     assert.deepEqual(listening[0]!['params'].notifications, { taskIds: [] });
@@ -89,8 +91,14 @@ describe('tasks of two users', { skip: noSandbox }, () => {
     assert.match(searched.content[0].text, /cancelled/, 'the run itself ended');
 
     const left = await ann!.call('execute_code', sleepAndSay(60, 'never'));
+    const { stdout } = await run(['user', 'rotate', 'ann', '--scopes', 'files', '--data', team.config.data]);
+    const narrow = createTaskClient(team.url, { bearer: /^wck_\S+$/m.exec(stdout)![0] });
+    const forbidden = await narrow.ask('tasks/get', { taskId: left['taskId'] });
+    assert.match(forbidden['error'].message, /does not have the scope code/);
+    for await (const message of narrow.listen([left['taskId']]))
+      if (message['method'] !== undefined) assert.deepEqual(message['params'].notifications, { taskIds: [] });
     assert.equal((await run(['user', 'remove', 'ann', '--data', team.config.data])).code, 0);
-    assert.equal((await ann!.post('tasks/get', { taskId: left['taskId'] })).status, 401);
+    assert.equal((await narrow.post('tasks/get', { taskId: left['taskId'] })).status, 401);
     const again = createTaskClient(team.url, { bearer: await team.key('ann') });
     const unknown = await again.ask('tasks/get', { taskId: left['taskId'] });
     assert.equal(unknown['error'].code, -32_602, 'a new user of the same name has nothing of the old one');

@@ -21,7 +21,7 @@ import type { Tool } from './tool.ts';
 export interface McpEndpointOptions {
   readonly factory: McpServerFactory;
   /** The tools whose calls may take long, so that their headers are sent before their answer. */
-  readonly tools: readonly Pick<Tool, 'name'>[];
+  readonly tools: readonly Pick<Tool, 'name' | 'group'>[];
   /** The tasks that clients may listen to; without them there are none. */
   readonly tasks?: Tasks;
   /** Where clients can read how to get a token, or null. */
@@ -52,7 +52,8 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
   const streaming = createMcpHandler(factory, { ...terms, responseMode: 'sse' });
   const names = new Set(options.tools.map(({ name }) => name));
   const legacy = createSessionLane({ factory, log, aliveMs });
-  const streams = options.tasks === undefined ? null : createTaskStreams({ tasks: options.tasks, aliveMs });
+  const streams =
+    options.tasks === undefined ? null : createTaskStreams({ ...options, tasks: options.tasks, aliveMs });
   return {
     async fetch(request, who) {
       const body = await readBody(request);

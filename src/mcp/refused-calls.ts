@@ -75,7 +75,7 @@ export function createScopeDemand(
   };
 }
 
-const missingScopeError = (group: ToolGroup): WorkcrateError =>
+export const missingScopeError = (group: ToolGroup): WorkcrateError =>
   new WorkcrateError(
     'forbidden',
     `This key or token does not have the scope ${group}, which the tool needs. Go on without the tool, or ask the operator for a key with it.`,

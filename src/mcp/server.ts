@@ -133,7 +133,11 @@ export function createServerFactory(mcpOptions: McpOptions): McpServerFactory {
     if (needsResources(request)) offerResources(server, { ...options, toContext });
     // Older versions of the protocol have no such extension.
     if (options.tasks !== undefined && request.era === 'modern')
-      offerTasks(server, { tasks: options.tasks, answer: createRequestRecorder({ ...options, toContext }) });
+      offerTasks(server, {
+        tools: options.tools,
+        tasks: options.tasks,
+        answer: createRequestRecorder({ ...options, toContext }),
+      });
     renewConnectionOnNewRoots(server.server);
     options.extend?.(server, {
       addTool(tool) {
@@ -171,7 +175,7 @@ function readCalledTool({ era, requestInfo }: McpRequestContext): string | null 
 
 /** A server that is made for one call of a tool does without the rest (decision 031). */
 const needsResources = ({ era, requestInfo }: McpRequestContext): boolean =>
-  era !== 'modern' || !requestInfo?.headers.get('mcp-method')?.startsWith('tools/');
+  era !== 'modern' || !/^(?:tools|tasks)\//.test(requestInfo?.headers.get('mcp-method') ?? '');
 
 const createRefusalLogger =
   ({ log, refused }: McpOptions) =>

@@ -42,7 +42,7 @@ export interface ListenOptions extends AppContext {
   readonly bridge: ClientFiles;
   /** The tools, for clients that may be anywhere. */
   readonly factory: ReturnType<typeof createServerFactory>;
-  readonly tools: readonly Pick<Tool, 'name'>[];
+  readonly tools: readonly Pick<Tool, 'name' | 'group'>[];
   readonly tasks: Tasks;
   readonly calls: CallControl;
   readonly port: ReservedPort;

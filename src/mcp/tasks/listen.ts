@@ -6,7 +6,9 @@ import { CLIENT_CAPABILITIES_META_KEY, type ClientCapabilities } from '@modelcon
 import { z } from 'zod';
 import { isWorkcrateError } from '../../errors.ts';
 import type { Caller } from '../../identity.ts';
-import { createUndeclaredError, declaresTasks, isOver, type Task } from './task.ts';
+import { mayUseGroup } from '../tool-list.ts';
+import type { Tool } from '../tool.ts';
+import { createUndeclaredError, declaresTasks, findTool, isOver, type Task } from './task.ts';
 import type { Tasks } from './tasks.ts';
 
 const subscriptionIdKey = 'io.modelcontextprotocol/subscriptionId';
@@ -39,18 +41,21 @@ export function withoutTasks({ params, ...request }: ListenRequest): unknown {
 
 export interface ListeningOptions {
   readonly tasks: Tasks;
+  /** The tools of this server: their scopes are those of their tasks. */
+  readonly tools: readonly Pick<Tool, 'name' | 'group'>[];
   /** How often a stream on which nothing comes gets a comment. */
   readonly aliveMs: number;
 }
 
-export type TaskStreams = ReturnType<typeof createTaskStreams>;
+/** Who listens, and with which scopes; all of them where authentication is off. */
+type Listener = Caller & { readonly scopes?: readonly string[] };
 
 /** The streams that tell of tasks. */
-export function createTaskStreams({ tasks, aliveMs }: ListeningOptions) {
+export function createTaskStreams({ tasks, tools, aliveMs }: ListeningOptions) {
   const open = new Map<() => void, string>();
 
   /** Those of the caller; of the others nobody learns whether they are there. */
-  async function findOwn(caller: Caller, ids: readonly string[]): Promise<Task[]> {
+  async function findOwn(caller: Listener, ids: readonly string[]): Promise<Task[]> {
     const found = await Promise.all(
       [...new Set(ids)].map((id) =>
         tasks.find(caller, id).catch((error: unknown) => {
@@ -59,12 +64,16 @@ export function createTaskStreams({ tasks, aliveMs }: ListeningOptions) {
         }),
       ),
     );
-    return found.filter((task) => task !== null);
+    const isAllowed = (task: Task): boolean => {
+      const tool = findTool(tools, task);
+      return tool === undefined || mayUseGroup(caller.scopes, tool.group);
+    };
+    return found.filter((task) => task !== null).filter(isAllowed);
   }
 
   async function serve(
     { id, params }: ListenRequest,
-    caller: Caller,
+    caller: Listener,
     signal: AbortSignal,
   ): Promise<Response> {
     const capabilities = params._meta?.[CLIENT_CAPABILITIES_META_KEY] as ClientCapabilities | undefined;

@@ -13,13 +13,16 @@ import {
 import { z } from 'zod';
 import type { Caller } from '../../identity.ts';
 import { wrapHandler } from '../handlers.ts';
-import { readEnvelope } from '../refused-calls.ts';
+import { missingScopeError, readEnvelope } from '../refused-calls.ts';
+import type { Tool } from '../tool.ts';
 import type { AnswerRequest } from '../answered-requests.ts';
-import { createUndeclaredError, declaresTasks, tasksExtension } from './task.ts';
+import { createUndeclaredError, declaresTasks, findTool, tasksExtension } from './task.ts';
 import type { Tasks } from './tasks.ts';
 
 export interface TaskMethodsOptions {
   readonly tasks: Promise<Tasks>;
+  /** The tools of this server: their scopes are those of their tasks. */
+  readonly tools: readonly Pick<Tool, 'name' | 'group'>[];
   readonly answer: AnswerRequest;
 }
 
@@ -34,7 +37,7 @@ export function takesTasks(server: McpServer, { mcpReq }: ServerContext): boolea
 }
 
 /** Declares tasks on a server and answers the requests for them. */
-export function offerTasks(mcpServer: McpServer, { tasks, answer }: TaskMethodsOptions): void {
+export function offerTasks(mcpServer: McpServer, { tasks, tools, answer }: TaskMethodsOptions): void {
   const { server } = mcpServer;
   server.registerCapabilities({ extensions: { [tasksExtension]: {} } });
 
@@ -45,7 +48,12 @@ export function offerTasks(mcpServer: McpServer, { tasks, answer }: TaskMethodsO
     server.setRequestHandler(method, { params: oneTask }, ({ taskId }, context) => {
       if (!takesTasks(mcpServer, context)) throw createUndeclaredError();
       const request = { method, subject: taskId.slice(0, maxShownId), isRoutine: method === 'tasks/get' };
-      return answer(request, context, async ({ caller }) => act(await tasks, caller, taskId, context));
+      return answer(request, context, async ({ caller, mayUse }) => {
+        const known = await tasks;
+        const { group } = findTool(tools, await known.find(caller, taskId)) ?? {};
+        if (group !== undefined && !mayUse(group)) throw missingScopeError(group);
+        return act(known, caller, taskId, context);
+      });
     });
   }
 

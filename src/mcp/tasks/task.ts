@@ -11,6 +11,7 @@ import {
   type ProtocolError,
 } from '@modelcontextprotocol/server';
 import { WorkcrateError } from '../../errors.ts';
+import type { Tool } from '../tool.ts';
 
 export const tasksExtension = 'io.modelcontextprotocol/tasks';
 
@@ -96,6 +97,12 @@ export function toDetailedTask(task: Task, ttlMs: number, now: number): Record<s
     ...(outcome?.status === 'failed' ? { error: outcome.error } : {}),
   };
 }
+
+/** The tool that a task is a call of; undefined where this server does not have it. */
+export const findTool = <Named extends Pick<Tool, 'name'>>(
+  tools: readonly Named[],
+  { tool }: Pick<Task, 'tool'>,
+): Named | undefined => tools.find(({ name }) => name === tool);
 
 /** Whether a client declares tasks. It has to do so in each request. */
 export const declaresTasks = ({ extensions }: ClientCapabilities): boolean =>
