@@ -102,6 +102,12 @@ export const requirements = {
     'known-inputs-opened-by-python',
     'known-inputs-that-may-be-incomplete',
     'library-versions-recorded',
+    'incomplete-inputs-in-crate-and-notes',
+    'chain-in-one-crate',
+    'session-in-one-crate',
+    'versions-in-crate',
+    'chain-replayed',
+    'specification-1.1-by-default-others-on-request',
   ],
   C1: [
     'one-shape-over-all-tools',

@@ -8,6 +8,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { metadata } from '../behaviour/crates.testing.ts';
 import { noSandbox } from '../code.testing.ts';
 import { fromSource, run, serve, type Ended } from './program.testing.ts';
+import { recordProof } from '../../src/requirements.testing.ts';
 
 const zips = join(import.meta.dirname, '../../fixtures/crates/zips');
 const unknown = `crate_${'0'.repeat(24)}`;
@@ -130,15 +131,37 @@ describe('workcrate index, crates and replay, as processes of their own', () => 
         '--author',
         'Deep Thought',
       );
-      // What Bash has read, nobody can tell.
-      assert.match(packed.notes.join(), /^inputs_may_be_incomplete: the run may/);
+      assert.deepEqual(packed.notes, []);
       const { data: found } = await server.call('search_index', { query: 'author:thought', mode: 'keyword' });
       assert.equal(found.results[0].crate_id, packed.crate_id, 'the server finds what the command packed');
       const archive = fileURLToPath(packed.resource_locator);
       const replayed = await run(['replay', archive, ...settings], { env });
       assert.equal(replayed.code, 0, replayed.stderr);
       assert.match(replayed.stdout, /answer\.txt/);
+
+      for (const code of [
+        'rates = [1, 2, 4]; open("rates.txt", "w").write(str(rates)); rates',
+        'total = sum(rates); open("/artifacts/total.txt", "w").write(str(total))',
+        'print(open("rates.txt").read(), total)',
+      ]) {
+        const cell = await server.call('execute_code', { language: 'python', code, session_id: 'melt' });
+        assert.equal(cell.data.exit_code, 0, cell.text);
+      }
+      const { data: whole, text } = await server.call('pack_crate', {
+        session_id: 'melt',
+        title: 'A session',
+      });
+      const again = await run(['replay', fileURLToPath(whole.resource_locator), ...settings], { env });
+      assert.equal(again.code, 0, `${text}\n${again.stdout}${again.stderr}`);
+      assert.match(again.stdout, /Step 3 of 3[^]*stdout: same[^]*every result of every step is the same/);
+      const { data: listing } = await server.call('list_crate_files', { crate_id: whole.crate_id });
+      const paths = listing.files.map(({ path }: { path: string }) => path);
+      assert.ok(paths.includes('notebook/melt.ipynb'), paths.join(' '));
+      const both = { session_id: 'melt', execution_id: ended.execution_id };
+      assert.equal((await server.call('pack_crate', both)).code, 'invalid_input');
+      assert.equal((await server.call('pack_crate', { session_id: 'nobody' })).failed, true);
       assert.equal(await server.end('SIGTERM'), 0);
+      recordProof('B13:session-in-one-crate');
     },
   );
 });

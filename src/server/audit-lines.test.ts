@@ -40,7 +40,8 @@ const shown: Readonly<Record<string, string>> = {
   list_crate_files: 'subject: crate_id',
   read_crate_file: 'subject: path, crate_id; link: token',
   download_crate: 'subject: crate_id; link: token',
-  pack_crate: 'subject: execution_id; made: filename; files: execution_ids, file_ids; link: token',
+  pack_crate:
+    'subject: execution_id, session_id; made: filename; files: execution_ids, file_ids; link: token',
   sync_index: '',
   index_status: '',
   build_exports_content: 'subject: documentFile, outputBasename',

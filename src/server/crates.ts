@@ -23,6 +23,7 @@ import type { Executions } from '../executions/executions.ts';
 import type { Files } from '../files/files.ts';
 import type { Links } from '../links/links.ts';
 import type { Log } from '../observability/log.ts';
+import type { Sessions } from '../sessions/sessions.ts';
 import type { Source } from '../storage/source.ts';
 import type { Workspaces } from '../workspaces/workspaces.ts';
 import type { AppContext } from './context.ts';
@@ -143,6 +144,7 @@ export interface OpenCratesOptions extends Pick<AppContext, 'config' | 'clock' |
   readonly files: Files;
   readonly links: Links;
   readonly executions: Pick<Executions, 'get'>;
+  readonly sessions?: Pick<Sessions, 'cells'> | undefined;
   readonly places: Pick<Workspaces, 'find'>;
 }
 
@@ -160,7 +162,17 @@ export function openCrates(options: OpenCratesOptions): Crates {
     log,
   });
   const target = sources.packs;
-  const packing = createCratePacker({ files, places, executions, target, maxBytes, reserveRoom, clock });
+  const findSession = options.sessions?.cells;
+  const packing = createCratePacker({
+    files,
+    places,
+    executions,
+    findSession,
+    target,
+    maxBytes,
+    reserveRoom,
+    clock,
+  });
   const mostBytes = config.crateDownloadLimitMb * 1024 ** 2;
   const settings = toIndexingSettings(config, sources);
   const crates = createCrates({ settings, sources: sources.all, files, links, packing, mostBytes, log });

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { it } from 'node:test';
 import type { Execution } from '../../executions/executions.ts';
 import { ada, bob } from '../../executions/room.testing.ts';
+import { recordProof } from '../../requirements.testing.ts';
 import { readMetadata } from '../metadata/metadata.ts';
 import type { GraphEntity } from './entities.ts';
 import { graphOf, keep, membersOf, metadataIn, openPacking, ownNotes } from './packing.testing.ts';
@@ -47,6 +48,7 @@ it("one step's result is the next one's input: the same entity, packed once", as
   assert.deepEqual(ownNotes(packed), []);
   assert.match(packed.title, /and 1 run after it$/);
   assert.deepEqual(readMetadata(Buffer.from(await metadataIn(zip))).issues, []);
+  recordProof('B13:chain-in-one-crate');
 });
 
 it('each step has its agent, times, status, instrument and interpreter; what they share is there once', async () => {
@@ -127,6 +129,7 @@ it('a result that a later step found and then changed is described with its hash
   assert.equal(graph.find('#inputs_may_be_incomplete-true')['value'], 'true');
   const numpy = graph.ofType('SoftwareApplication').find(({ name }) => name === 'numpy')!;
   assert.deepEqual([numpy['version'], numpy['@id']], ['1.24.2', 'https://pypi.org/project/numpy/#1.24.2']);
+  recordProof('B13:incomplete-inputs-in-crate-and-notes', 'B13:versions-in-crate');
 });
 
 it('a run alone has what it found as inputs too, and one that nobody hashed is only described', async () => {

@@ -4,6 +4,7 @@
  */
 import { WorkcrateError } from '../../errors.ts';
 import type { Execution } from '../../executions/executions.ts';
+import type { Language } from '../../sandbox/sandbox.ts';
 
 /** A file that a run was given, found or opened, by its path inside the sandbox. */
 export interface FileBefore {
@@ -20,6 +21,8 @@ export interface ChainStep {
   /** The folder of its files in the crate, with a slash at its end; empty if it is the only run. */
   readonly folder: string;
   readonly isChain: boolean;
+  /** The session in which it can find the state of the steps before it; null if it was a run of its own. */
+  readonly session: string | null;
   /** The files that it had at its start, by their paths inside. */
   readonly before: ReadonlyMap<string, FileBefore>;
   /** The paths inside that it created, changed or deleted. */
@@ -27,11 +30,20 @@ export interface ChainStep {
   readonly later: readonly ChainStep[];
 }
 
+/** A session and the executions that its state comes from, in order. */
+export interface SessionToPack {
+  readonly record: { readonly id: string; readonly name: string | null; readonly language: Language };
+  readonly executionIds: readonly string[];
+}
+
 /** More runs than this make no crate that anybody reads. */
 export const maxPackedRuns = 200;
 
-/** The runs in the order in which they were started, which is the only one in which files can pass between them. */
-export function createChain(executions: readonly Execution[]): ChainStep[] {
+/**
+ * The runs in the order in which they were started, which is the only one in which files can pass between them. Cells of
+ * a `session` that was forked have been cells of another, and are packed as its own.
+ */
+export function createChain(executions: readonly Execution[], session: string | null = null): ChainStep[] {
   const ordered = executions.toSorted((one, other) => one.startedAt - other.startedAt);
   ordered.forEach(checkRunEnded);
   const isChain = ordered.length > 1;
@@ -43,6 +55,7 @@ export function createChain(executions: readonly Execution[]): ChainStep[] {
       title: isChain ? `step ${number}` : 'the run',
       folder: isChain ? `step-${number}/` : '',
       isChain,
+      session: session ?? execution.sessionId,
       before: listFilesBefore(execution),
       changed: listChangedPaths(execution),
       later: [...steps],

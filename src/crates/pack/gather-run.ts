@@ -51,7 +51,7 @@ export async function collectRun(
     language,
     runtime: parseRunRuntime(execution),
     libraries: Object.entries(execution.libraries).map(([name, version]) => ({ name, version })),
-    session: null,
+    session: step.session,
     workingDir,
     startedAt,
     endedAt: getRunEndTime(execution),

@@ -12,8 +12,9 @@ import type { Source, SourceObject } from '../../storage/source.ts';
 import { packageVersion } from '../../version.ts';
 import type { Workspaces } from '../../workspaces/workspaces.ts';
 import { createArchive, type CrateArchive } from './archive.ts';
-import { createChain, maxPackedRuns } from './chain.ts';
+import { createChain, maxPackedRuns, type SessionToPack } from './chain.ts';
 import { noteIncompleteInputs } from './gather-inputs.ts';
+import { collectNotebook } from './gather-notebook.ts';
 import { collectRun } from './gather-run.ts';
 import { addStoredFile, createPackCollector, createTextMember, type PackCollector } from './gather.ts';
 import {
@@ -41,6 +42,8 @@ export interface CratePackerOptions {
   readonly files: Pick<Files, 'find' | 'open'>;
   readonly places: Pick<Workspaces, 'find'>;
   readonly executions: Pick<Executions, 'get'>;
+  /** The cells that the state of a caller's session comes from; without it, no session can be packed. */
+  readonly findSession?: FindSessionToPack | undefined;
   /** Where packed crates go. */
   readonly target: Source;
   /** The most bytes that one crate may take. */
@@ -50,10 +53,15 @@ export interface CratePackerOptions {
   readonly clock: Clock;
 }
 
+/** A session by its id or name, and its cells in order; `not_found` if the caller has none. */
+export type FindSessionToPack = (caller: Caller, idOrName: string) => Promise<SessionToPack>;
+
 /** Runs, files of the store, or both. */
 export interface PackRequest {
   /** One run, or several that belong together, in any order. */
   readonly executionIds?: readonly string[] | undefined;
+  /** A session, by its id or name: all cells that its state comes from. */
+  readonly sessionId?: string | undefined;
   readonly fileIds?: readonly string[] | undefined;
   readonly title?: string | undefined;
   readonly description?: string | undefined;
@@ -127,20 +135,43 @@ async function collectCrate(
   request: PackRequest,
   signal: AbortSignal,
 ): Promise<{ crate: PackedCrate; collector: PackCollector }> {
-  const { executionIds = [], fileIds = [], includeWorkspace = true } = request;
+  const { fileIds = [], includeWorkspace = true } = request;
+  const session = await findSession(options, caller, request);
+  const executionIds = session?.executionIds ?? request.executionIds ?? [];
   if (executionIds.length + fileIds.length === 0)
     throw new WorkcrateError('invalid_input', 'Say what to pack: an execution_id, file_ids, or both.');
-  const chain = createChain(await findExecutions(options, caller, executionIds));
+  const found = await findExecutions(options, caller, executionIds);
+  // A cell that never started has no part in the state of its session.
+  const executions = session === null ? found : found.filter(({ reason }) => reason !== 'refused');
+  const chain = createChain(executions, session?.record.id ?? null);
   const workspace = await options.places.find(caller.user);
   const now = options.clock();
   const collector = createPackCollector({ files: options.files, caller, workspace, signal, now });
   const runs: PackedRun[] = [];
   for (const step of chain) runs.push(await collectRun(collector, step, { includeWorkspace }));
   noteIncompleteInputs(collector, chain);
-  const files = await collectStoredFiles(collector, fileIds);
+  const files = [
+    ...(session === null ? [] : await collectNotebook(collector, session, executions)),
+    ...(await collectStoredFiles(collector, fileIds)),
+  ];
   const about = toAboutCrate(caller, request, runs, files, now);
   const specification = getCrateSpecification(request.specification);
   return { crate: { about, specification, runs, files }, collector };
+}
+
+async function findSession(
+  { findSession: find }: CratePackerOptions,
+  caller: Caller,
+  { sessionId, executionIds = [] }: PackRequest,
+): Promise<SessionToPack | null> {
+  if (sessionId === undefined) return null;
+  if (executionIds.length > 0)
+    throw new WorkcrateError('invalid_input', 'Name a session_id or executions, not both.');
+  if (find === undefined)
+    throw new WorkcrateError('unsupported', 'There are no sessions here. Name the executions of its cells.');
+  const session = await find(caller, sessionId);
+  if (session.executionIds.length > 0) return session;
+  throw new WorkcrateError('not_found', `The session ${session.record.id} has no recorded cells to pack.`);
 }
 
 /** All of them are the caller's: `not_found` otherwise. */

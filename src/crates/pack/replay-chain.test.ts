@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { isWorkcrateError } from '../../errors.ts';
+import { recordProof } from '../../requirements.testing.ts';
 import { keep, openPacking } from './packing.testing.ts';
 import { formatReplayReport, toReplayJson } from './replay.ts';
 import { replay } from './replaying.testing.ts';
@@ -52,6 +53,7 @@ it('a chain is run in its order, each step on what the one before it made, and e
   );
   const [first] = toReplayJson(report)['steps'] as Record<string, unknown>[];
   assert.deepEqual(first!['results'], report.steps[0]!.results);
+  recordProof('B13:chain-replayed');
 });
 
 it('a step that does other things is named, and the next works on what it made now', async () => {

@@ -247,7 +247,7 @@ for (const [what, specimen] of await specimens()) {
     for (const [demand, check] of Object.entries(demands))
       it(demand, () => {
         check(specimen);
-        recordProof('B12:valid-process-run-crate');
+        recordProof('B12:valid-process-run-crate', 'B13:specification-1.1-by-default-others-on-request');
       });
   });
 }

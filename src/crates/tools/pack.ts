@@ -53,10 +53,11 @@ export function createPackCrateTool({ crates, fileTtl, maxTtl, baseUrl }: CrateS
     searchHint: 'ro-crate, reproducible, provenance, archive a result',
     group: 'crates',
     title: 'Pack runs or files as a crate',
-    description: `Pack a run, several runs (code, inputs, results, output, times) or stored files as an RO-Crate with provenance, kept and found by search_index; \`${programName} replay\` runs it again. Answers with a link.`,
+    description: `Pack a run, several runs or a session (code, inputs, results, output, times) or stored files as an RO-Crate with provenance, kept and found by search_index; \`${programName} replay\` runs it again. Answers with a link.`,
     input: z.strictObject({
       execution_id: executionIdSchema.optional(),
       execution_ids: executionIdsSchema.optional(),
+      session_id: makeText(64, 'A session to pack, by id or name').optional(),
       file_ids: fileIdsSchema.optional(),
       title: makeText(500).optional(),
       description: makeText(20_000).optional(),
@@ -87,15 +88,16 @@ export function createPackCrateTool({ crates, fileTtl, maxTtl, baseUrl }: CrateS
     },
     mayBeTask: true,
     auditFields: {
-      subject: ['execution_id'],
+      subject: ['execution_id', 'session_id'],
       made: ['filename'],
       files: ['execution_ids', 'file_ids'],
       newToken: 'token',
     },
-    async handle({ ttl_seconds, execution_id, execution_ids = [], file_ids, ...rest }, context) {
+    async handle({ ttl_seconds, execution_id, execution_ids = [], session_id: sessionId, ...more }, context) {
+      const { file_ids, ...rest } = more;
       const { caller, signal, progress } = context;
       const executionIds = execution_id === undefined ? execution_ids : [execution_id, ...execution_ids];
-      const request = { ...rest, executionIds, fileIds: file_ids ?? [] };
+      const request = { ...rest, executionIds, sessionId, fileIds: file_ids ?? [] };
       const terms = { ttlSeconds: ttl_seconds, singleUse: false };
       const watching = { signal, report: () => {} };
       const { crateId, locator, notes, shared } = await crates.pack(
