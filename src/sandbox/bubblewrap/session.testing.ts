@@ -50,7 +50,9 @@ export class InsideSession implements AsyncDisposable {
     control.on('error', () => {});
     void this.#collect(frames);
     const session = { secret: this.secret.toString('hex'), language, folder: this.folder };
-    this.write({ session: { ...session, roots: [this.folder], program: [process.execPath], ...header } });
+    this.write({
+      session: { ...session, roots: [this.folder], node: [process.execPath], bash: 'bash', ...header },
+    });
   }
 
   async #collect(frames: Readable): Promise<void> {

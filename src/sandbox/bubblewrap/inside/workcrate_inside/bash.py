@@ -8,7 +8,7 @@ import re
 
 from .branches import MOST_HEADER, ForgedMessage, fill_file
 
-BASH = ["/bin/bash", "--norc", "--noprofile", "--noediting", "-i"]
+BASH_OPTIONS = ["--norc", "--noprofile", "--noediting", "-i"]
 INPUT, CODE, ANSWERS, ERRORS = 61, 62, 63, 64
 
 # Without a terminal, bash complains before it reads its first line; only then it gets its stderr.

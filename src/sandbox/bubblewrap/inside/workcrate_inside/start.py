@@ -4,13 +4,12 @@ import fcntl
 import os
 import signal
 
-from .bash import BASH, get_bash_descriptors
+from .bash import BASH_OPTIONS, get_bash_descriptors
 from .kernel import PR_SET_DUMPABLE, PR_SET_PDEATHSIG, prctl
 from .messages import MessageReader
 from .python import enter_folder
 
 INSIDE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-NODE = "/opt/workcrate/bin/node"
 
 
 def start_branch(connection, code, cells):
@@ -20,17 +19,16 @@ def start_branch(connection, code, cells):
     if message is None:
         os._exit(0)
     start = message[0]["start"]
-    language, program = start.get("language"), start.get("program")
+    language = start.get("language")
     enter_folder(start["folder"])
     if language == "python":
         from .branch import PythonBranch
 
         return PythonBranch(connection, start, cells).serve()
     if language == "node":
-        program = program or [NODE if os.path.exists(NODE) else "node"]
-        start_program(program + ["--expose-internals", INSIDE + "/session.cjs"], {3: connection.fileno()})
+        start_program(start["node"] + ["--expose-internals", INSIDE + "/session.cjs"], {3: connection.fileno()})
     if language == "bash":
-        start_program(BASH, get_bash_descriptors(connection.fileno(), code))
+        start_program([start["bash"]] + BASH_OPTIONS, get_bash_descriptors(connection.fileno(), code))
     os.write(2, ("there are no sessions of %s\n" % language).encode())
     os._exit(1)
 

@@ -3,11 +3,12 @@
 import fcntl
 import io
 import os
+import resource
 import sys
 import threading
 
 # Above what code closes that closes every small number.
-SPARE = 500
+SPARE = min(500, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
 
 
 class SessionBuffer(io.BufferedWriter):
