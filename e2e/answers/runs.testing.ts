@@ -27,6 +27,7 @@ export async function showRuns(stage: Stage): Promise<void> {
   await Promise.all(endings.map((ending) => showEnding(call, ending)));
   await showCancelled(stage);
   await showLost(call);
+  await showBackground(stage);
   await showChanges(call);
   await showOpened(call);
   await showLongOutput(call);
@@ -90,6 +91,26 @@ async function showCancelled({ server, connect, call }: Stage): Promise<void> {
   });
   const { executions } = (await call('search_executions', { text: 'sleep 76543' })).data;
   await call('get_execution', { execution_id: executions[0].execution_id });
+}
+
+/** It is followed while it runs, and ended. */
+async function showBackground({ call, refuse }: Stage): Promise<void> {
+  const command = 'echo 123 characters; echo more >&2; sleep 600';
+  const { data } = await call('execute_bash', { command, background: true });
+  const { execution_id } = data;
+  const follow = async (output_from: number) =>
+    (await call('get_execution', { execution_id, output_from })).data.output.end;
+  await eventually(async () => (await follow(0)) > 15);
+  await call('get_execution', { execution_id, wait_ms: 1 });
+  await call('cancel_execution', { execution_id });
+  await call('cancel_execution', { execution_id });
+  await call('get_execution', { execution_id });
+  await call('get_execution', { execution_id, output_from: 4 });
+  await refuse('cancel_execution', { execution_id: 'exec_000000000000' });
+  await refuse('get_execution', { execution_id, wait_ms: 50_001 });
+  const late = 'echo soon; until [ -e told ]; do sleep 0.05; done';
+  const other = await call('execute_code', { language: 'bash', code: late, background: true });
+  await call('cancel_execution', { execution_id: other.data.execution_id });
 }
 
 async function showChanges(call: Call): Promise<void> {

@@ -40,7 +40,11 @@ const runWordings: Wordings = {
   language: { unsaid: 'as the call asked for' },
   truncated: toldIfTrue(/truncated \d+ chars/),
   'artifacts.created[]': { listed: 'in part' },
-  'artifacts.complete': { words: { true: null, false: /may be more changes/ } },
+  'artifacts.deleted[]': { listed: 'in part' },
+  'artifacts.complete': { words: { true: null, false: /may be more changes|told at its end/ } },
+  background: {
+    words: { asked: /as asked/, detached: /detached/, adopted: /adopted/, task: /as a task/, null: null },
+  },
   'results[].kind': { words: { value: /^Value/m, display: /^Displayed/m, figure: /^Figure/m } },
   'results[].cut': toldIfTrue(/, cut:/),
   'results[].parts[].mime': { unsaid: 'follows from the name of the file' },
@@ -60,6 +64,14 @@ const runWordings: Wordings = {
     },
   },
 };
+
+/** Whoever follows the output of a run has its code, and gets its parts instead of the whole. */
+const saidUnlessPart: Wording = { unsaidIf: ({ output }) => output !== null };
+const unsaidOfParts = [
+  'tool code working_dir started_at stdout stderr stdout_bytes stderr_bytes',
+  'limits.timeout_ms limits.memory_bytes limits.processes limits.cpus limits.file_bytes limits.disk_bytes',
+  'limits.tmp_bytes limits.sandbox limits.runtime input_notes[]',
+].flatMap((paths) => paths.split(' '));
 
 const linkStateWordings: Wordings = { singleUse: toldIfTrue(/single use|once|one download/i) };
 
@@ -87,14 +99,13 @@ const tools: Readonly<Record<string, Wordings>> = {
     'results[].parts[].file_id': { silent: null },
     stdin_bytes: { silent: 0 },
     succeeded: { unsaid: 'follows from the end and the exit code' },
-    inputs_may_be_incomplete: toldIfTrue(/may have read more files/),
-    'known_inputs[].how': { words: { opened: /^Opened: /m, found: /^Found: /m } },
-    'known_inputs[].path': { listed: 'in part' },
-    'known_inputs[].size': { listed: 'in part' },
-    'known_inputs[].made_by': { listed: 'in part' },
-    background: {
-      words: { asked: /as asked/, detached: /detached/, adopted: /adopted/, task: /as a task/, null: null },
-    },
+    inputs_may_be_incomplete: { ...toldIfTrue(/may have read more files/), ...saidUnlessPart },
+    'known_inputs[].how': { words: { opened: /^Opened: /m, found: /^Found: /m }, ...saidUnlessPart },
+    'known_inputs[].path': { listed: 'in part', ...saidUnlessPart },
+    'known_inputs[].size': { listed: 'in part', ...saidUnlessPart },
+    'known_inputs[].made_by': { listed: 'in part', ...saidUnlessPart },
+    ...Object.fromEntries(unsaidOfParts.map((path) => [path, saidUnlessPart])),
+    running_elsewhere: toldIfTrue(/runs on another server/),
     cancelled_by: {
       words: {
         client: /by its client/,
@@ -105,6 +116,10 @@ const tools: Readonly<Record<string, Wordings>> = {
         null: null,
       },
     },
+  },
+  cancel_execution: {
+    end_reason: runWordings['end_reason']!,
+    cancelled: { words: { true: /It has ended/, false: /nothing was cancelled|by itself|not done so yet/ } },
   },
   search_executions: {
     'executions[].succeeded': { unsaid: 'follows from the end and the exit code' },
@@ -221,7 +236,9 @@ const resultsOutOfReach = {
 const runsOutOfReach = {
   ...resultsOutOfReach,
   'client_files[].age_s': 'what came just now has the age 0; the tests of client files show others',
-  'end_reason = running': 'an answer comes at the end of a run',
+  'background = detached': 'the calls of this server are not answered before their time',
+  'background = adopted': 'nobody hears the answer to a call that lost its connection',
+  'background = task': 'MCP tasks',
   'end_reason = cancelled': 'nobody hears the answer to a call that was cancelled',
   'end_reason = refused': 'a run that was not started is an error',
   'session.state = null': 'an answer comes at the end of a cell',
@@ -237,11 +254,17 @@ export const cannotBeShown: Readonly<Record<string, Readonly<Record<string, stri
     'sessions[].end.reason = ': 'the words are made in one place, and `sessions.test.ts` shows them',
   },
   get_execution: {
-    'background = ': 'no tool lets a run go on without its call yet',
-    'cancelled_by = ': 'no tool cancels a run yet',
+    'background = detached': 'the calls of this server are not answered before their time',
+    'background = adopted': 'no connection of this server is lost',
+    'background = task': 'MCP tasks',
+    'cancelled_by = lost_connection': 'no connection of this server is lost',
+    'cancelled_by = removed_user': 'nobody is removed from this server',
+    'cancelled_by = stopped_server': 'this server does not stop',
+    'running_elsewhere = true': 'there is one server',
     ...resultsOutOfReach,
     'end_reason = refused': 'a sandbox that does not start a run, though it works',
   },
+  cancel_execution: { 'end_reason = ': 'one run that was over stands for all' },
   search_executions: {
     'executions[].end_reason = refused': 'a sandbox that does not start a run, though it works',
   },

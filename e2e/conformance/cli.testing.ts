@@ -39,7 +39,8 @@ type TestServe = { readonly url: string } & AsyncDisposable;
 async function startServing(startProgram: typeof startCli): Promise<TestServe> {
   await using started = new AsyncDisposableStack();
   const folder = started.use(await temporaryFolder());
-  const child = startProgram(['serve', '--port', '0', '--data', folder.path]);
+  // With MCP 2026-07-28 clients cancel by closing the response, which only then ends a run at once.
+  const child = startProgram(['serve', '--port', '0', '--data', folder.path, '--orphan-grace', '0']);
   started.defer(() => stop(child));
   let complaints = '';
   child.stderr.on('data', (chunk) => (complaints += chunk));

@@ -23,6 +23,7 @@ const context = (given: Partial<ToolContext> = {}): ToolContext => ({
   sharesMachine: false,
   mayUse: () => true,
   task: null,
+  canWait: true,
   progress() {},
   ...given,
 });

@@ -68,10 +68,15 @@ function readFacts({ runEnd, newToken }: AuditFields, structured: CallFields): D
     ...(runEnd !== undefined && {
       end_reason: structured[runEnd.reason] as string,
       exit_code: structured[runEnd.exitCode] as number | null,
+      ...readBackground(structured[runEnd.background ?? '']),
     }),
     ...(link !== null && { link }),
   };
 }
+
+/** Only of a run that went on without its call. */
+const readBackground = (background: unknown): Details =>
+  typeof background === 'string' ? { background } : {};
 
 /** What a call is about. Its arguments need not fit the schema of the tool: it may have been refused for that. */
 function findSubject({ subject, link }: AuditFields, given: CallFields): string | null {

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { othersNoticedMs, type Database } from '../database/database.ts';
+import { requestCancel } from '../executions/executions.ts';
 import { bracketIpv6 } from '../http/host-origin.ts';
 import { endRights } from '../links/end-rights.ts';
 import { programName } from '../program.ts';
@@ -75,14 +76,17 @@ const until = (expiresAt: number | null): string =>
   expiresAt === null ? 'Never expires' : `Expires ${formatMinute(expiresAt)}`;
 
 async function removeUserByName(database: Database, _input: UserInput, name: string): Promise<string> {
+  let runs = 0;
   const { keys, links, uploads } = await removeUser(database, name, Date.now(), async (tx, owner, now) => {
     await endSessionsOf(tx, owner, now);
+    runs = await requestCancel(tx, { owner }, 'removed_user', now);
     return endRights(tx, owner, now);
   });
   // What a server remembers of links it may still answer for so long. When this command has ended, it does not.
   await pause(2 * othersNoticedMs);
   return (
     `Removed ${name}. Ended at once: ${formatAmount(keys, 'key')}, ${formatAmount(links, 'link')}, ${formatAmount(uploads, 'upload')} under way or to come.\n` +
+    (runs === 0 ? '' : `${formatAmount(runs, 'run')} under way will end within seconds.\n`) +
     `Artifacts and packed crates stay, and files until they expire. A new user named ${name} would get them.\n`
   );
 }

@@ -257,7 +257,21 @@ export const settings = {
     30,
     'seconds that a run may take unless it asks for another time',
   ),
-  runMaxTimeout: defineSetting(seconds(1, 3600), 300, 'the longest time in seconds that a run may ask for'),
+  runMaxTimeout: defineSetting(
+    seconds(1, 86_400),
+    300,
+    'the longest time in seconds that a run may ask for, up to a day',
+  ),
+  detachAfter: defineSetting(
+    seconds(0, 3600),
+    45,
+    'seconds after which a run goes on in the background, and its call is answered, if its client neither takes tasks nor listens to progress; 0: never',
+  ),
+  orphanGrace: defineSetting(
+    seconds(0, 86_400),
+    60,
+    'seconds that a run goes on after its call lost the connection, unless its user asks for it; 0: it ends at once',
+  ),
   runMemory: defineSetting(bytes, gigabyte, 'most memory of a run'),
   runProcesses: defineSetting(integer(4, 32_768), 128, 'most processes and threads of a run'),
   runCpus: defineSetting(integer(1, 1024), 2, 'cores that a run may use'),

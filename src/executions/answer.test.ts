@@ -29,6 +29,8 @@ test('a result has all fields, and a program that failed is no error of the tool
     more_results: 0,
     full_stdout: null,
     full_stderr: null,
+    background: null,
+    output_next: null,
   });
   assert.equal(
     text,

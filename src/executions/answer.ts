@@ -14,7 +14,14 @@ import { formatBytes, formatDuration, quoteName } from '../text.ts';
 import { cellShape, showCell, toCellLines } from './cell-slot.ts';
 import { clientInputShape, describeClientInput, listClientInputs } from './client-and-crate-files.ts';
 import type { EndedExecution } from './execute.ts';
-import { differenceShape, reasons, showDifference, type CancelledBy, type Execution } from './fields.ts';
+import {
+  backgrounds,
+  differenceShape,
+  reasons,
+  showDifference,
+  type CancelledBy,
+  type Execution,
+} from './fields.ts';
 import { describeMissingPackage } from './hint.ts';
 import type { SpooledOutput } from './output.ts';
 import {
@@ -24,6 +31,7 @@ import {
   wantsPictures,
   type ResultAnswerOptions,
 } from './result-answer.ts';
+import { toBackgroundLines } from './running-answer.ts';
 import { describeRealFolders, type Surroundings } from './surroundings.ts';
 
 /** What a run came to (D2). */
@@ -50,6 +58,14 @@ export const endedShape = z.object({
   full_stdout: linkShape.nullable().describe('All of stdout, where it was cut'),
   full_stderr: linkShape.nullable().describe('All of stderr, where it was cut'),
   session: cellShape.optional().describe('The session of which it was a cell'),
+  background: z
+    .enum(backgrounds)
+    .nullable()
+    .describe('Why it goes or went on without the call that began it'),
+  output_next: z
+    .number()
+    .nullable()
+    .describe('Of a run that goes on, the output_from to go on with; stdout has all of its output so far'),
 });
 
 export interface AnswerOptions extends ResultAnswerOptions {
@@ -96,6 +112,7 @@ export async function buildAnswer(
       ...toOutputLines(execution),
       ...results.lines,
       ...toEndLines(execution),
+      ...toBackgroundLines(execution.background),
       ...toCellLines(execution, ended.session),
       ...(hint === null ? [] : [hint]),
       ...clientFiles.map(describeClientInput),
@@ -126,6 +143,8 @@ export async function buildAnswer(
       full_stdout: stdout.link?.structured ?? null,
       full_stderr: stderr.link?.structured ?? null,
       ...(ended.session === null ? {} : { session: showCell(execution, ended.session) }),
+      background: execution.background,
+      output_next: null,
     },
     content: [
       ...results.content,
@@ -248,7 +267,9 @@ function describeEnd(execution: Execution): string {
     case 'cancelled':
       return `cancelled${after}${describeCanceller(execution)}${describeStatus(execution)}`;
     case 'lost':
-      return `lost${after}: its sandbox ended unexpectedly${describeStatus(execution)}`;
+      return durationMs === null
+        ? 'lost: its server ended while it ran; of its output is kept what it had printed until some seconds before'
+        : `lost${after}: its sandbox ended unexpectedly${describeStatus(execution)}`;
     case 'refused':
       return 'could not be started';
     case 'running':

@@ -179,7 +179,9 @@ async function runWithRow(room: ExecuteContext, prepared: PreparedRun): Promise<
   const { begun, underWay } = prepared;
   const starting = startRun(prepared, underWay.signal);
   // That happens a turn later, when the run has its task: SQLite would keep it waiting.
-  const inserting = room.write((queries) => insertRunning(queries, begun, room.server));
+  const inserting = room.write((queries) =>
+    insertRunning(queries, begun, room.server, room.database.sharedClock),
+  );
   // Nothing goes on that is not recorded.
   inserting.then(() => underWay.begun(begun), underWay.stop);
   const run = await starting.catch(async (error: unknown) => {

@@ -19,20 +19,20 @@ import {
   type ExecuteContext,
   type RunControl,
 } from './execute.ts';
-import type { Background, CancelledBy, Execution } from './fields.ts';
+import type { Execution } from './fields.ts';
 import { createFileHashes } from './file-hashes.ts';
 import type { Changes } from './folder-diff.ts';
 import { createJournal } from './journal.ts';
-import { createLiveRun, type LiveRun } from './live.ts';
-import { createEndWriter, markLost } from './lost.ts';
+import { createFollower } from './follow.ts';
+import { createLiveRuns } from './live-runs.ts';
+import type { LiveRun } from './live.ts';
+import { createEndWriter, markLost, markSilentRun } from './lost.ts';
 import { appendRows, listLastEnded, restoreLines, type RunWithoutLine } from './restore-lines.ts';
 import { findExecutions, type FoundPage, type ExecutionSearch } from './search.ts';
 import { createRecordQuota } from './record-quota.ts';
 import {
   executionFromRow,
-  newExecutionId,
   sweepExecutions,
-  updateBackground,
   createBatchWriter,
   type Retention,
   type SweptExecutions,
@@ -43,6 +43,7 @@ export type { FindCrateFiles, WantedCrateFile } from './client-and-crate-files.t
 export type { EndedExecution, ExecutionRequest } from './execute.ts';
 export type { Execution } from './fields.ts';
 export type { Changes } from './folder-diff.ts';
+export { requestCancel } from './live-runs.ts';
 export type { LiveRun } from './live.ts';
 export type { InputFileRecord, OtherFile } from './input-files.ts';
 export { writeNotebook } from './notebook.ts';
@@ -71,6 +72,8 @@ export interface ExecutionsOptions {
   readonly retention: Retention;
   /** Bytes of records that are kept for a user; the oldest go first. */
   readonly recordBytes: number;
+  /** How long a run whose call lost its connection goes on if nobody of its user asks for it. */
+  readonly orphanGraceMs: number;
   /** How much of each output is shown and recorded. */
   readonly outputBounds: OutputBounds;
   /** Told of every run that has ended, for the metrics. */
@@ -113,21 +116,43 @@ export function createExecutions(options: ExecutionsOptions) {
     share.add(execution);
     options.ended(execution);
   };
-  /** Runs of this server that may have a row and no end yet, by their ids. */
-  const live = new Map<string, { cancel(by: CancelledBy): void; readonly settled: Promise<unknown> }>();
+  const live = createLiveRuns({ ...options, write });
   const isLive = (id: string): boolean => live.has(id) || ends.isWaiting(id);
   const room: ExecuteContext = { ...options, ended, ends, write, hashes: createFileHashes() };
-  const recordBackground = (id: string, why: Background): Promise<void> =>
-    write((queries) => updateBackground(queries, id, why));
 
-  async function begin(caller: Caller, request: ExecutionRequest, control: RunControl): Promise<LiveRun> {
-    const id = newExecutionId();
-    const { underWay, follow, cancel } = createLiveRun({ id, control, record: recordBackground });
-    const running = executeRequest(room, caller, request, underWay);
-    const settled = Promise.allSettled([running]).then(() => live.delete(id));
-    live.set(id, { cancel, settled });
-    return follow(running);
+  const begin = (caller: Caller, request: ExecutionRequest, control: RunControl): Promise<LiveRun> =>
+    live.begin(caller, control, (underWay) => executeRequest(room, caller, request, underWay));
+
+  /** Whoever asks for a run that lost its call keeps it; one whose server is silent is found lost. */
+  async function get(caller: Caller, id: string): Promise<Execution> {
+    const execution = await getExecution(database, caller, id);
+    if (execution.reason !== 'running') return execution;
+    const lost = isLive(id) ? null : await markSilentRun(database, server, id, clock());
+    if (lost === null) await askFor(caller, [execution]);
+    else await note(lost);
+    return lost ?? execution;
   }
+
+  /** What cannot be written must not cost anybody what can be read. */
+  async function askFor(caller: Caller, found: readonly Pick<Execution, 'id' | 'reason'>[]): Promise<void> {
+    const ids = found.filter(({ reason }) => reason === 'running').map(({ id }) => id);
+    try {
+      await live.askFor(
+        caller,
+        ids.filter((id) => !ends.isWaiting(id)),
+      );
+    } catch (error) {
+      log.warn('execution.not_adopted', { ids: ids.slice(0, 10), error });
+    }
+  }
+
+  async function search(caller: Caller, wanted: ExecutionSearch): Promise<FoundPage> {
+    const page = await findExecutions(database, caller, wanted);
+    await askFor(caller, page.executions);
+    return page;
+  }
+
+  const { follow, cancel } = createFollower({ database, live, get, now: clock });
 
   /** What this server was running when it ended is lost; there is no other unless the database is shared. */
   async function recover(): Promise<number> {
@@ -163,15 +188,20 @@ export function createExecutions(options: ExecutionsOptions) {
     },
 
     /** The caller's execution; `not_found` where there is none. */
-    get: (caller: Caller, id: string): Promise<Execution> => getExecution(database, caller, id),
+    get,
 
     /** The cells of a session of the caller that are recorded, in order. */
     listCells: (caller: Caller, sessionId: string): Promise<RecordedCell[]> =>
       listCells(database, caller, sessionId),
 
     /** The caller's executions, newest first. */
-    search: (caller: Caller, search: ExecutionSearch): Promise<FoundPage> =>
-      findExecutions(database, caller, search),
+    search,
+
+    /** The caller's execution once it has ended, or after a time; and what it printed, from an offset on. */
+    follow,
+
+    /** Ends the caller's execution, on whichever server it runs. */
+    cancel,
 
     /**
      * Says of runs that a crash has cut off that they are lost, and gives their number; writes lines again that are
@@ -191,8 +221,7 @@ export function createExecutions(options: ExecutionsOptions) {
 
     /** Cancels what is under way, and waits until that is recorded. */
     async [Symbol.asyncDispose](): Promise<void> {
-      for (const { cancel } of live.values()) cancel('stopped_server');
-      await Promise.all([...live.values()].map(({ settled }) => settled));
+      await live.endAll('stopped_server');
       await ends[Symbol.asyncDispose]();
       await share.settled();
       await journal[Symbol.asyncDispose]();

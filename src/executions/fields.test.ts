@@ -215,8 +215,8 @@ describe('an execution in all its forms', () => {
     await insertRunning(database, sample, 'srv');
     await updateEnded(database, sample);
     assert.deepEqual(asked, [
-      'INSERT INTO executions (id, owner, tool, language, code, stdin, stdin_bytes, working_dir, started_at, inputs, limits, session_id, cell, background, haystack, server, reason, succeeded) ' +
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', 0)",
+      'INSERT INTO executions (id, owner, tool, language, code, stdin, stdin_bytes, working_dir, started_at, inputs, limits, session_id, cell, background, haystack, server, seen_at, reason, succeeded) ' +
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 'running', 0)",
       'UPDATE executions SET reason = ?, succeeded = ?, exit_code = ?, signal = ?, duration_ms = ?, stdout = ?, stderr = ?, stdout_bytes = ?, stderr_bytes = ?, truncated = ?, stdout_file = ?, stderr_file = ?, results = ?, more_results = ?, artifacts = ?, known_inputs = ?, inputs_may_be_incomplete = ?, input_notes = ?, libraries = ?, state = ?, cancelled_by = ?, ended_at = ?, haystack = ? ' +
         "WHERE id = ? AND (reason = 'running' OR (reason = ? AND ended_at = ?)) RETURNING id",
     ]);

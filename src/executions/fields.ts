@@ -17,7 +17,7 @@ export type Reason = (typeof reasons)[number];
  * Why a run goes on without the call that began it: its caller asked for that, the call had lasted long enough, its
  * connection was lost and somebody asked for the run, or it is an MCP task.
  */
-const backgrounds = ['asked', 'detached', 'adopted', 'task'] as const;
+export const backgrounds = ['asked', 'detached', 'adopted', 'task'] as const;
 export type Background = (typeof backgrounds)[number];
 
 /** Who or what cancelled a run. */

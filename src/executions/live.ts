@@ -1,9 +1,9 @@
 /**
- * The runs of this server that are under way: whether they go on without the call that began them, what they printed so
- * far, and how they are cancelled. It runs nothing (`execute.ts` does) and keeps no record (`store.ts` does).
+ * One run that is under way: whether it goes on without the call that began it, what it printed so far, and how it is
+ * cancelled. All of them are in `live-runs.ts`. It runs nothing (`execute.ts` does) and keeps no record (`store.ts`).
  */
-import type { Background, CancelledBy, Execution } from './fields.ts';
 import type { EndedExecution, RunControl } from './execute.ts';
+import type { Background, CancelledBy, Execution } from './fields.ts';
 import { createLiveOutput, type LiveOutput } from './live-output.ts';
 
 /** A run that is recorded, and is waiting in the queue or running. It needs nobody who waits for it. */
@@ -19,9 +19,20 @@ export interface LiveRun {
   readonly background: Background | null;
   /** Lets it go on without the call that began it. Resolves when that is in its row. */
   moveToBackground(why: Background): Promise<void>;
+  /** Its call has lost its connection: it ends, unless somebody of its user asks for it in time. */
+  leave(): void;
   /** Ends it, also in the queue: SIGTERM, grace, SIGKILL. The first to cancel is named in the record. */
   cancel(by: CancelledBy): void;
 }
+
+/** One output of a run so far, as it would be recorded. */
+export interface OutputSoFar {
+  readonly text: string;
+  readonly bytes: number;
+  readonly truncated: boolean;
+}
+
+export type OutputsSoFar = Readonly<Record<'stdout' | 'stderr', OutputSoFar>>;
 
 /** What a run under way is to the code that executes it. */
 export interface RunUnderWay extends Pick<RunControl, 'progress'> {
@@ -31,6 +42,8 @@ export interface RunUnderWay extends Pick<RunControl, 'progress'> {
   /** Fires when it is to end. */
   readonly signal: AbortSignal;
   readonly output: LiveOutput;
+  /** Is told how to read what would be recorded of its outputs, once they are being read. */
+  watchOutputs(read: () => OutputsSoFar): void;
   /** Ends it because it cannot be recorded. */
   stop(): void;
   /** Called once its row is durable. */
@@ -40,17 +53,62 @@ export interface RunUnderWay extends Pick<RunControl, 'progress'> {
 export interface LiveRunOptions {
   readonly id: string;
   readonly control: RunControl;
+  /** How long it goes on without its call and its connection if nobody asks for it. */
+  readonly orphanGraceMs: number;
   /** Writes to its row why it goes on without its call. */
   readonly record: (id: string, why: Background) => Promise<void>;
+  /** Forgets that another server was asked for it. */
+  readonly forgetAsking: (id: string) => Promise<void>;
+  /** Whether another server was asked for it since. */
+  readonly wasAskedFor: (id: string) => Promise<boolean>;
 }
 
+export type LiveRunControl = ReturnType<typeof createLiveRun>;
+
 /** One run under way, as its executor and as the others see it. */
-export function createLiveRun({ id, control, record }: LiveRunOptions) {
+export function createLiveRun(options: LiveRunOptions) {
+  const { id, control, orphanGraceMs, record } = options;
   const stopping = new AbortController();
   const output = createLiveOutput();
   const { promise: durable, resolve: begun } = Promise.withResolvers<Execution>();
   let background = control.background ?? null;
   let cancelledBy: CancelledBy | null = null;
+  let orphanTimer: NodeJS.Timeout | null = null;
+  let readOutputs: (() => OutputsSoFar) | null = null;
+  let savedTo = 0;
+
+  function cancel(by: CancelledBy): void {
+    cancelledBy ??= by;
+    stopping.abort();
+  }
+
+  async function moveToBackground(why: Background): Promise<void> {
+    clearTimeout(orphanTimer ?? undefined);
+    if (background !== null) return;
+    background = why;
+    try {
+      await record(id, why);
+    } catch (error) {
+      background = null;
+      throw error;
+    }
+  }
+
+  function leave(): void {
+    if (background !== null || orphanTimer !== null) return;
+    if (orphanGraceMs === 0) return cancel('lost_connection');
+    // Where that fails, an earlier question counts as one that came in time: rather too long a run than one lost.
+    options.forgetAsking(id).catch(() => {});
+    orphanTimer = setTimeout(() => void endOrphan(), orphanGraceMs).unref();
+  }
+
+  async function endOrphan(): Promise<void> {
+    const isWanted = await options.wasAskedFor(id).catch(() => false);
+    if (background !== null) return;
+    if (isWanted) await moveToBackground('adopted').catch(() => cancel('lost_connection'));
+    else cancel('lost_connection');
+  }
+
   const underWay: RunUnderWay = {
     id,
     output,
@@ -62,11 +120,28 @@ export function createLiveRun({ id, control, record }: LiveRunOptions) {
     get cancelledBy() {
       return cancelledBy;
     },
+    watchOutputs: (read) => void (readOutputs = read),
     stop: () => stopping.abort(),
     begun,
   };
   return {
     underWay,
+    output,
+    cancel,
+    get background() {
+      return background;
+    },
+    /** Somebody of its user asked for it. */
+    async askFor(): Promise<void> {
+      if (orphanTimer !== null) await moveToBackground('adopted');
+    },
+    /** What it printed, if that is more than the last time that this was called. */
+    takeNewOutputs(): OutputsSoFar | null {
+      const { end } = output.read(0, 0);
+      if (readOutputs === null || end === savedTo) return null;
+      savedTo = end;
+      return readOutputs();
+    },
     /** Resolves once its row is durable; rejects where nothing was recorded. */
     async follow(ended: Promise<EndedExecution>): Promise<LiveRun> {
       const first = await Promise.race([durable, ended]);
@@ -78,20 +153,12 @@ export function createLiveRun({ id, control, record }: LiveRunOptions) {
         get background() {
           return background;
         },
-        async moveToBackground(why) {
-          if (background !== null) return;
-          background = why;
-          await record(id, why);
-        },
-        cancel(by) {
-          cancelledBy ??= by;
-          stopping.abort();
-        },
+        moveToBackground,
+        leave,
+        cancel,
       };
     },
-    cancel(by: CancelledBy): void {
-      cancelledBy ??= by;
-      stopping.abort();
-    },
+    /** It is over. */
+    [Symbol.dispose]: () => clearTimeout(orphanTimer ?? undefined),
   };
 }

@@ -6,6 +6,7 @@ import { BoundedMap } from '../concurrency/bounded-map.ts';
 import type { Database } from '../database/database.ts';
 import type { Log } from '../observability/log.ts';
 import type { Execution } from './fields.ts';
+import { silentMs } from './live-runs.ts';
 import { executionFromRow, maxSearchedCode, updateEnded, type createBatchWriter } from './store.ts';
 
 /** A row may hold 3 MB of code and stdin. */
@@ -20,7 +21,10 @@ export interface LostOptions {
   readonly now: number;
   /** A run of this server that is not live is lost if it started before then. */
   readonly ownBefore: number;
-  /** One of another or an unknown server is lost if it started before `before`; null where there can be none. */
+  /**
+   * One of another server is lost if it gave no sign of life for long, or never did and started before `before`; null
+   * where there can be none.
+   */
   readonly others: { readonly since: number; readonly before: number } | null;
 }
 
@@ -49,6 +53,25 @@ export async function markLost(
   return count;
 }
 
+/** Says of a run on another server that it is lost, where that has given no sign of life for long; else null. */
+export async function markSilentRun(
+  database: Database,
+  server: string,
+  id: string,
+  now: number,
+): Promise<Execution | null> {
+  if (database.sharedClock === null) return null;
+  const [row] = await database.query(
+    `UPDATE executions SET reason = 'lost', ended_at = ?, server = ?
+     WHERE id = ? AND reason = 'running' AND server <> ? AND seen_at < ${database.sharedClock} - ${silentMs} RETURNING *`,
+    now,
+    server,
+    id,
+    server,
+  );
+  return row === undefined ? null : executionFromRow(row);
+}
+
 async function listStaleIds({ database, server, isLive, ownBefore, others }: LostOptions): Promise<string[]> {
   const own = await database.query<{ id: string; started_at: number }>(
     "SELECT id, started_at FROM executions WHERE server = ? AND ended_at IS NULL AND reason = 'running'",
@@ -66,13 +89,19 @@ function listRunningElsewhere(
   { since, before }: NonNullable<LostOptions['others']>,
 ): Promise<{ id: string }[]> {
   return database.query<{ id: string }>(
-    `SELECT id FROM executions WHERE succeeded = 0 AND reason = 'running' AND started_at >= ? AND started_at < ?
-       AND (server IS NULL OR server <> ?)`,
+    `SELECT id FROM executions WHERE succeeded = 0 AND reason = 'running' AND started_at >= ?
+       AND (server IS NULL OR server <> ?) AND (${isSilent(database)})`,
     since,
-    before,
     server,
+    before,
   );
 }
+
+/** Whether no server can be running it any more: a condition on rows, for one value, the time before which it began. */
+const isSilent = ({ sharedClock }: Database): string =>
+  sharedClock === null
+    ? 'started_at < ?'
+    : `CASE WHEN seen_at IS NULL THEN started_at < ? ELSE seen_at < ${sharedClock} - ${silentMs} END`;
 
 /** Ends that wait to be written, each with its output as shown. Beyond them the oldest are given up: see below. */
 const maxWaitingEnds = 1000;

@@ -9,7 +9,7 @@ import type { StoredFile } from '../files/files.ts';
 import type { SandboxRun, Report, RunEnd } from '../sandbox/sandbox.ts';
 import type { ExecutionsOptions } from './executions.ts';
 import type { Execution } from './fields.ts';
-import type { RunUnderWay } from './live.ts';
+import type { OutputSoFar, RunUnderWay } from './live.ts';
 import { createResultCollector, type RunResults } from './result-files.ts';
 import { createTruncation, keepEnd, type OutputBounds } from './truncation.ts';
 
@@ -29,6 +29,8 @@ export interface OutputOptions {
   readonly spool: () => Spool;
   /** Told of text as it comes, and of how many characters were passed over before it. */
   readonly heard: (text: string, passed: number) => void;
+  /** Is told how to read what there is so far. */
+  readonly watch?: (read: () => OutputSoFar) => void;
 }
 
 /**
@@ -37,13 +39,14 @@ export interface OutputOptions {
  */
 export async function readOutput(
   chunks: AsyncIterable<Uint8Array>,
-  { bounds, spool: openSpool, heard }: OutputOptions,
+  { bounds, spool: openSpool, heard, watch }: OutputOptions,
 ): Promise<RunOutput> {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   const shown = createTruncation(bounds);
   let bytes = 0;
   let early: Uint8Array[] = [];
   let spool: Spool | null = null;
+  watch?.(() => ({ text: shown.text(), bytes, truncated: shown.truncated() }));
 
   function read(text: string, passed = 0): void {
     if (text === '') return;
@@ -116,12 +119,14 @@ export interface RunOutputs {
 
 type OutputStream = keyof RunOutputs;
 
+const noOutput: OutputSoFar = { text: '', bytes: 0, truncated: false };
+
 /** Reads both outputs and the reports of a run to their ends, passing them on as they come. */
 export async function followRun(
   room: ExecutionsOptions,
   execution: Execution,
   run: SandboxRun,
-  { output, progress: report }: Pick<RunUnderWay, 'output' | 'progress'>,
+  { output, progress: report, watchOutputs }: Pick<RunUnderWay, 'output' | 'progress' | 'watchOutputs'>,
   takers: readonly ReportTaker[],
 ): Promise<{ end: RunEnd; outputs: RunOutputs; results: RunResults }> {
   using progress = createOutputProgress(report);
@@ -131,11 +136,14 @@ export async function followRun(
     output.add(text, passed);
     progress.heard(text, passed);
   };
+  const soFar = { stdout: () => noOutput, stderr: () => noOutput };
+  watchOutputs(() => ({ stdout: soFar.stdout(), stderr: soFar.stderr() }));
   const take = (stream: OutputStream): Promise<RunOutput> =>
     readOutput(run[stream], {
       bounds: room.outputBounds,
       spool: () => openSpoolFor(room, execution, stream, budget),
       heard,
+      watch: (read) => void (soFar[stream] = read),
     });
   const results = createResultCollector(room, execution);
   const reading = readReports(run.reports, [results, ...takers]);

@@ -15,7 +15,11 @@ test('of many inputs the first 20 are named with size, source and hash', () => {
     size: 2048,
     sha256: 'a'.repeat(64),
   }));
-  const text = describeExecution(sampleExecution(startedAt, { inputs, stdinBytes: 7 }), shownBounds);
+  const text = describeExecution(sampleExecution(startedAt, { inputs, stdinBytes: 7 }), shownBounds, {
+    output: null,
+    isElsewhere: false,
+    outputFrom: null,
+  });
   const given = text.split('\n').filter((line) => line.startsWith('Given'));
   assert.equal(given.length, 22);
   assert.equal(given[0], `Given: 0.csv, 2 KB, from file_${'0'.repeat(24)}, sha256 ${'a'.repeat(64)}`);

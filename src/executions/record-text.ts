@@ -4,15 +4,59 @@
  */
 import { formatBytes, formatDuration, quoteName, toPlainJson } from '../text.ts';
 import { toEndLines, toOutputLines } from './answer.ts';
-import type { Background, Execution, ListedExecution, RunLimits } from './fields.ts';
+import type { Execution, ListedExecution, RunLimits } from './fields.ts';
 import type { InputFileRecord } from './input-files.ts';
+import type { OutputPart } from './live-output.ts';
 import { toKnownInputLines } from './known-inputs.ts';
 import { toRecordedResultLines } from './result-answer.ts';
+import { toBackgroundLines, describeNextStep, toPartLines } from './running-answer.ts';
 import type { FoundPage } from './search.ts';
 import { truncateText, type OutputBounds } from './truncation.ts';
 
+/** What get_execution knows of a run beside its record. */
+export interface FollowedView {
+  /** What it printed, from an offset on; null where only the record has that. */
+  readonly output: OutputPart | null;
+  readonly isElsewhere: boolean;
+  /** The offset that was asked for; null where the whole record is wanted. */
+  readonly outputFrom: number | null;
+}
+
 /** What get_execution answers. */
-export function describeExecution(execution: Execution, bounds: OutputBounds): string {
+export function describeExecution(execution: Execution, bounds: OutputBounds, view: FollowedView): string {
+  const { output, outputFrom } = view;
+  return outputFrom === null || output === null
+    ? describeWholeRun(execution, bounds, view)
+    : [
+        ...toPartLines(output, outputFrom, execution.reason === 'running'),
+        ...toRecordedResultLines(execution),
+        ...toEndLines(execution),
+        ...toSessionLines(execution),
+        ...toBackgroundLines(execution.background),
+        ...toNextLines(execution, view),
+      ].join('\n');
+}
+
+function toNextLines({ id, reason }: Execution, { output, isElsewhere, outputFrom }: FollowedView): string[] {
+  if (reason !== 'running') {
+    if (outputFrom !== null && output === null)
+      return ['Its output is not kept by offsets any more: this is all that was recorded.'];
+    const isMore = output !== null && output.next < output.end;
+    return isMore ? [`There is more: get_execution with output_from ${output.next}.`] : [];
+  }
+  const where = isElsewhere
+    ? ['It runs on another server; its output is shown as that saved it last, some seconds ago.']
+    : [];
+  return [...where, describeNextStep(id, output?.next ?? null)];
+}
+
+/** While it runs, its output is only in its record where its server has saved it there. */
+function toShownOutput(execution: Execution, { output }: FollowedView): string[] {
+  if (execution.reason === 'running' && output !== null) return toPartLines(output, 0, true);
+  return ['--- stdout ---', ...toOutputLines(execution)];
+}
+
+function describeWholeRun(execution: Execution, bounds: OutputBounds, view: FollowedView): string {
   const { tool, language, workingDir, startedAt, code, stdoutBytes, stderrBytes } = execution;
   const { stdoutFile, stderrFile, limits } = execution;
   const runtime = limits.runtime === null ? language : `${language} (${limits.runtime})`;
@@ -21,16 +65,16 @@ export function describeExecution(execution: Execution, bounds: OutputBounds): s
     truncateText(code, bounds),
     ...toInputLines(execution),
     ...toKnownInputLines(execution),
-    '--- stdout ---',
-    ...toOutputLines(execution),
+    ...toShownOutput(execution, view),
     ...toRecordedResultLines(execution),
     ...toEndLines(execution),
     ...toSessionLines(execution),
     `Output: ${stdoutBytes} bytes on stdout, ${stderrBytes} on stderr.`,
     ...(stdoutFile === null ? [] : [`All of stdout: share_file with file_id ${stdoutFile}`]),
     ...(stderrFile === null ? [] : [`All of stderr: share_file with file_id ${stderrFile}`]),
-    ...(execution.background === null ? [] : [backgroundLines[execution.background]]),
+    ...toBackgroundLines(execution.background),
     describeLimits(limits),
+    ...toNextLines(execution, view),
   ].join('\n');
 }
 
@@ -38,14 +82,6 @@ function toSessionLines({ sessionId, cell, state }: Execution): string[] {
   if (sessionId === null) return [];
   return [`It was cell ${cell} of session ${sessionId}${state === null ? '' : `: state ${state}`}.`];
 }
-
-/** Why it went on without the call that began it. */
-const backgroundLines: Readonly<Record<Background, string>> = {
-  asked: 'It ran in the background, as asked.',
-  detached: 'It went on in the background, detached when its call had lasted long enough.',
-  adopted: 'Its call lost the connection; it went on, adopted by a later call.',
-  task: 'It ran in the background, as a task.',
-};
 
 const maxNamedInputs = 20;
 

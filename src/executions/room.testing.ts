@@ -39,6 +39,7 @@ export interface RoomOptions extends Partial<Omit<ExecutionsOptions, 'files' | '
   readonly crateFiles?: FindCrateFiles;
   readonly surroundings?: Surroundings;
   readonly mayHaveNetwork?: boolean;
+  readonly detachMs?: number | null;
 }
 
 export type TestRoom = Awaited<ReturnType<typeof openRoom>>;
@@ -51,6 +52,7 @@ export async function openRoom({
   crateFiles,
   surroundings,
   mayHaveNetwork = false,
+  detachMs = null,
   ...given
 }: RoomOptions = {}) {
   await using opened = new AsyncDisposableStack();
@@ -92,6 +94,7 @@ export async function openRoom({
       keepOutputSeconds: 3600,
       retention: { successDays: 30, failureDays: 90 },
       recordBytes: 512 * 1024 ** 2,
+      orphanGraceMs: 60_000,
       outputBounds: shownBounds,
       ended: () => {},
       ...given,
@@ -113,6 +116,7 @@ export async function openRoom({
     ...(surroundings === undefined ? {} : { surroundings }),
     timeoutMs: 20_000,
     maxTimeoutMs: 30_000,
+    detachMs,
     outputBounds: given.outputBounds ?? shownBounds,
   });
   const all = opened.move();

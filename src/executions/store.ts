@@ -55,12 +55,21 @@ const endColumns = storedColumns.filter(({ written }) => written === 'end');
 const toValues = (chosen: readonly StoredColumn[], execution: Execution): SqlValue[] =>
   chosen.map(({ name, toSql }) => toSql(execution[name]));
 
-const insertSql = `INSERT INTO executions (${startColumns.map(({ column }) => column).join(', ')}, haystack, server, reason, succeeded)
-     VALUES (${startColumns.map(() => '?').join(', ')}, ?, ?, 'running', 0)`;
+const insertSql = `INSERT INTO executions (${startColumns.map(({ column }) => column).join(', ')}, haystack, server, seen_at, reason, succeeded)
+     VALUES (${startColumns.map(() => '?').join(', ')}, ?, ?, @now, 'running', 0)`;
 
-/** `server` is the id of the server that runs it: the others leave it alone, and its lines are written there. */
-export async function insertRunning(database: Queries, execution: Execution, server: string): Promise<void> {
-  await database.query(insertSql, ...toValues(startColumns, execution), toHaystack(execution), server);
+/**
+ * `server` is the id of the server that runs it: the others leave it alone, and its lines are written there. The first
+ * sign of life is by the clock that they share.
+ */
+export async function insertRunning(
+  queries: Queries,
+  execution: Execution,
+  server: string,
+  sharedClock: Database['sharedClock'] = null,
+): Promise<void> {
+  const sql = insertSql.replace('@now', sharedClock ?? 'NULL');
+  await queries.query(sql, ...toValues(startColumns, execution), toHaystack(execution), server);
 }
 
 const updateSql = `UPDATE executions SET ${endColumns.map(({ column }) => `${column} = ?`).join(', ')}, haystack = ?

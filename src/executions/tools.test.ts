@@ -16,6 +16,7 @@ test('the tools say what they may do', async () => {
     ['execute_code', running],
     ['execute_bash', running],
     ['get_execution', looking],
+    ['cancel_execution', { ...running, idempotentHint: true }],
     ['search_executions', looking],
   ]);
 });

@@ -1,5 +1,5 @@
 /**
- * The tools `execute_code`, `execute_bash`, `get_execution` and `search_executions`. They translate between MCP and
+ * The tools `execute_code`, `execute_bash` and `search_executions`; those that follow a run are in `follow-tools.ts`. They translate between MCP and
  * `executions.ts`. The texts are made in `answer.ts` and `record-text.ts`, the schemas are in `schema.ts`.
  */
 import { z } from 'zod';
@@ -7,6 +7,7 @@ import { WorkcrateError } from '../errors.ts';
 import { hideArguments, listAs, makeText } from '../mcp/schema.ts';
 import { defineTool, isQuestion, type Tool, type ToolContext } from '../mcp/tool.ts';
 import { languages } from '../sandbox/sandbox.ts';
+import { runForCall } from './attend.ts';
 import { buildAnswer, endedShape, type AnswerOptions } from './answer.ts';
 import type { CellSlot, SessionPort, WantedSession } from './cell-slot.ts';
 import {
@@ -18,16 +19,15 @@ import {
   type FindCrateFiles,
 } from './client-and-crate-files.ts';
 import type { ExecutionRequest, Executions } from './executions.ts';
-import { describeExecution, describeFoundRuns } from './record-text.ts';
+import { createCancelExecutionTool, createGetExecutionTool } from './follow-tools.ts';
+import { describeFoundRuns } from './record-text.ts';
+import { buildRunningAnswer } from './running-answer.ts';
 import {
   codeText,
-  executionId,
-  executionShape,
   filesInput,
   makeTimeout,
   pageShape,
   searchInput,
-  showExecution,
   toExecutionPage,
   stdinText,
 } from './schema.ts';
@@ -48,6 +48,8 @@ export interface ExecutionToolsOptions extends AnswerOptions {
   readonly executions: Executions;
   readonly timeoutMs: number;
   readonly maxTimeoutMs: number;
+  /** After how long a run goes on without its call, where the client cannot wait; null: never. */
+  readonly detachMs: number | null;
   /** Whether the settings let runs have a network, for as long as the sandbox has not said what it has. */
   readonly mayHaveNetwork?: boolean;
   /** How much of the code of an earlier run is shown. */
@@ -75,6 +77,7 @@ export function createExecutionTools(options: ExecutionToolsOptions): Tool[] {
     createExecuteCodeTool(options),
     createExecuteBashTool(options),
     createGetExecutionTool(options),
+    createCancelExecutionTool(options),
     createSearchExecutionsTool(options),
   ];
 }
@@ -90,6 +93,7 @@ const makeExecuteCodeInput = (options: ExecutionToolsOptions) =>
     crate_files: crateFilesInput,
     client_files: clientFilesInput,
     show: z.boolean().optional().describe('true: also show picture files it makes; false: no pictures'),
+    background: z.boolean().optional().describe('Answer at once; get_execution waits for its end'),
     session_id: makeText(64, 'Continues a session: its id, or a name of yours, which makes one').optional(),
     reset: z.boolean().optional().describe('Begin the session anew'),
   });
@@ -110,7 +114,7 @@ function createExecuteCodeTool(options: ExecutionToolsOptions): Tool {
       subject: [],
       made: ['execution_id'],
       files: ['files', 'client_files', 'crate_files'],
-      runEnd: { reason: 'end_reason', exitCode: 'exit_code' },
+      runEnd: { reason: 'end_reason', exitCode: 'exit_code', background: 'background' },
     },
     async handle(input, context) {
       const { session_id, reset = false, language, working_dir = null, ...code } = input;
@@ -142,6 +146,7 @@ interface CodeInput {
   readonly crate_files?: z.output<typeof crateFilesInput>;
   readonly client_files?: z.output<typeof clientFilesInput>;
   readonly show?: boolean | undefined;
+  readonly background?: boolean | undefined;
 }
 
 /** Runs a cell and answers as every run does. */
@@ -175,7 +180,6 @@ async function runCode(
   input: CodeInput,
   findPlace: FindPlace,
 ) {
-  const { caller, signal, progress } = context;
   const clients = await findClientFiles(options.clientFiles, context, input.client_files);
   if (isQuestion(clients)) return clients;
   const request: ExecutionRequest = {
@@ -187,8 +191,20 @@ async function runCode(
     others: [...clients, ...(await findCrateFiles(options.crateFiles, context, input.crate_files))],
     ...(await findPlace()),
   };
-  const ended = await options.executions.run(caller, request, { signal, progress });
-  return buildAnswer(options, { ...context, show: input.show }, ended);
+  return answerRun(options, context, request, input);
+}
+
+/** Runs code for a call, and answers with its result, or with how to go on if the run outlives the call. */
+async function answerRun(
+  options: ExecutionToolsOptions,
+  context: ToolContext,
+  request: ExecutionRequest,
+  { background = false, show }: { background?: boolean | undefined; show?: boolean | undefined },
+) {
+  const run = await runForCall(options, context, request, background);
+  return 'ended' in run
+    ? buildAnswer(options, { ...context, show }, run.ended)
+    : buildRunningAnswer(run.live, request.session ?? null, options.outputBounds, Date.now());
 }
 
 /** Inputs that both tools take are explained once, with execute_code. */
@@ -204,6 +220,7 @@ const makeExecuteBashInput = (options: ExecutionToolsOptions) =>
     crate_files: listAs(crateFilesInput, briefList),
     client_files: listAs(clientFilesInput, briefList),
     show: z.boolean().optional().describe('As in execute_code'),
+    background: z.boolean().optional().describe('As in execute_code'),
   });
 
 function readTimeout({
@@ -232,10 +249,9 @@ function createExecuteBashTool(options: ExecutionToolsOptions): Tool {
       subject: [],
       made: ['execution_id'],
       files: ['files', 'client_files', 'crate_files'],
-      runEnd: { reason: 'end_reason', exitCode: 'exit_code' },
+      runEnd: { reason: 'end_reason', exitCode: 'exit_code', background: 'background' },
     },
-    async handle({ command, files = [], crate_files, client_files, show, ...times }, context) {
-      const { caller, signal, progress } = context;
+    async handle({ command, files = [], crate_files, client_files, show, background, ...times }, context) {
       const timeoutMs = readTimeout(times);
       const clients = await findClientFiles(options.clientFiles, context, client_files);
       if (isQuestion(clients)) return clients;
@@ -249,26 +265,7 @@ function createExecuteBashTool(options: ExecutionToolsOptions): Tool {
         files,
         others: [...clients, ...(await findCrateFiles(options.crateFiles, context, crate_files))],
       };
-      const ended = await options.executions.run(caller, request, { signal, progress });
-      return buildAnswer(options, { ...context, show }, ended);
-    },
-  });
-}
-
-function createGetExecutionTool({ executions, outputBounds }: ExecutionToolsOptions): Tool {
-  return defineTool({
-    name: 'get_execution',
-    group: 'code',
-    title: 'See what was run',
-    description:
-      'Shows an earlier run: code, inputs, output, changed files, limits, how it ended, and the file_id of output that was cut.',
-    input: z.strictObject({ execution_id: executionId }),
-    output: executionShape,
-    annotations: readOnlyAnnotations,
-    auditFields: { subject: ['execution_id'], runEnd: { reason: 'end_reason', exitCode: 'exit_code' } },
-    async handle({ execution_id }, { caller }) {
-      const execution = await executions.get(caller, execution_id);
-      return { text: describeExecution(execution, outputBounds), structured: showExecution(execution) };
+      return answerRun(options, context, request, { background, show });
     },
   });
 }

@@ -277,6 +277,7 @@ function toToolContext(
     client: describeClient(server, context),
     sharesMachine,
     mayUse: (group) => mayUseGroup(scopes, group),
+    canWait: context.mcpReq._meta?.progressToken !== undefined || takesTasks(server, context),
     progress: report,
     task: null,
   };

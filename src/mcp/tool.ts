@@ -2,23 +2,25 @@
  * What a tool is: its schemas, its handler, what the handler knows of a call, and what it may answer. Every room with tools
  * imports this. It runs nothing (`server.ts` does), and the list of all tools is `server/tools.ts`.
  */
-import type {
-  CallToolResult,
-  ClientCapabilities,
-  ContentBlock,
-  InputRequest,
-  InputResponseView,
-  StandardSchemaWithJSON,
-  ToolAnnotations,
+import {
+  SdkError,
+  SdkErrorCode,
+  type CallToolResult,
+  type ClientCapabilities,
+  type ContentBlock,
+  type InputRequest,
+  type InputResponseView,
+  type StandardSchemaWithJSON,
+  type ToolAnnotations,
 } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
-import { publicMessage, WorkcrateError } from '../errors.ts';
+import { isWorkcrateError, publicMessage, WorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
 
 /** What the handler of a tool knows of the call, the same for every transport and protocol version. */
 export interface ToolContext {
   readonly caller: Caller;
-  /** Fires when the client cancels or goes away. */
+  /** Fires when the client cancels or goes away; `readEndOfCall` tells which. */
   readonly signal: AbortSignal;
   /** Fires when the server stops. Work is finished, but no more answers are waited for. */
   readonly stopping: AbortSignal;
@@ -28,6 +30,8 @@ export interface ToolContext {
   readonly sharesMachine: boolean;
   /** Whether the caller's key or token has the scope for a group of tools; it has the one of this tool. */
   mayUse(group: ToolGroup): boolean;
+  /** Whether the client waits for long calls: it asked for progress, or it takes tasks. Others give up after a minute. */
+  readonly canWait: boolean;
   /** Reports progress to the client, where it asked for that. */
   progress(done: number, total: number | null, message?: string): void;
   /** The task that this call becomes if it lasts: its client need not wait for it. Null for other clients and tools. */
@@ -67,6 +71,12 @@ export interface Question {
 }
 
 export const isQuestion = (answer: object): answer is Question => 'ask' in answer;
+
+/** Why the signal of a call fired: its client cancelled it or lost its connection, or the server stops. */
+export function readEndOfCall({ reason }: AbortSignal): 'cancelled' | 'disconnected' | 'stopping' {
+  if (reason instanceof SdkError && reason.code === SdkErrorCode.ConnectionClosed) return 'disconnected';
+  return isWorkcrateError(reason, 'stopping') ? 'stopping' : 'cancelled';
+}
 
 /** Ends the wait for an answer when the server stops. */
 export const stoppingError = (cause: unknown): WorkcrateError =>
@@ -110,8 +120,8 @@ export interface AuditFields<Argument extends string = string, Field extends str
   readonly files?: readonly Argument[];
   /** The field of the answer with the token of a new link. The public id is shown, never the token. */
   readonly newToken?: Field;
-  /** Fields of the answer that say how a run ended. */
-  readonly runEnd?: { readonly reason: Field; readonly exitCode: Field };
+  /** Fields of the answer that say how a run ended, and whether it went on without the call. */
+  readonly runEnd?: { readonly reason: Field; readonly exitCode: Field; readonly background?: Field };
 }
 
 type NamesIn<Schema extends z.ZodObject> = keyof z.output<Schema> & string;

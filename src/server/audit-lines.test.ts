@@ -14,9 +14,12 @@ import { selectTools, type ToolsOptions } from './tools.ts';
  * `link` what tells a new link by its public name; `details` what is repeated of the answer.
  */
 const shown: Readonly<Record<string, string>> = {
-  execute_code: 'made: execution_id; files: files, client_files, crate_files; details: end_reason, exit_code',
-  execute_bash: 'made: execution_id; files: files, client_files, crate_files; details: end_reason, exit_code',
+  execute_code:
+    'made: execution_id; files: files, client_files, crate_files; details: end_reason, exit_code, background',
+  execute_bash:
+    'made: execution_id; files: files, client_files, crate_files; details: end_reason, exit_code, background',
   get_execution: 'subject: execution_id; details: end_reason, exit_code',
+  cancel_execution: 'subject: execution_id',
   search_executions: '',
   start_session: 'subject: name; made: session_id',
   send_to_session:

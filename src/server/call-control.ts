@@ -2,6 +2,7 @@
  * The calls of tools that are running, and the signals that end them: the listener stops them, and the factories of MCP
  * servers count them.
  */
+import { WorkcrateError } from '../errors.ts';
 
 export type CallControl = ReturnType<typeof createCallControl>;
 
@@ -16,6 +17,6 @@ export function createCallControl() {
     /** Fires when the time that a graceful shutdown leaves to calls is over. */
     cutting: cutting.signal,
     stop: () => stopping.abort(),
-    cut: () => cutting.abort(),
+    cut: () => cutting.abort(new WorkcrateError('stopping', 'The server is stopping.')),
   };
 }

@@ -68,6 +68,7 @@ export async function startCodeRunner(options: CodeRunnerOptions) {
     keepOutputSeconds: config.fileTtl,
     retention: { successDays: config.keepSuccesses, failureDays: config.keepFailures },
     recordBytes: config.recordsUserBytes,
+    orphanGraceMs: config.orphanGrace * 1000,
     outputBounds,
     ended(execution) {
       metrics.executionEnded(execution);

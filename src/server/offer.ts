@@ -26,6 +26,7 @@ function toToolTerms(config: Config) {
     timeoutMs: config.runTimeout * 1000,
     maxTimeoutMs: config.runMaxTimeout * 1000,
     idleMs: config.sessionIdle * 1000,
+    detachMs: config.detachAfter === 0 ? null : config.detachAfter * 1000,
     outputBounds: getOutputBounds(config),
     mayHaveNetwork: config.sandboxNetwork === 'host' || config.sandbox === 'subprocess',
     readable: clientPaths,

@@ -147,6 +147,7 @@ export function call(
     sharesMachine,
     mayUse: () => true,
     task: null,
+    canWait: true,
     progress: () => {},
   };
 }

@@ -1,0 +1,80 @@
+/**
+ * Runs code for a call, and decides when the two part: the caller asked for the background, the call has lasted as long
+ * as its client waits, or its connection was lost. It makes no answer (`answer.ts` and `running-answer.ts` do).
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { readEndOfCall, type ToolContext } from '../mcp/tool.ts';
+import type { EndedExecution, ExecutionRequest } from './execute.ts';
+import type { Executions } from './executions.ts';
+import type { LiveRun } from './live.ts';
+
+export interface AttendOptions {
+  readonly executions: Pick<Executions, 'begin'>;
+  /** After how long a run goes on without its call, where the client cannot wait; null: never. */
+  readonly detachMs: number | null;
+}
+
+/** What a call came to: a run that is over, or one that goes on without it. */
+export type AttendedRun = { readonly ended: EndedExecution } | { readonly live: LiveRun };
+
+/** Code that fails at once, or could not be started, is told at once. */
+const soonMs = 50;
+
+/** Runs code for a call. Rejects where nothing ran. */
+export async function runForCall(
+  options: AttendOptions,
+  context: Pick<ToolContext, 'caller' | 'signal' | 'progress' | 'canWait' | 'task'>,
+  request: ExecutionRequest,
+  isBackground: boolean,
+): Promise<AttendedRun> {
+  const live = await beginForCall(options, context, request, isBackground);
+  context.task?.showExecution(live.id, () => live.moveToBackground('task'));
+  if (isBackground) return endOrLeave(live, pause(soonMs));
+  const detached = context.canWait || options.detachMs === null ? null : options.detachMs;
+  return attendRun(live, context.signal, detached);
+}
+
+/** What ends the call before there is a run ends the preparation. Later on that depends on how the call ended. */
+async function beginForCall(
+  { executions }: AttendOptions,
+  { caller, signal, progress }: Pick<ToolContext, 'caller' | 'signal' | 'progress'>,
+  request: ExecutionRequest,
+  isBackground: boolean,
+): Promise<LiveRun> {
+  const preparing = new AbortController();
+  const abort = (): void => preparing.abort(signal.reason);
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort, { once: true });
+  const background = isBackground ? { background: 'asked' as const } : {};
+  try {
+    return await executions.begin(caller, request, { signal: preparing.signal, progress, ...background });
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
+
+async function attendRun(live: LiveRun, signal: AbortSignal, detachMs: number | null): Promise<AttendedRun> {
+  const { promise: left, resolve: leave } = Promise.withResolvers<void>();
+  const endCall = (): void => {
+    const end = readEndOfCall(signal);
+    if (end !== 'disconnected') return live.cancel(end === 'stopping' ? 'stopped_server' : 'client');
+    live.leave();
+    leave();
+  };
+  // Where that cannot be recorded, the call goes on waiting.
+  const detach = (): void => void live.moveToBackground('detached').then(leave, () => {});
+  const timer = detachMs === null ? null : setTimeout(detach, detachMs);
+  if (signal.aborted) endCall();
+  signal.addEventListener('abort', endCall, { once: true });
+  try {
+    return await endOrLeave(live, left);
+  } finally {
+    clearTimeout(timer ?? undefined);
+    signal.removeEventListener('abort', endCall);
+  }
+}
+
+async function endOrLeave(live: LiveRun, left: Promise<unknown>): Promise<AttendedRun> {
+  const ended = live.ended.then((run) => ({ ended: run }));
+  return Promise.race([ended, left.then(() => ({ live }))]);
+}

@@ -1,0 +1,107 @@
+/**
+ * Looks at a run, waits for its end and cancels it, wherever it runs: here by its live run, on another server of the
+ * same database by its row. It answers nobody (`follow-tools.ts` does).
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Database } from '../database/database.ts';
+import type { Caller } from '../identity.ts';
+import type { Execution } from './fields.ts';
+import { requestCancel, type LiveRuns } from './live-runs.ts';
+import type { OutputPart } from './live-output.ts';
+
+export interface FollowOptions {
+  readonly database: Database;
+  readonly live: LiveRuns;
+  /** The record of a run; it is asked for by that. */
+  readonly get: (caller: Caller, id: string) => Promise<Execution>;
+  readonly now: () => number;
+}
+
+export interface Following {
+  /** How long to wait for the end. */
+  readonly waitMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** A run, and where it is. */
+export interface FollowedRun {
+  readonly execution: Execution;
+  /** Whether it is under way on another server, as far as is known. */
+  readonly isElsewhere: boolean;
+  /** What it printed, from an offset on; null where only its record has that. */
+  readOutput(from: number, length: number): OutputPart | null;
+}
+
+export interface CancelledRun {
+  readonly execution: Execution;
+  /** Whether it had ended before. */
+  readonly wasOver: boolean;
+}
+
+/** How often the row of a run on another server is looked at. */
+const pollMs = 500;
+/** SIGTERM, 5 s of grace, SIGKILL, and two seconds until another server knows. */
+const cancelWaitMs = 12_000;
+const never = new AbortController().signal;
+
+export type Follower = ReturnType<typeof createFollower>;
+
+export function createFollower({ database, live, get, now }: FollowOptions) {
+  /** Resolves when a run of this server has ended, the time is over, or nobody waits any more. */
+  async function waitHere(ended: Promise<unknown>, { waitMs, signal }: Following): Promise<void> {
+    const over = new AbortController();
+    const stop = AbortSignal.any([signal, over.signal]);
+    try {
+      await Promise.race([Promise.allSettled([ended]), waitUnlessStopped(waitMs, stop)]);
+    } finally {
+      over.abort();
+    }
+  }
+
+  async function wait(caller: Caller, id: string, { waitMs, signal }: Following): Promise<Execution> {
+    const until = performance.now() + waitMs;
+    for (let execution = await get(caller, id); ; execution = await get(caller, id)) {
+      const leftMs = until - performance.now();
+      if (execution.reason !== 'running' || leftMs <= 0 || signal.aborted) return execution;
+      const run = live.find(caller, id);
+      if (run === null) await waitUnlessStopped(Math.min(pollMs, leftMs), signal);
+      else await waitHere(run.ended, { waitMs: leftMs, signal });
+    }
+  }
+
+  return {
+    /** Waits for the end of a run of the caller, at most so long. `not_found` where there is none. */
+    async follow(caller: Caller, id: string, following: Following): Promise<FollowedRun> {
+      const execution = await wait(caller, id, following);
+      const isElsewhere =
+        execution.reason === 'running' && database.isShared && live.find(caller, id) === null;
+      return {
+        execution,
+        isElsewhere,
+        readOutput: (from, length) => live.readOutput(caller, id, from, length),
+      };
+    },
+
+    /** Ends a run of the caller, wherever it runs, and waits for that. `not_found` where there is none. */
+    async cancel(caller: Caller, id: string): Promise<CancelledRun> {
+      const execution = await get(caller, id);
+      if (execution.reason !== 'running') return { execution, wasOver: true };
+      const run = live.find(caller, id);
+      if (run === null) await requestCancel(database, { id }, 'cancel_execution', now());
+      else run.cancel('cancel_execution');
+      return {
+        execution: await wait(caller, id, { waitMs: cancelWaitMs, signal: never }),
+        wasOver: false,
+      };
+    },
+  };
+}
+
+/** Resolves when the time is over, or nobody waits any more. */
+async function waitUnlessStopped(ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await pause(ms, undefined, { signal });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
