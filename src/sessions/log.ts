@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto';
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { readdir, stat, unlink } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Clock } from '../clock.ts';
 import { getErrno } from '../errors.ts';
 import type { Execution } from '../executions/executions.ts';
@@ -33,11 +33,9 @@ export function openSessionLog(id: string, { folder, clock, failed }: SessionLog
   let codeBytes = 0;
 
   function write(line: Readonly<Record<string, unknown>>): void {
+    const text = `${toPlainJson({ time: new Date(clock()).toISOString(), ...line })}\n`;
     try {
-      mkdirSync(folder, { recursive: true, mode: 0o700 });
-      appendFileSync(path, `${toPlainJson({ time: new Date(clock()).toISOString(), ...line })}\n`, {
-        mode: 0o600,
-      });
+      appendLine(path, text);
     } catch (error) {
       failed(error);
     }
@@ -55,6 +53,16 @@ export function openSessionLog(id: string, { folder, clock, failed }: SessionLog
       write({ event: 'cell', session_id: id, cell, execution_id, ...end, ...code });
     },
   };
+}
+
+function appendLine(path: string, text: string): void {
+  try {
+    appendFileSync(path, text, { mode: 0o600 });
+  } catch (error) {
+    if (getErrno(error) !== 'ENOENT') throw error;
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    appendFileSync(path, text, { mode: 0o600 });
+  }
 }
 
 function toBriefCode(code: string, most: number) {
