@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { fstatSync, read, readSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { BoundedMap } from '../concurrency/bounded-map.ts';
-import { isWorkcrateError } from '../errors.ts';
+import { getErrno, isWorkcrateError } from '../errors.ts';
 import { openBelow, type Components } from '../paths/paths.ts';
 import type { FileState } from './folder-diff.ts';
 
@@ -59,8 +59,8 @@ async function hashInState(
     const sha256 = await hashDescriptor(file.fd, Number(state.size), budget);
     return isInState(file.fd, state) ? sha256 : null;
   } catch (error) {
-    // Gone, or a link, folder or FIFO in its place.
-    if (isWorkcrateError(error)) return null;
+    // Gone, a link, folder or FIFO in its place, or bytes that the disk cannot read: that keeps nobody from running code.
+    if (isWorkcrateError(error) || getErrno(error) !== null) return null;
     throw error;
   }
 }

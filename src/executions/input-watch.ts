@@ -3,6 +3,7 @@
  * opened, and compares at the end. Nothing that code reports is believed beyond which of the user's own files to name.
  * How files are hashed is in `file-hashes.ts`, who made them in `file-makers.ts`, what is recorded in `known-inputs.ts`.
  */
+import { isWorkcrateError } from '../errors.ts';
 import type { Queries } from '../database/database.ts';
 import { openBelow, rootPath, type TreeEntry } from '../paths/paths.ts';
 import type { Language, Report, Workspace } from '../sandbox/sandbox.ts';
@@ -137,8 +138,14 @@ function hasOtherFiles({ place, folder }: WatchOptions, { before }: Comparison):
 }
 
 function hasEntryBeside(base: string, name: string | null): boolean {
-  const entries = openBelow(base).tree(rootPath, { mostEntries: 2, mostDepth: 0 });
-  return [...(entries as Iterable<TreeEntry>)].some(({ path }) => path !== name);
+  try {
+    const entries: Iterable<TreeEntry> = openBelow(base).tree(rootPath, { mostEntries: 2, mostDepth: 0 });
+    return [...entries].some(({ path }) => path !== name);
+  } catch (error) {
+    // Where nobody can look, there may be something.
+    if (isWorkcrateError(error)) return true;
+    throw error;
+  }
 }
 
 const languageNames: Readonly<Record<Language, string>> = { python: 'Python', node: 'Node', bash: 'Bash' };
