@@ -17,7 +17,6 @@ import {
   type RunEnd,
   type RunRequest,
   type Sandbox,
-  type SandboxOptions,
   type SandboxRun,
   type SessionRequest,
   type StopReason,
@@ -25,7 +24,12 @@ import {
 } from './sandbox.ts';
 import { collectReports, secretBytes } from './sessions/frames.ts';
 import { openSession, type SessionProcess } from './sessions/session.ts';
-import { describeSubprocessLimits, findPrograms } from './subprocess/command.ts';
+import {
+  demandPython,
+  describeSubprocessLimits,
+  findPrograms,
+  type SubprocessOptions,
+} from './subprocess/command.ts';
 import { killFamily, signalFamily } from './subprocess/descendants.ts';
 import { createSubprocessFolders, type RunFolder } from './subprocess/folders.ts';
 import {
@@ -43,7 +47,7 @@ import {
  * Runs the interpreters as plain children of the server. There is no isolation apart from an empty environment, another
  * uid if the server is root, and what util-linux can limit. Only for code that is trusted.
  */
-export async function subprocessSandbox(requested: SandboxOptions): Promise<Sandbox> {
+export async function subprocessSandbox(requested: SubprocessOptions): Promise<Sandbox> {
   // Of these limits it enforces only the size of a file.
   const { fileBytes } = readHardLimits();
   const { limits, warnings } = fitLimits(
@@ -54,7 +58,10 @@ export async function subprocessSandbox(requested: SandboxOptions): Promise<Sand
   );
   const options = { ...requested, limits };
   const programs = await findPrograms();
+  if (requested.python !== null) await demandPython(requested.python);
   const runFolders = await createSubprocessFolders();
+  const python = requested.python ?? 'python3';
+  const path = getSearchPath(runFolders);
   const queue = createRunQueue(options);
   const disk = createWatchedDisk(options.limits.diskBytes, options.log);
   const context: SubprocessContext = {
@@ -73,9 +80,9 @@ export async function subprocessSandbox(requested: SandboxOptions): Promise<Sand
     holds: describeSubprocessLimits(programs, options),
     limits,
     warnings,
-    runtime: createRuntimeLookup({ python: 'python3', bash: 'bash', path: getSearchPath(runFolders) }),
+    runtime: createRuntimeLookup({ python, bash: 'bash', path }),
     preload: async () => null,
-    pythonPackages: createPackageLookup('python3', getSearchPath(runFolders)),
+    pythonPackages: createPackageLookup(python, path),
     folders: (place) => toHostFolders(place, options),
     warm: async () => {},
     claimDisk: (place, bytes) => disk.claim(place, bytes),

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { eventually } from '../../eventually.testing.ts';
 import { createLog } from '../../observability/log.ts';
 import { recordProof } from '../../requirements.testing.ts';
 import { collectText } from '../../streams.ts';
+import { makeEnvironment } from '../environment.testing.ts';
 import { testPlaces } from '../places.testing.ts';
 import { contractOptions } from '../sandbox.contract.ts';
 import { findMissingScience } from '../science.testing.ts';
@@ -126,28 +126,6 @@ describe('libraries that are loaded in advance', { skip: findMissingScience() },
     recordProof('D19:takes-nothing-of-a-run-s-memory');
   });
 });
-
-/** A virtual environment with packages of a test's own. Not below /tmp, which is fresh in every run. */
-function makeEnvironment(packages: Readonly<Record<string, string>>) {
-  const folder = mkdtempSync('/var/tmp/workcrate-environment-');
-  chmodSync(folder, 0o755);
-  execFileSync('/usr/bin/python3', ['-m', 'venv', '--without-pip', folder]);
-  const version = execFileSync(join(folder, 'bin/python'), [
-    '-c',
-    'import sys; print("%d.%d" % sys.version_info[:2])',
-  ]);
-  const site = join(folder, 'lib', `python${String(version).trim()}`, 'site-packages');
-  for (const [name, text] of Object.entries(packages)) {
-    mkdirSync(join(site, name));
-    writeFileSync(join(site, name, '__init__.py'), text);
-  }
-  return {
-    folder,
-    site,
-    python: join(folder, 'bin/python'),
-    [Symbol.dispose]: () => rmSync(folder, { recursive: true }),
-  };
-}
 
 describe('libraries of a virtual environment', () => {
   it('are used by runs, and one that is broken is told and left out', async () => {

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { WorkcrateError } from '../../errors.ts';
 import { nodeDriver, pythonStarter } from '../drivers.ts';
+import { createRuntimeLookup } from '../interpreters.ts';
 import type { EnforcedClaims, Language, RunRequest, SandboxOptions } from '../sandbox.ts';
 
 /** Paths of the programs of util-linux, null if they are missing. */
@@ -39,8 +40,20 @@ async function findProgram(name: string): Promise<string | null> {
   return null;
 }
 
+export interface SubprocessOptions extends SandboxOptions {
+  /** A path, or null for the first on the PATH of runs. */
+  readonly python: string | null;
+}
+
+/** One that is named has to work, as in the other backends. */
+export async function demandPython(path: string): Promise<void> {
+  const version = await createRuntimeLookup({ python: path, bash: 'bash', path: '/usr/bin:/bin' })('python');
+  if (version === null)
+    throw new WorkcrateError('sandbox_unavailable', `${path} does not run. Name another with --python.`);
+}
+
 interface CommandParts {
-  readonly options: SandboxOptions;
+  readonly options: SubprocessOptions;
   readonly request: Pick<RunRequest, 'place' | 'language'>;
   readonly uid: number;
   /** The file with the code, or for Python the folder with our modules: its code comes by a descriptor. */
@@ -59,7 +72,7 @@ export function buildCommand(
       ? []
       : [programs.setpriv, ...privileges, '--no-new-privs', '--pdeathsig', 'KILL', '--']),
     ...(programs.prlimit === null ? [] : [programs.prlimit, '--core=0', `--fsize=${fileBytes}`, '--']),
-    ...interpreters[request.language],
+    ...getInterpreter(request.language, options),
     argument,
   ];
 }
@@ -69,11 +82,10 @@ function dropPrivilegesFlags(uid: number): string[] {
 }
 
 /** One argument follows. */
-const interpreters: Readonly<Record<Language, readonly string[]>> = {
-  python: ['python3', '-c', pythonStarter],
-  node: ['node', '-e', nodeDriver],
-  bash: ['bash', '--'],
-};
+function getInterpreter(language: Language, { python }: SubprocessOptions): string[] {
+  if (language === 'python') return [python ?? 'python3', '-c', pythonStarter];
+  return language === 'node' ? ['node', '-e', nodeDriver] : ['bash', '--'];
+}
 
 export function describeSubprocessLimits(
   { setpriv, prlimit }: Programs,

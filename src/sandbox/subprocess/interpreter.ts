@@ -16,13 +16,14 @@ import {
   type OutputPipes,
   type Pipe,
   type Programs,
+  type SubprocessOptions,
 } from './command.ts';
 import type { ProcessFamily } from './descendants.ts';
 import { isOpenToAll, type RunFolder, type SubprocessFolders } from './folders.ts';
 
 /** What is the same for all runs. */
 export interface SubprocessContext {
-  readonly options: SandboxOptions;
+  readonly options: SubprocessOptions;
   readonly programs: Programs;
   readonly runFolders: SubprocessFolders;
   readonly disk: WatchedDisk;
