@@ -7,6 +7,7 @@
  * It starts servers of its own, on a data folder that it removes at the end. Runs need pandas and matplotlib.
  */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,13 +30,14 @@ print(f"warmest around day {smooth.idxmax()}")`;
 
 const data = await mkdtemp(join(tmpdir(), 'workcrate-example-'));
 try {
-  await analyse();
+  const crateId = await analyse();
   await replayAfterRestart();
+  replayCrate(crateId);
 } finally {
   await rm(data, { recursive: true, force: true });
 }
 
-async function analyse(): Promise<void> {
+async function analyse(): Promise<string> {
   await using workcrate = await connect();
   const { call } = workcrate;
   const { uploadUrl } = await call('request_upload', { filename: 'temperatures.csv' });
@@ -67,6 +69,9 @@ async function analyse(): Promise<void> {
     [load, plot],
   );
   console.log(`${notebook.filename as string}: a notebook of ${cells.length} cells, without the mistake`);
+
+  const packed = await call('pack_crate', { session_id: 'weather', title: 'A year of temperatures' });
+  return packed.crate_id as string;
 }
 
 /** The interpreter ended with its server. What the session ran is recorded. */
@@ -78,6 +83,20 @@ async function replayAfterRestart(): Promise<void> {
   const after = await call('execute_code', { session_id: 'again', language: 'python', code: 'len(smooth)' });
   assert.equal(after.results[0].text, '365');
   console.log(`${replay.cells as number} cells ran again after a restart: the same results`);
+}
+
+/** The same by the crate alone, as anybody does who was given it. */
+function replayCrate(crateId: string): void {
+  const program = join(import.meta.dirname, '..', 'bin', 'workcrate.js');
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [program, 'replay', crateId, '--json', '--data', data, '--log-level', 'error'],
+    { encoding: 'utf8', timeout: 120_000 },
+  );
+  assert.equal(status, 0, `${stdout}${stderr}`);
+  const { reproduced } = JSON.parse(stdout) as { reproduced: boolean };
+  assert.equal(reproduced, true, stdout);
+  console.log(`${crateId}: replayed from its crate, with the same results`);
 }
 
 /** A server on the data folder, and a client of it. */

@@ -52,9 +52,16 @@ it('a paper is built from a plot and a .bib, and fetched by its links', { skip: 
 
 const noAnalysis = noSandbox || findMissingScience();
 
-it('an analysis fails, goes back, plots, and is replayed after a restart', { skip: noAnalysis }, () => {
-  const script = join(import.meta.dirname, 'analysis.ts');
-  const result = spawnSync(process.execPath, [script], { encoding: 'utf8' });
-  assert.equal(result.status, 0, result.stderr);
-  assert.match(result.stdout, /^exec_\w+-figure-1\.png[^]*weather\.ipynb[^]*the same results\n$/);
-});
+it(
+  'an analysis fails, goes back, plots, is packed, and replayed after a restart',
+  { skip: noAnalysis },
+  () => {
+    const script = join(import.meta.dirname, 'analysis.ts');
+    const result = spawnSync(process.execPath, [script], { encoding: 'utf8' });
+    assert.equal(result.status, 0, result.stderr);
+    assert.match(
+      result.stdout,
+      /^exec_\w+-figure-1\.png[^]*weather\.ipynb[^]*the same results\ncrate_\w+: replayed from its crate, with the same results\n$/,
+    );
+  },
+);
