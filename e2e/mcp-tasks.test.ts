@@ -87,8 +87,9 @@ describe('tasks of two users', { skip: noSandbox }, () => {
     );
     const cancelled = await ann!.until(long['taskId'], isTaskOver);
     assert.deepEqual([cancelled['status'], cancelled['result']], ['cancelled', undefined]);
-    const { result: searched } = await ann!.ask('tools/call', { name: 'search_executions', arguments: {} });
-    assert.match(searched.content[0].text, /cancelled/, 'the run itself ended');
+    const [execution_id] = /exec_[0-9a-f]{12}/.exec(cancelled['statusMessage'])!;
+    const shown = await ann!.call('get_execution', { execution_id });
+    assert.match(shown['content'][0].text, /cancelled/, 'its run is recorded, and ended');
 
     const left = await ann!.call('execute_code', sleepAndSay(60, 'never'));
     const { stdout } = await run(['user', 'rotate', 'ann', '--scopes', 'files', '--data', team.config.data]);

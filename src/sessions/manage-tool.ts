@@ -71,6 +71,7 @@ export function createManageTool(options: ManageToolOptions): Tool {
     }),
     output: outcomeShape,
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+    mayBeTask: true,
     auditFields: { subject: ['session_id'] },
     handle: ({ session_id: session, action, name = null }, { caller, signal }: ToolContext) =>
       acts[action](options, { caller, session, name, signal }),

@@ -79,6 +79,7 @@ function createSendTool(options: SessionToolsOptions): Tool {
     }),
     output: endedShape,
     annotations: toRunAnnotations(options),
+    mayBeTask: true,
     auditFields: {
       subject: [],
       made: ['execution_id'],
