@@ -121,6 +121,17 @@ describe(`sessions, on ${backends}`, { skip: noSandbox }, () => {
     recordProof('D11:cells-in-order');
   });
 
+  it('a cell in the background is followed by its id, and the next waits for it', async () => {
+    const session = await start();
+    const begun = await send(session, 'import time; time.sleep(0.3); x = 1', { background: true });
+    assert.deepEqual([begun.data.end_reason, begun.data.session.state], ['running', null], begun.text);
+    const next = await send(session, 'print(x)');
+    assert.equal(next.data.stdout, '1\n');
+    const { data } = await succeed('get_execution', { execution_id: begun.data.execution_id });
+    assert.deepEqual([data.state, data.cell], ['kept', 1]);
+    await close(session);
+  });
+
   it('a cell that is out of time is interrupted, and nothing of it shows up later', async () => {
     const session = await start();
     const begin = 'import subprocess, time\nx = 1\nsubprocess.Popen(["bash", "-c", "sleep 1; echo late"])\n';

@@ -23,7 +23,7 @@ const shown: Readonly<Record<string, string>> = {
   search_executions: '',
   start_session: 'subject: name; made: session_id',
   send_to_session:
-    'made: execution_id; files: files, client_files, crate_files; details: end_reason, exit_code',
+    'made: execution_id; files: files, client_files, crate_files; details: end_reason, exit_code, background',
   close_session: 'subject: session_id',
   list_sessions: '',
   manage_session: 'subject: session_id',

@@ -75,7 +75,8 @@ function createSendTool(options: SessionToolsOptions): Tool {
       files: listAs(filesInput, asInExecuteCode),
       crate_files: listAs(crateFilesInput, asInExecuteCode),
       client_files: listAs(clientFilesInput, asInExecuteCode),
-      show: z.boolean().optional().describe('Also show pictures it makes'),
+      background: z.boolean().optional().describe('As in execute_code'),
+      show: z.boolean().optional().describe('As in execute_code'),
     }),
     output: endedShape,
     annotations: toRunAnnotations(options),
@@ -84,7 +85,7 @@ function createSendTool(options: SessionToolsOptions): Tool {
       subject: [],
       made: ['execution_id'],
       files: ['files', 'client_files', 'crate_files'],
-      runEnd: { reason: 'end_reason', exitCode: 'exit_code' },
+      runEnd: { reason: 'end_reason', exitCode: 'exit_code', background: 'background' },
     },
     async handle({ session_id, ...cell }, context) {
       const wanted = { session: session_id, language: null, reset: false };
