@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { Readable } from 'node:stream';
-import { ada, openRoom, type TestRoom } from '../../executions/room.testing.ts';
+import { ada, openRoom, type RoomOptions, type TestRoom } from '../../executions/room.testing.ts';
 import { collectText } from '../../streams.ts';
 import { readMember, readZipDirectory, findStoredRange } from '../../zip/unzip.ts';
 import type { GraphEntity } from './entities.ts';
@@ -13,8 +13,9 @@ const noon = Date.UTC(2026, 10, 15, 12);
 /** Runs of code on real interpreters, and a source that packed crates go to. */
 export async function openPacking(
   options: Partial<Pick<CratePackerOptions, 'maxBytes' | 'reserveRoom'>> = {},
+  roomOptions: RoomOptions = {},
 ) {
-  const room = await openRoom();
+  const room = await openRoom(roomOptions);
   const target = memoryTarget();
   const { files, places, executions } = room;
   const { maxBytes = 1e9, reserveRoom = async () => ({ async [Symbol.asyncDispose]() {} }) } = options;

@@ -1,6 +1,7 @@
 import { isPackedFile, pathToEntityId, toIsoTimestamp, toOrcidUrl } from './entities.ts';
 import {
   metadataName,
+  shownFolder,
   type AboutCrate,
   type FileOfRun,
   type PackedCrate,
@@ -183,10 +184,13 @@ function choosePictures(runs: readonly PackedRun[]): Set<FileOfRun> {
 /** From the file in the crate, beside the page. A picture in an `img` runs no script and fetches nothing. */
 function renderPicture(file: FileOfRun): string {
   const address = escapePreviewHtml(`./${pathToEntityId(file.path)}`);
-  const name = file.knownAs[0] ?? file.path;
+  const name = toFileLabel(file);
   const picture = `<img src="${address}" alt="${escapePreviewHtml(name)}" loading="lazy">`;
   return `<figure><a href="${address}">${picture}</a><figcaption>${escapePreviewHtml(name)}</figcaption></figure>`;
 }
+
+/** What the code calls it; a figure has no path there. */
+const toFileLabel = ({ knownAs: [name], path }: FileOfRun): string => (name ?? path).replace(shownFolder, '');
 
 function renderFileTables(caption: string, files: readonly FileOfRun[]): string {
   const held = files.filter(isPackedFile);
@@ -202,16 +206,12 @@ function renderFileTables(caption: string, files: readonly FileOfRun[]): string 
 function renderFileTable(caption: string, files: readonly PackedFile[]): string {
   return renderTable(
     caption,
-    files.map((file) => [
-      renderLink(pathToEntityId(file.path), file.knownAs[0] ?? file.path),
-      file.mediaType,
-      file,
-    ]),
+    files.map((file) => [renderLink(pathToEntityId(file.path), toFileLabel(file)), file.mediaType, file]),
   );
 }
 
 function renderMissingTable(caption: string, files: readonly FileOfRun[]): string {
-  const rows = files.map((file) => [escapePreviewHtml(file.knownAs[0] ?? file.path), '', file] as const);
+  const rows = files.map((file) => [escapePreviewHtml(toFileLabel(file)), '', file] as const);
   return renderTable(caption, rows);
 }
 

@@ -1,3 +1,4 @@
+import { shownFolder } from './packed.ts';
 import type { ReplayStep } from './replay-plan.ts';
 
 export type ReplayResultState = 'same' | 'differs' | 'missing' | 'extra' | 'unknown';
@@ -78,9 +79,11 @@ export function diffReplayResults(
   ];
 }
 
-/** As the run names it: relative to its working folder. */
-const toShownName = (folder: string, path: string): string =>
-  path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : path;
+/** As the run names it: relative to its working folder. What it showed, such as a figure, is in no folder. */
+function toShownName(folder: string, path: string): string {
+  if (path.startsWith(shownFolder)) return path.slice(shownFolder.length);
+  return path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : path;
+}
 
 function compareHashes(expected: string | null, found: string | null): ReplayResultState {
   if (found === null) return 'missing';

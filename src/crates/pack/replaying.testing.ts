@@ -5,18 +5,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { plainSandbox } from '../../executions/plain-sandbox.testing.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { collectBytes } from '../../streams.ts';
 import { readMetadata } from '../metadata/metadata.ts';
 import { metadataIn, openZip } from './packing.testing.ts';
 import { createReplayWorkspace, replayCrate, type ReplayReport } from './replay.ts';
 
 interface Changed {
+  readonly sandbox?: Sandbox;
   readonly metadata?: (text: string) => string;
   readonly bytes?: (path: string, bytes: Buffer) => Buffer;
 }
 
 /** Replays a packed crate, perhaps changed, on real interpreters, in folders of its own that are gone afterwards. */
-export async function replay(zip: Buffer, { metadata, bytes }: Changed = {}): Promise<ReplayReport> {
+export async function replay(zip: Buffer, { metadata, bytes, sandbox }: Changed = {}): Promise<ReplayReport> {
   const archive = await openZip(zip);
   const text = await metadataIn(zip);
   const members = new Map<string, Buffer>();
@@ -24,12 +26,13 @@ export async function replay(zip: Buffer, { metadata, bytes }: Changed = {}): Pr
     const whole = await collectBytes((await archive.read(path!))!);
     members.set(path!, bytes?.(path!, whole) ?? whole);
   }
-  return replayFiles(metadata?.(text) ?? text, members);
+  return replayFiles(metadata?.(text) ?? text, members, sandbox);
 }
 
 export async function replayFiles(
   metadata: string,
   members: ReadonlyMap<string, Buffer>,
+  given?: Sandbox,
 ): Promise<ReplayReport> {
   const parent = await mkdtemp(join(tmpdir(), 'workcrate-replay-test-'));
   const { signal } = new AbortController();
@@ -39,7 +42,7 @@ export async function replayFiles(
   };
   const crate = { metadata: readMetadata(Buffer.from(metadata)), read };
   try {
-    await using sandbox = plainSandbox();
+    await using sandbox = given ?? plainSandbox();
     await using opened = await createReplayWorkspace(parent, null);
     return await replayCrate({ ...crate, sandbox, place: opened.place, timeoutMs: 20_000, signal });
   } finally {
