@@ -10,11 +10,12 @@ import type { Executions } from './executions.ts';
 import { reasons } from './fields.ts';
 import type { CancelledRun } from './follow.ts';
 import { describeExecution } from './record-text.ts';
+import { showResultPictures, wantsPictures, type ResultAnswerOptions } from './result-answer.ts';
 import { describeNextStep, maxWaitMs } from './running-answer.ts';
 import { executionId, executionShape, showExecution } from './schema.ts';
 import type { OutputBounds } from './truncation.ts';
 
-export interface FollowToolsOptions {
+export interface FollowToolsOptions extends Pick<ResultAnswerOptions, 'files'> {
   readonly executions: Pick<Executions, 'follow' | 'cancel'>;
   readonly outputBounds: OutputBounds;
 }
@@ -29,7 +30,8 @@ const followedShape = z.object({
   running_elsewhere: z.boolean().describe('It runs on another server of the same database'),
 });
 
-export function createGetExecutionTool({ executions, outputBounds }: FollowToolsOptions): Tool {
+export function createGetExecutionTool(options: FollowToolsOptions): Tool {
+  const { executions, outputBounds } = options;
   return defineTool({
     name: 'get_execution',
     group: 'code',
@@ -48,16 +50,21 @@ export function createGetExecutionTool({ executions, outputBounds }: FollowTools
     output: followedShape,
     annotations: { readOnlyHint: true, openWorldHint: false },
     auditFields: { subject: ['execution_id'], runEnd: { reason: 'end_reason', exitCode: 'exit_code' } },
-    async handle({ execution_id, wait_ms: waitMs = 0, output_from }, { caller, signal }) {
+    async handle({ execution_id, wait_ms: waitMs = 0, output_from }, { caller, client, signal }) {
       const run = await executions.follow(caller, execution_id, { waitMs, signal });
       const { execution, isElsewhere } = run;
       const isRunning = execution.reason === 'running';
       const output =
         isRunning || output_from !== undefined ? run.readOutput(output_from ?? 0, outputBounds.most) : null;
       const view = { output, isElsewhere, outputFrom: output_from ?? null };
+      // Of a run in the background, this is the first answer that can show its figures.
+      const { pictures } = wantsPictures(undefined, client)
+        ? await showResultPictures(options, caller, execution)
+        : { pictures: [] };
       return {
         text: describeExecution(execution, outputBounds, view),
         structured: { ...showExecution(execution), output, running_elsewhere: isElsewhere },
+        content: pictures,
       };
     },
   });

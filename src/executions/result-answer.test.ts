@@ -97,6 +97,8 @@ describe('pictures', () => {
     const known = await runWith([reportFigure()], { clientName: 'claude-code' });
     await using _known = known.tools;
     assert.deepEqual(known.pictures, [picture]);
+    const again = await known.tools.call('get_execution', { execution_id: known.id });
+    assert.deepEqual(again.result.content.slice(1), [picture]);
     const silent = await runWith([reportFigure()], { clientName: 'claude-code', show: false });
     await using _silent = silent.tools;
     assert.deepEqual(silent.pictures, []);

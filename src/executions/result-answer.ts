@@ -142,7 +142,7 @@ const maxShownBytes = 200 * 1024;
 
 /** The pictures of results, and a line for what is not shown. */
 export async function showResultPictures(
-  { files }: ResultAnswerOptions,
+  { files }: Pick<ResultAnswerOptions, 'files'>,
   caller: Caller,
   { results }: Pick<Execution, 'results'>,
 ): Promise<{ readonly pictures: ContentBlock[]; readonly notes: readonly string[] }> {
