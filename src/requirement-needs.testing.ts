@@ -38,7 +38,6 @@ export const partsNotYetAskedFor: Partial<Record<Row, readonly string[]>> = {
   D9: ['peak-memory-session-guard-verdicts-and-trace-id-in-the-line'],
   D13: ['install-packages', 'registry-and-allow-list', 'seen-at-once', 'failed-install-changes-nothing'],
   D16: ['exposed-by-the-gateway-of-f3'],
-  D17: ['lost-connection', 'restart', 'another-server', 'removed-user', 'hours-by-setting'],
   F7: ['groups-found-by-search-tools'],
 };
 

@@ -273,7 +273,7 @@ export const requirements = {
     'attacks-are-stopped',
   ],
   D16: ['manifest', 'started-by-the-manifest', 'names-fit-behind-the-prefix'],
-  D17: ['background', 'detached', 'waits-for-output', 'cancelled', 'adopted-in-the-grace', 'mcp-tasks'],
+  D17: ['background', 'detached', 'followed', 'cut', 'restart', 'servers', 'removed', 'hours', 'mcp-tasks'],
   D18: [
     'values-and-tables',
     'figures-by-link',

@@ -60,7 +60,7 @@ test('a wait ends with its time, and output is given in parts', async () => {
   });
   assert.equal(read.split('\n').length, 32);
   await tools.call('cancel_execution', { execution_id });
-  recordProof('D17:waits-for-output');
+  recordProof('D17:followed');
 });
 
 test('cancel_execution ends a run, also one that waits, and says what it found', async () => {
@@ -74,7 +74,7 @@ test('cancel_execution ends a run, also one that waits, and says what it found',
   assert.match(again.text, /over already, so nothing was cancelled/);
   const unknown = await tools.call('cancel_execution', { execution_id: 'exec_000000000000' });
   assert.ok(unknown.failed && /No execution of yours/.test(unknown.text));
-  recordProof('D17:cancelled');
+  recordProof('D17:followed');
 });
 
 test('a run of another user is neither followed nor cancelled', async () => {
@@ -109,5 +109,5 @@ test('a run whose call lost its connection ends after the grace, unless its user
   for (const run of [asked, found]) run.cancel('client');
   assert.equal((await asked.ended).execution.cancelledBy, 'client');
   await found.ended;
-  recordProof('D17:adopted-in-the-grace');
+  recordProof('D17:cut');
 });

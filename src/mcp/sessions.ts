@@ -19,6 +19,8 @@ interface Session {
   readonly events: SessionEvents;
   /** The user who opened it; null where authentication is off. Nobody else can use it. */
   readonly owner: string | null;
+  /** How many of its calls have not been answered. */
+  readonly countCalls: () => number;
   usedAt: number;
 }
 
@@ -54,7 +56,7 @@ export function createSessionLane({ factory, log, aliveMs }: SessionLaneOptions)
   const sessions = new Map<string, Session>();
   const stores = createEventStores();
   const timer = setInterval(
-    () => closeWhere((session) => Date.now() - session.usedAt > idleMs),
+    () => closeWhere(({ usedAt, countCalls }) => Date.now() - usedAt > idleMs && countCalls() === 0),
     60_000,
   ).unref();
 
@@ -78,6 +80,7 @@ export function createSessionLane({ factory, log, aliveMs }: SessionLaneOptions)
     delivered: DeliveredRequest,
   ): Promise<Response> {
     const events = stores.open();
+    const open = new Set<string | number>();
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       eventStore: events,
@@ -85,7 +88,14 @@ export function createSessionLane({ factory, log, aliveMs }: SessionLaneOptions)
       keepAliveMs: aliveMs,
       onsessioninitialized(id) {
         makeRoom(owner);
-        sessions.set(id, { transport, server, events, owner, usedAt: Date.now() });
+        sessions.set(id, {
+          transport,
+          server,
+          events,
+          owner,
+          countCalls: () => open.size,
+          usedAt: Date.now(),
+        });
       },
       onsessionclosed: forget,
     });
@@ -97,6 +107,7 @@ export function createSessionLane({ factory, log, aliveMs }: SessionLaneOptions)
     });
     await server.connect(transport);
     endCancelledCalls(transport, log);
+    watchOpenCalls(transport, open);
     const response = await transport.handleRequest(request, delivered);
     // Anything but a handshake was refused, and no session was made.
     if (transport.sessionId === undefined) {
@@ -163,6 +174,20 @@ function answerBatch(): Response {
   const message = 'Batches are not supported. Send each message in its own request.';
   const error = { code: -32_600, message };
   return Response.json({ jsonrpc: '2.0', id: null, error }, { status: 400 });
+}
+
+/** Keeps the ids of the calls that are under way: a client that waits for a long one need not ask for anything else. */
+function watchOpenCalls(transport: Transport, open: Set<string | number>): void {
+  const { onmessage: receive } = transport;
+  const send = transport.send.bind(transport);
+  transport.onmessage = (message, extra) => {
+    if ('method' in message && 'id' in message) open.add(message.id);
+    receive?.(message, extra);
+  };
+  transport.send = (message, options) => {
+    if (isAnswer(message) && 'id' in message && message.id !== undefined) open.delete(message.id);
+    return send(message, options);
+  };
 }
 
 /** From the language server protocol: MCP has no code for this. */
