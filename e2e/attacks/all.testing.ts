@@ -8,6 +8,7 @@ import { kernelMemoryAttacks } from './kernel-memory.testing.ts';
 import { networkAttacks } from './network.testing.ts';
 import { processAttacks } from './processes.testing.ts';
 import { resourceAttacks } from './resources.testing.ts';
+import { sessionAttacks } from './sessions.testing.ts';
 import { syscallAttacks } from './syscalls.testing.ts';
 
 /** By theme, in the order of the scorecard. */
@@ -22,6 +23,7 @@ export const themes: Readonly<Record<string, readonly Attack[]>> = {
   'Memory, processors, output': resourceAttacks,
   'Memory of the kernel': kernelMemoryAttacks,
   'Lies about a run': controlAttacks,
+  Sessions: sessionAttacks,
 };
 
 export const attacks: readonly Attack[] = Object.values(themes).flat();

@@ -15,6 +15,8 @@ export interface Step {
   readonly timeoutMs?: number;
   /** Cancels the run after so long. */
   readonly cancelMs?: number;
+  /** Plays it as a cell of a session, and these as the next cells, as long as the session lives. */
+  readonly nextCells?: readonly Code[];
 }
 
 export type Code = string | ((scene: Scene) => string);

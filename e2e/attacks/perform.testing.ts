@@ -9,6 +9,7 @@ import {
   NotTried,
   told,
   type Attack,
+  type Code,
   type Played,
   type Seen,
   type Step,
@@ -149,7 +150,9 @@ function nullIfNotBegun(error: unknown): null {
 }
 
 /** Runs one step to its end. */
-async function play(step: Step, { scene, sandbox }: Stage): Promise<Played> {
+async function play(step: Step, stage: Stage): Promise<Played> {
+  if (step.nextCells !== undefined) return playCells(step, step.nextCells, stage);
+  const { scene, sandbox } = stage;
   const user = step.user ?? 'mallory';
   const run = await sandbox.start({
     id: `exec_${randomBytes(6).toString('hex')}`,
@@ -163,6 +166,44 @@ async function play(step: Step, { scene, sandbox }: Stage): Promise<Played> {
     signal: step.cancelMs === undefined ? new AbortController().signal : AbortSignal.timeout(step.cancelMs),
   });
   return finished(run);
+}
+
+/** The outputs of all cells together, and the end of the first that did not end well, or of the last. */
+async function playCells(step: Step, next: readonly Code[], { scene, sandbox }: Stage): Promise<Played> {
+  const user = step.user ?? 'mallory';
+  const session = await sandbox.startSession({
+    id: `sess_${randomBytes(6).toString('hex')}`,
+    user,
+    place: scene.places[user],
+    language: step.language,
+    workingDir: '/workspace',
+  });
+  const played: Played[] = [];
+  try {
+    for (const code of [step.code, ...next]) {
+      const run = await session.run({
+        code: composed({ ...step, code }, scene),
+        stdin: step.stdin ?? '',
+        timeoutMs: step.timeoutMs ?? usualTimeoutMs,
+        signal:
+          step.cancelMs === undefined ? new AbortController().signal : AbortSignal.timeout(step.cancelMs),
+      });
+      played.push(await finished(run));
+      if ((await run.ended).state === 'lost') break;
+    }
+  } catch (error) {
+    // It may end between two cells.
+    if (!isWorkcrateError(error, 'session_ended')) throw error;
+  } finally {
+    await session.close();
+  }
+  const end = played.find((one) => one.end.exitCode !== 0)?.end ?? (await session.ended);
+  return {
+    stdout: played.map(({ stdout }) => stdout).join(''),
+    stderr: played.map(({ stderr }) => stderr).join(''),
+    bytes: played.reduce((sum, { bytes }) => sum + bytes, 0),
+    end: played.length === next.length + 1 ? end : { ...(await session.ended), durationMs: end.durationMs },
+  };
 }
 
 async function finished(run: SandboxRun): Promise<Played> {

@@ -7,6 +7,7 @@ import { limitsContract } from './contract/limits.contract.ts';
 import { outputContract } from './contract/output.contract.ts';
 import { placesContract } from './contract/places.contract.ts';
 import { queueContract } from './contract/queue.contract.ts';
+import { sessionsContract } from './contract/sessions.contract.ts';
 import { wallsContract } from './contract/walls.contract.ts';
 
 export { contractOptions, type MadeSandbox, type MakeSandbox } from './contract/harness.contract.ts';
@@ -26,5 +27,6 @@ export function sandboxContract(name: string, make: MakeSandbox, ownDrivers = tr
     limitsContract(make);
     queueContract(make);
     placesContract(make);
+    sessionsContract(make);
   });
 }

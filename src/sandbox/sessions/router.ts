@@ -4,6 +4,7 @@
  * tells it. It runs no cells (`session.ts` does) and starts no process: a backend does, as a `SessionProcess`.
  */
 import { randomBytes } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import { WorkcrateError } from '../../errors.ts';
 import { getSignalName, type Report, type RunEnd, type StopReason } from '../sandbox.ts';
 import { readFrames, secretBytes } from './frames.ts';
@@ -45,6 +46,7 @@ export type Router = ReturnType<typeof createRouter>;
 
 /** A branch has so long to begin and to answer. */
 const answerMs = 15_000;
+const lastWordsMs = 500;
 
 export function createRouter(process: SessionProcess, listener: RouterListener) {
   const secret = randomBytes(secretBytes);
@@ -76,12 +78,15 @@ export function createRouter(process: SessionProcess, listener: RouterListener) 
       else handleReport(report);
     }
   };
+  const listening = listen().catch(() => process.kill('lost'));
   const endAll = async (): Promise<void> => {
     const end = await process.ended;
-    branches.endAll(end);
+    // How a branch ended may have been told, and not been read yet.
+    await Promise.race([listening, pause(lastWordsMs, null, { ref: false })]);
+    for (const branch of branches.list())
+      branches.end(branch, { ...end, reason: listener.getStopReason(branch) ?? end.reason });
     for (const { reject } of answers.values()) reject(sessionEndedError());
   };
-  void listen().catch(() => process.kill('lost'));
   void endAll();
 
   const tell = (command: object): number => {
@@ -153,9 +158,7 @@ function createBranches(process: SessionProcess) {
     /** One that was never made. */
     remove: (branch: Branch): void => void branches.delete(branch.name),
     end,
-    endAll(how: RunEnd): void {
-      for (const branch of branches.values()) end(branch, how);
-    },
+    list: (): Branch[] => [...branches.values()],
   };
 }
 
