@@ -52,6 +52,8 @@ describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
       more_results: 0,
       full_stdout: null,
       full_stderr: null,
+      background: null,
+      output_next: null,
     });
     recordProof('D1:stdin', 'D2:result-fields');
   });
