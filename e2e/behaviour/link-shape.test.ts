@@ -102,16 +102,33 @@ describe(`the shape of links, on ${backends}`, () => {
     },
     execute_code: async () => ({ language: 'bash', code: printing }),
     execute_bash: async () => ({ command: printing }),
+    send_to_session: async () => ({ session_id: await startSession(), code: printing }),
+    manage_session: async () => {
+      const session_id = await startSession();
+      await server.call('send_to_session', { session_id, code: 'echo said' });
+      return { session_id, action: 'export' };
+    },
     get_artifact: async () => {
       const made = await server.call('execute_bash', { command: `${printing} > /artifacts/marked.txt` });
       assert.equal(made.failed, false, made.text);
       return { name: 'marked.txt' };
     },
   });
+  const startSession = async (): Promise<unknown> => {
+    const { data, text } = await server.call('start_session', { language: 'bash' });
+    assert.ok(data.session_id, text);
+    return data.session_id;
+  };
   const printing = `for i in $(seq 3000); do printf '%s' 'bytes-of-the-file '; done`;
   /** What they link is in a source of crates: if that is a bucket, its sha256 is not known without reading all of it. */
   const inSource = new Set(['read_crate_file', 'download_crate']);
-  const needSandbox = new Set(['execute_code', 'execute_bash', 'get_artifact']);
+  const needSandbox = new Set([
+    'execute_code',
+    'execute_bash',
+    'send_to_session',
+    'manage_session',
+    'get_artifact',
+  ]);
 
   for (const [tool, input] of Object.entries(calls()))
     it(
@@ -142,7 +159,8 @@ describe(`the shape of links, on ${backends}`, () => {
         }
         const whole = JSON.stringify(raw);
         // A run shows the head and the tail of its output; more of it than that is in no answer.
-        const most = tool.startsWith('execute_') ? 10_000 : 100;
+        const showsOutput = tool.startsWith('execute_') || tool === 'send_to_session';
+        const most = showsOutput ? 10_000 : 100;
         assert.ok(!whole.includes(mark.slice(0, most)), 'the bytes are in the answer');
         assert.ok(!whole.includes(Buffer.from(mark).toString('base64').slice(0, 100)), 'as base64, too');
         recordProof(

@@ -149,7 +149,9 @@ for (const [how, options] of Object.entries(eras))
   it(`a call that the app cancels ends on the server, ${how}`, async () => {
     await using installed = await installBundle();
     const withCode = ['--sandbox', 'subprocess', '--allow-sandbox', 'subprocess'];
-    await using server = await serve(['--data', join(installed.path, 'data'), ...withCode]);
+    // Without sessions a client that cancels looks like one that is gone, whose runs have a while to be asked for.
+    const atOnce = ['--orphan-grace', '0'];
+    await using server = await serve(['--data', join(installed.path, 'data'), ...withCode, ...atOnce]);
     await using app = await connect(installed, { url: server.url }, options);
     const abort = new AbortController();
     const call = app.client.callTool(

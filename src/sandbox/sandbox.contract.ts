@@ -18,7 +18,7 @@ export { contractOptions, type MadeSandbox, type MakeSandbox } from './contract/
  * is run by the drivers of another backend, whose test proves them.
  */
 export function sandboxContract(name: string, make: MakeSandbox, ownDrivers = true): void {
-  describe(`sandbox contract: ${name}`, { timeout: 220_000 }, () => {
+  describe(`sandbox contract: ${name}`, { timeout: 400_000 }, () => {
     languagesContract(make);
     if (ownDrivers) driversContract(make);
     outputContract(make);

@@ -31,7 +31,7 @@ import {
   type SubprocessOptions,
 } from './subprocess/command.ts';
 import { killFamily, signalFamily } from './subprocess/descendants.ts';
-import { createSubprocessFolders, type RunFolder } from './subprocess/folders.ts';
+import { createSubprocessFolders } from './subprocess/folders.ts';
 import {
   getSearchPath,
   readUntilCut,
@@ -128,15 +128,15 @@ async function startSubprocess(
 ): Promise<{ run: SandboxRun; over: Promise<void> }> {
   const secret = randomBytes(secretBytes);
   const { place } = request;
-  const toHeader = (folder: RunFolder): string =>
-    JSON.stringify({
-      folder: folder.hostPathOf(request.workingDir),
-      secret: secret.toString('hex'),
-      roots: [place.workspace, place.artifacts],
-    });
+  const header = JSON.stringify({
+    // It starts there. By its path it could not get there if a folder above were closed to it.
+    folder: '.',
+    secret: secret.toString('hex'),
+    roots: [place.workspace, place.artifacts],
+  });
   const started = await startInterpreter(context, request, (folder) => {
     // The code of Python comes behind its header, by the same descriptor.
-    if (request.language === 'python') writeFileSync(folder.code, `${toHeader(folder)}\0${request.code}`);
+    if (request.language === 'python') writeFileSync(folder.code, `${header}\0${request.code}`);
     return openSync(folder.code, 'r');
   });
   const { outputs } = started;
@@ -151,7 +151,7 @@ async function startSubprocess(
 async function startSessionRouter(context: SubprocessContext, request: SessionRequest) {
   const asRun = { ...request, language: 'python' as const, code: '', stdin: '' };
   const started = await startInterpreter(context, asRun, () => 'pipe');
-  const { child, family, folder, outputs } = started;
+  const { child, family, outputs } = started;
   const control = child.stdio[3] as Writable;
   control.on('error', () => {});
   let stopped: StopReason | null = null;
@@ -180,7 +180,7 @@ async function startSessionRouter(context: SubprocessContext, request: SessionRe
   };
   const { workspace, artifacts } = request.place;
   const inside = {
-    folder: folder.hostPathOf(request.workingDir),
+    folder: '.',
     roots: [workspace, artifacts],
     node: [join(context.runFolders.programs, 'node')],
     bash: 'bash',

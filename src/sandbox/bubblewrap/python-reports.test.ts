@@ -55,6 +55,8 @@ for i in range(12):
         signal.setitimer(signal.ITIMER_REAL, 0.0004 * (i + 1))
         display(Big())
         signal.setitimer(signal.ITIMER_REAL, 0)
+        # Python looks for signals when it jumps back: here, and not after the try.
+        for _ in range(3): pass
     except Stop: pass
 'over'`,
   );
