@@ -12,11 +12,14 @@ export interface Footprint {
   readonly megabytes: number;
 }
 
-/** By how much it may grow in a long life: files that are kept open, interpreters that are being started, caches. */
+/**
+ * By how much it may grow in a long life: files that are kept open, interpreters that are being started or wait with
+ * libraries once these are loaded (each has a group in several trees), caches.
+ */
 const allowance: Footprint = {
   descriptors: 80,
-  processes: 4,
-  controlGroups: 4,
+  processes: 10,
+  controlGroups: 24,
   mounts: 0,
   temporaryFiles: 2,
   megabytes: 300,
