@@ -81,7 +81,7 @@ const onOtherBackends = behaviour.filter((file) => !/(?:pipelining|documents)\.t
 
 /** The last pair has another store; whatever is about the database alone, or about runs, has been proven on PostgreSQL by then. */
 const onLastPair = onOtherBackends.filter(
-  (file) => !/(?:single-use|quota|artifacts|executions)\.test/.test(file),
+  (file) => !/(?:single-use|quota|artifacts|executions|sessions|results)\.test/.test(file),
 );
 
 const needs = findNeeds(everything);
