@@ -118,7 +118,9 @@ for (const { kind, url, skip } of databases)
         const { parentPath, name } = (await up())!;
         await rm(join(parentPath, name));
         const { code, text } = await running;
-        assert.deepEqual([code, await database.live('ada')], ['unauthorized', 0], text);
+        // The removal also ends the run, which may be sooner than its output.
+        assert.ok(code === 'unauthorized' || /cancelled/.test(text), `${code}: ${text}`);
+        assert.equal(await database.live('ada'), 0, text);
       },
     );
 
