@@ -5,7 +5,7 @@ import { recordProof } from '../../src/requirements.testing.ts';
 import { openDatabase } from '../../src/database/open.ts';
 import { endRights } from '../../src/links/end-rights.ts';
 import { getDatabaseLocation } from '../../src/server/store-options.ts';
-import { endSessionsOf } from '../../src/sessions/sessions.ts';
+import { endUserSessions } from '../../src/sessions/sessions.ts';
 import { removeUser } from '../../src/users/remove.ts';
 import { noSandbox } from '../code.testing.ts';
 import { startTeam, type Member, type Team } from './team.testing.ts';
@@ -65,7 +65,7 @@ describe('sessions of two users', { skip: noSandbox }, () => {
     const { data } = await bob.call('start_session', { language: 'python' });
     const database = await openDatabase(getDatabaseLocation(team.config));
     await removeUser(database, 'bob', Date.now(), async (tx, owner, now) => {
-      await endSessionsOf(tx, owner, now);
+      await endUserSessions(tx, owner, now);
       return endRights(tx, owner, now);
     });
     await database.close();

@@ -9,7 +9,7 @@ import { readServerAddress } from '../server/server-address.ts';
 import { addUser, listKeys, rotateKey, type KeyTerms, type ListedKey } from '../users/keys.ts';
 import { demandScopes, demandUserName, parseExpiry, operatorScope, defaultScopes } from '../users/names.ts';
 import { removeUser } from '../users/remove.ts';
-import { endSessionsOf } from '../sessions/sessions.ts';
+import { endUserSessions } from '../sessions/sessions.ts';
 import type { SubcommandOf } from './command-help.ts';
 import type { CommandInput } from './command.ts';
 import { formatConnectLines } from './connect-lines.ts';
@@ -78,7 +78,7 @@ const until = (expiresAt: number | null): string =>
 async function removeUserByName(database: Database, _input: UserInput, name: string): Promise<string> {
   let runs = 0;
   const { keys, links, uploads } = await removeUser(database, name, Date.now(), async (tx, owner, now) => {
-    await endSessionsOf(tx, owner, now);
+    await endUserSessions(tx, owner, now);
     runs = await requestCancel(tx, { owner }, 'removed_user', now);
     return endRights(tx, owner, now);
   });

@@ -18,6 +18,14 @@ const advices: readonly Advice[] = [
     text: 'To run Python, Node or Bash, call execute_code. Files for people go to /artifacts.',
   },
   {
+    tools: ['execute_code', 'manage_session'],
+    text: 'To keep variables between calls, give execute_code a session_id of your own; manage_session goes back.',
+  },
+  {
+    tools: ['execute_code', 'get_execution'],
+    text: 'For a run that takes minutes, give background: true, then call get_execution with wait_ms.',
+  },
+  {
     tools: ['get_artifact'],
     text: 'For a link to a file in /artifacts, call get_artifact (show: true also shows you a picture).',
   },

@@ -27,7 +27,7 @@ export const sessionShape = z.object({
 });
 
 /** A session that has just been opened. */
-export const startedShape = z.object({
+export const newSessionShape = z.object({
   session_id: z.string(),
   name: z.string().nullable(),
   language: z.enum(languages),
@@ -38,10 +38,10 @@ export const startedShape = z.object({
 
 const toIso = (time: number): string => new Date(time).toISOString();
 
-export const showStarted = (
+export const showNewSession = (
   { id, name, language, folder, createdAt }: SessionRecord,
   { idleMs }: SessionTerms,
-): z.input<typeof startedShape> => ({
+): z.input<typeof newSessionShape> => ({
   session_id: id,
   name,
   language,

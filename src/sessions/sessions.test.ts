@@ -7,7 +7,7 @@ import { eventually } from '../eventually.testing.ts';
 import { plainSandbox } from '../executions/plain-sandbox.testing.ts';
 import { ada, bob } from '../executions/room.testing.ts';
 import { recordProof } from '../requirements.testing.ts';
-import { endSessionsOf } from './sessions.ts';
+import { endUserSessions } from './sessions.ts';
 import { openSessionRoom } from './room.testing.ts';
 
 const opened = (more: Partial<Parameters<typeof openSessionRoom>[0]> = {}) =>
@@ -156,7 +156,7 @@ const eventuallyEnded = async (room: Awaited<ReturnType<typeof opened>>) => {
 test('the sessions of a removed user end', async () => {
   await using room = await opened({ idleMs: 2000 });
   await room.send('s', 'true', { new: 'bash' });
-  assert.equal(await room.room.database.transaction((tx) => endSessionsOf(tx, 'ada', Date.now())), 1);
+  assert.equal(await room.room.database.transaction((tx) => endUserSessions(tx, 'ada', Date.now())), 1);
   await eventually(() => room.sessions.openCount() === 0);
   assert.equal((await room.sessions.list(ada))[0]!.end!.reason, 'user_removed');
 });

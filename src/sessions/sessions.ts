@@ -18,7 +18,7 @@ import type { LiveSession } from './live.ts';
 import { exportNotebook } from './notebook.ts';
 import { createRegistry, type NewSession } from './registry.ts';
 import { listCellsInEffect, replayCells } from './replay.ts';
-import { endRowsOf, listSessions, type SessionRecord } from './store.ts';
+import { endUserRows, listSessions, type SessionRecord } from './store.ts';
 import { recoverSessions, startReaper, sweepSessions } from './upkeep.ts';
 
 export interface SessionsOptions {
@@ -136,5 +136,5 @@ function toListed(row: SessionRecord, session: LiveSession | undefined, server: 
 }
 
 /** Ends the sessions of a user who is being removed, in the transaction of the caller; their servers see it. */
-export const endSessionsOf = (tx: Queries, owner: string, now: number): Promise<number> =>
-  endRowsOf(tx, owner, removedEnd, now);
+export const endUserSessions = (tx: Queries, owner: string, now: number): Promise<number> =>
+  endUserRows(tx, owner, removedEnd, now);

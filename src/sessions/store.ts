@@ -201,7 +201,7 @@ export async function deleteEndedBefore(database: Queries, before: number): Prom
 }
 
 /** Ends the rows of a user who is removed. Servers see it and end the interpreters. */
-export async function endRowsOf(
+export async function endUserRows(
   database: Queries,
   owner: string,
   { reason, text }: SessionEnd,

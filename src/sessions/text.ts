@@ -11,14 +11,14 @@ import type { SessionRecord } from './store.ts';
 
 const toSecond = (time: number): string => `${new Date(time).toISOString().slice(0, 19)}Z`;
 
-export function describeStarted(session: SessionRecord, idleMs: number): string {
+export function describeNewSession(session: SessionRecord, idleMs: number): string {
   return [
     `Session ${nameSession(session)} is open: ${session.language} in ${quoteName(session.folder)}, since ${toSecond(session.createdAt)}.`,
     `Send code with send_to_session, or execute_code with this session_id. It ends after ${formatDuration(idleMs)} without use; close_session ends it before.`,
   ].join('\n');
 }
 
-export function describeClosed({
+export function describeClosedSession({
   id,
   name,
   cells,

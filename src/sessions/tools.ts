@@ -11,8 +11,8 @@ import { defineTool, type Tool } from '../mcp/tool.ts';
 import { languages } from '../sandbox/sandbox.ts';
 import { createManageTool } from './manage-tool.ts';
 import type { Sessions } from './sessions.ts';
-import { sessionShape, showSession, showStarted, startedShape, type SessionTerms } from './schema.ts';
-import { describeClosed, describeSessions, describeStarted } from './text.ts';
+import { sessionShape, showSession, showNewSession, newSessionShape, type SessionTerms } from './schema.ts';
+import { describeClosedSession, describeSessions, describeNewSession } from './text.ts';
 
 export interface SessionToolsOptions extends Omit<ExecutionToolsOptions, 'sessions'>, SessionTerms {
   readonly sessions: Sessions;
@@ -49,12 +49,12 @@ function createStartTool({ sessions, idleMs }: SessionToolsOptions): Tool {
       name: makeText(64, 'Of yours; letters, digits, . _ -').optional(),
       working_dir: makeText(4096, 'Default: a folder of its own').optional(),
     }),
-    output: startedShape,
+    output: newSessionShape,
     annotations: quietAnnotations,
     auditFields: { subject: ['name'], made: ['session_id'] },
     async handle({ language, name = null, working_dir: workingDir = null }, { caller }) {
       const record = await sessions.start(caller, { language, name, workingDir });
-      return { text: describeStarted(record, idleMs), structured: showStarted(record, { idleMs }) };
+      return { text: describeNewSession(record, idleMs), structured: showNewSession(record, { idleMs }) };
     },
   });
 }
@@ -112,7 +112,7 @@ function createCloseTool({ sessions }: SessionToolsOptions): Tool {
     async handle({ session_id }, { caller }) {
       const { id, name, cells, folder } = await sessions.close(caller, session_id);
       return {
-        text: describeClosed({ id, name, cells, folder }),
+        text: describeClosedSession({ id, name, cells, folder }),
         structured: { session_id: id, name, cells, folder },
       };
     },
