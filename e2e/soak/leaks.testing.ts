@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
 /** What a server takes of the machine while nobody asks anything of it. */
@@ -30,7 +31,7 @@ export function measureFootprint(pid: number, temporary: string): Footprint {
     descriptors: readdirSync(`/proc/${pid}/fd`).length,
     processes: descendantsOf(pid).length,
     controlGroups: controlGroupsOf(pid).length,
-    mounts: readText(`/proc/${pid}/mountinfo`).split('\n').length,
+    mounts: ownMountsOf(pid, temporary).length,
     temporaryFiles: readdirSync(temporary).length,
     megabytes: Math.round(Number(/^VmRSS:\s+(\d+)/m.exec(readText(`/proc/${pid}/status`))![1]) / 1024),
   };
@@ -73,6 +74,14 @@ function controlGroupsOf(pid: number): string[] {
     encoding: 'utf8',
   });
   return find.stdout.split('\n').filter((line) => line !== '');
+}
+
+/** Others mount in the same namespace at the same time: only stages of this server and what is in its folders are its own. */
+function ownMountsOf(pid: number, temporary: string): string[] {
+  const mounts = readText(`/proc/${pid}/mountinfo`).split('\n');
+  return mounts.filter(
+    (line) => line.includes(`/workcrate-cell-${pid}-`) || line.includes(dirname(temporary)),
+  );
 }
 
 /** What is left of a server that has ended, some seconds later. */

@@ -54,7 +54,8 @@ export async function soak({ seconds, seed, report }: SoakOptions): Promise<Soak
   await using folder = await temporaryFolder();
   const [data, temporary] = [join(folder.path, 'data'), join(folder.path, 'tmp')];
   mkdirSync(temporary);
-  const env = { WORKCRATE_SANDBOX: 'bubblewrap', TMPDIR: temporary };
+  // Runs of clients that vanish end before anything is counted.
+  const env = { WORKCRATE_SANDBOX: 'bubblewrap', TMPDIR: temporary, WORKCRATE_ORPHAN_GRACE: '1' };
   const start = () => serve(['--data', data, ...settings], { env });
   const [ledger, random] = [openLedger(), seededRandom(seed)];
 
@@ -143,8 +144,8 @@ function chooseAction(random: () => number): [name: string, action: SoakAction] 
   return [actions[0]![0], actions[0]![1][1]];
 }
 
-/** Once everything that was under way is over and interpreters wait again. */
+/** Once everything that was under way is over and interpreters wait again: a run without a client has 1 s and then 5 s to end. */
 async function measureQuiet(program: Program, temporary: string): Promise<Footprint> {
-  await pause(5000);
+  await pause(8000);
   return measureFootprint(program.pid, temporary);
 }

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openDatabase } from '../../src/database/open.ts';
@@ -22,7 +22,13 @@ export interface Belongings {
 }
 
 const hex = (bytes: number): string => randomBytes(bytes).toString('hex');
-const token = (): string => randomBytes(32).toString('base64url');
+
+/** A token of the same shape, sign by sign: what may begin a name, or is markup, differs between letters, `-` and `_`. */
+const tokenLike = (real: string): string =>
+  real.replaceAll(/[a-z]|[A-Z]|\d/g, (sign) => {
+    const [first, count] = sign < ':' ? ['0', 10] : sign < '[' ? ['A', 26] : ['a', 26];
+    return String.fromCharCode(first.charCodeAt(0) + randomInt(count));
+  });
 
 /** Gives a user one of everything that there is. */
 export async function belongingsOf(team: Team, owner: Member): Promise<Belongings> {
@@ -49,14 +55,14 @@ export async function belongingsOf(team: Team, owner: Member): Promise<Belonging
   // since a list may go on after any name.
   const madeUp = mark.slice(0, -3) + (mark.at(-3) === '0' ? '1' : '0') + mark.slice(-2);
   // A URL ends with its token, as the real one does: else two names would be the same on one side only.
-  const [linkToken, uploadToken] = [token(), token()];
+  const [linkToken, uploadToken] = [tokenLike(shared.token), tokenLike(upload.token)];
   const pair = (what: string, real: string, like: string): Reference => ({ what, real, madeUp: like });
   const references = [
     pair('file', file, `file_${hex(12)}`),
     pair('token of a link', shared.token, linkToken),
     pair('URL of a link', shared.downloadUrl, `${team.url}/files/${linkToken}`),
     pair('id of a link', linkId, hex(8)),
-    pair('token of a bundle', bundled.token, token()),
+    pair('token of a bundle', bundled.token, tokenLike(bundled.token)),
     pair('token of an upload', upload.token, uploadToken),
     pair('URL of an upload', upload.uploadUrl, `${team.url}/uploads/${uploadToken}`),
     pair('execution', execution, `exec_${hex(6)}`),
@@ -65,7 +71,7 @@ export async function belongingsOf(team: Team, owner: Member): Promise<Belonging
     pair('path of an artifact', `../../2/artifacts/${mark}.svg`, `../../2/artifacts/${madeUp}.svg`),
     pair('name of a file', `${mark}.txt`, `${madeUp}.txt`),
     pair('crate', crate.id, `crate_${hex(12)}`),
-    pair('token of a crate', crate.token, token()),
+    pair('token of a crate', crate.token, tokenLike(crate.token)),
     pair('place of a crate', crate.locator, crate.locator.replaceAll(mark, madeUp)),
     pair('title of a crate', `Results of ${mark}`, `Results of ${madeUp}`),
     pair('start of a word', `${mark.slice(0, -2)}*`, `${madeUp.slice(0, -2)}*`),
