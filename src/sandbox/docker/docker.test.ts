@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { after, describe, it } from 'node:test';
+import { text } from 'node:stream/consumers';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { openBench } from '../contract/harness.contract.ts';
 import { testPlaces } from '../places.testing.ts';
 import { contractOptions, sandboxContract, type MadeSandbox } from '../sandbox.contract.ts';
 import type { SandboxOptions } from '../sandbox.ts';
-import { instanceLabel, type DockerOptions } from './container.ts';
+import { instanceLabel, startContainer, type DockerOptions } from './container.ts';
 import { dockerSandbox } from './docker.ts';
 import { noEngine, startEngine } from './engine.testing.ts';
 import { openDockerEngine } from './engine.ts';
@@ -125,10 +127,37 @@ describe('docker', { skip: engine === null && noEngine }, () => {
     assert.ok(got.out.endsWith('still here\n'), got.out);
   });
 
+  it('a container stays until it is removed, so that the engine passes on all that it said', async () => {
+    const container = await startContainer(openDockerEngine(engine!.socket), optionsFor('stays'), null);
+    try {
+      const task = {
+        language: 'bash',
+        code: 'echo said',
+        workingDir: '/',
+        stdin: '',
+        mostMs: 30_000,
+      } as const;
+      const { report, stdout } = container.begin(task);
+      assert.equal((await report)?.code, 0);
+      assert.equal(await text(stdout), 'said\n');
+      await setTimeout(300);
+      const path = `/containers/${container.id}/json`;
+      const { State } = await openDockerEngine(engine!.socket).call<{ State: { Running: boolean } }>(
+        'GET',
+        path,
+      );
+      assert.equal(State.Running, true);
+    } finally {
+      await container.remove();
+    }
+  });
+
   it('the code is in no command line', async () => {
     await using bench = await openBench(make);
-    for (const [language, code] of Object.entries(findsItself))
-      assert.equal((await bench.run(language as keyof typeof findsItself, code)).out, '0\n', language);
+    for (const [language, code] of Object.entries(findsItself)) {
+      const { out, err, reason, exitCode } = await bench.run(language as keyof typeof findsItself, code);
+      assert.deepEqual({ out, err, reason, exitCode }, { out: '0\n', err: '', reason: 'exit', exitCode: 0 });
+    }
   });
 });
 

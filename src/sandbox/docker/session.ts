@@ -15,6 +15,18 @@ export interface ContainerSession {
   readonly over: Promise<void>;
 }
 
+/** Output is relayed as reports, so there may be more until these were read to their end, after that of the container. */
+async function* endOutputsAfter(
+  reports: AsyncIterable<Uint8Array>,
+  outputs: readonly { end(): void }[],
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* reports;
+  } finally {
+    for (const output of outputs) output.end();
+  }
+}
+
 export function startContainerSession(
   engine: Engine,
   container: Container,
@@ -37,7 +49,6 @@ export function startContainerSession(
   };
   const finish = async (): Promise<RunEnd> => {
     const said = await Promise.race([report, killed.promise]);
-    for (const output of Object.values(outputs)) output.end();
     const durationMs = performance.now() - began;
     if (said !== null) return { ...toReportedEnd(said, stopped), durationMs };
     const reason = stopped ?? (await findSilentEndReason(engine, container));
@@ -48,7 +59,7 @@ export function startContainerSession(
     router: {
       stdout: outputs.stdout.chunks,
       stderr: outputs.stderr.chunks,
-      reports: stdout,
+      reports: endOutputsAfter(stdout, Object.values(outputs)),
       ended,
       send,
       kill,

@@ -160,7 +160,9 @@ def supervise(worker, to_worker, reports):
     write_trailer(1, mark, b'')
     write_trailer(2, mark, json.dumps(report).encode())
     send_reports(reports, report['reportBytes'])
-    os._exit(0)
+    # Until the server has read all of it and removes the container: at the end of one output the engine closes the
+    # connection, whatever it has still to pass on of the other.
+    while True: signal.pause()
 
 def move(fd, number):
     os.dup2(fd, number, inheritable=False)
