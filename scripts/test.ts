@@ -129,7 +129,7 @@ const failures: string[] = [];
 
 const [first, ...others] = rounds.filter(({ files }) => files.length > 0);
 if (first !== undefined)
-  await runOrSkip(first, { atOnce: 5, print: (text) => void process.stdout.write(text) });
+  await runOrSkip(first, { atOnce: 6, print: (text) => void process.stdout.write(text) });
 await runTogether(others);
 
 if (words.length === 0 && !onlyQuick) await demandProofs();
@@ -153,7 +153,7 @@ async function runOrSkip(round: Round, terms: RoundTerms): Promise<void> {
 async function runTogether(others: readonly Round[]): Promise<void> {
   const printed: string[][] = others.map(() => []);
   const running = others.map((round, at) =>
-    runOrSkip(round, { atOnce: 3, print: (text) => void printed[at]!.push(text) }),
+    runOrSkip(round, { atOnce: 4, print: (text) => void printed[at]!.push(text) }),
   );
   for (const [at, one] of running.entries()) {
     await one;

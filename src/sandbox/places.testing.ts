@@ -3,6 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Workspace } from './sandbox.ts';
 
+/**
+ * The first of some uids that no other process of the tests has: a run without walls that kills all it can would end the
+ * containers and sandboxes of test files beside it.
+ */
+const firstUid = 230_000 + (process.pid % 100_000) * 16;
+
 /** Folders of users for tests, in a folder that only the server can look into unless its mode says else. */
 export async function testPlaces(
   mode = 0o700,
@@ -15,7 +21,7 @@ export async function testPlaces(
     async place(user) {
       const made =
         places.get(user) ??
-        makePlace(join(folder, String(places.size + 1)), root ? 230_000 + places.size : null);
+        makePlace(join(folder, String(places.size + 1)), root ? firstUid + places.size : null);
       places.set(user, made);
       return made;
     },

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { WatchedDisk } from '../disk.ts';
 import {
   getSignalName,
@@ -117,14 +118,24 @@ function getReportedEndReason({ code, oomKilled, pidsRefused }: SupervisorReport
   return code < 0 ? 'signal' : 'exit';
 }
 
+/** How often the engine is asked, and the pause between: it hears of the end later than we do. */
+const silentEndLooks = 20;
+const silentEndPauseMs = 50;
+
+interface ContainerState {
+  readonly State: { readonly Running: boolean; readonly OOMKilled: boolean };
+}
+
 /** The supervisor itself is gone. */
 export async function findSilentEndReason(engine: Engine, container: Container): Promise<EndReason> {
   try {
-    const { State } = await engine.call<{ State: { OOMKilled: boolean } }>(
-      'GET',
-      `/containers/${container.id}/json`,
-    );
-    return State.OOMKilled ? 'oom' : 'lost';
+    for (let look = 0; look < silentEndLooks; look++) {
+      const { State } = await engine.call<ContainerState>('GET', `/containers/${container.id}/json`);
+      if (State.OOMKilled) return 'oom';
+      if (!State.Running) break;
+      await pause(silentEndPauseMs);
+    }
+    return 'lost';
   } catch {
     return 'lost';
   }

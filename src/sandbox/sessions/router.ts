@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { WorkcrateError } from '../../errors.ts';
-import { getSignalName, type Report, type RunEnd, type StopReason } from '../sandbox.ts';
+import { getSignalName, type Report, type RunEnd, type RunNetwork, type StopReason } from '../sandbox.ts';
 import { readFrames, secretBytes } from './frames.ts';
 
 /** A router that runs in a sandbox, with its pipes. */
@@ -18,6 +18,8 @@ export interface SessionProcess {
   readonly ended: Promise<RunEnd>;
   /** To the router's control pipe. */
   send(text: string): void;
+  /** The way out of the cell that runs, or null between cells. */
+  setNetwork(network: RunNetwork | null): void;
   /** Kills all its processes. */
   kill(reason: StopReason): void;
   /** Takes output that comes as reports, where the router relays it; resolves when it was taken. */
@@ -45,7 +47,7 @@ export interface RouterListener {
 export type Router = ReturnType<typeof createRouter>;
 
 /** A branch has so long to begin and to answer. */
-const answerMs = 15_000;
+const answerMs = 30_000;
 const lastWordsMs = 500;
 
 export function createRouter(process: SessionProcess, listener: RouterListener) {
