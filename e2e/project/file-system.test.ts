@@ -89,6 +89,7 @@ const allowed: readonly { readonly because: string; readonly files: readonly str
       'src/client-files/requests/filesystem-challenge.ts',
       'src/commands/doctor-sandbox.ts',
       'src/crates/pack/replay-workspace.ts',
+      'src/sandbox/gate.ts',
       'src/sandbox/subprocess/folders.ts',
     ],
   },

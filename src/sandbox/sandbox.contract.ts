@@ -4,6 +4,7 @@ import { endingContract } from './contract/ending.contract.ts';
 import type { MakeSandbox } from './contract/harness.contract.ts';
 import { languagesContract } from './contract/languages.contract.ts';
 import { limitsContract } from './contract/limits.contract.ts';
+import { networkContract } from './contract/network.contract.ts';
 import { outputContract } from './contract/output.contract.ts';
 import { placesContract } from './contract/places.contract.ts';
 import { queueContract } from './contract/queue.contract.ts';
@@ -28,5 +29,6 @@ export function sandboxContract(name: string, make: MakeSandbox, ownDrivers = tr
     queueContract(make);
     placesContract(make);
     sessionsContract(make);
+    networkContract(make);
   });
 }

@@ -4,6 +4,7 @@
  */
 import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { Duplex } from 'node:stream';
 import { createFairQueue, type FairQueue } from '../concurrency/fair-queue.ts';
 import { WorkcrateError } from '../errors.ts';
 import type { Log } from '../observability/log.ts';
@@ -114,6 +115,16 @@ export interface RunRequest {
   readonly timeoutMs: number;
   /** Cancels: SIGTERM, grace, SIGKILL. */
   readonly signal: AbortSignal;
+  /** Its way out; without one it has its own loopback alone, or the network of the host where that is the setting. */
+  readonly network?: RunNetwork | null;
+}
+
+/** A way out of the sandbox for one run: an HTTP proxy outside, which judges every host. */
+export interface RunNetwork {
+  /** Takes over a connection to the proxy that code of the run has made. */
+  accept(connection: Duplex): void;
+  /** The variables by which programs find the proxy. */
+  environment(proxyUrl: string): Readonly<Record<string, string>>;
 }
 
 export interface RunEnd {
@@ -156,9 +167,11 @@ export interface SandboxRun {
 export interface SessionRequest extends Pick<RunRequest, 'user' | 'place' | 'language' | 'workingDir'> {
   /** `sess_` and 12 hex digits. */
   readonly id: string;
+  /** Where cells may be given a network: the variables by which programs find the proxy. */
+  readonly environment?: RunNetwork['environment'] | null;
 }
 
-export type CellRequest = Pick<RunRequest, 'code' | 'stdin' | 'timeoutMs' | 'signal'>;
+export type CellRequest = Pick<RunRequest, 'code' | 'stdin' | 'timeoutMs' | 'signal' | 'network'>;
 
 export interface CellEnd extends RunEnd {
   /** Whether the interpreter still has its variables. */
@@ -262,7 +275,10 @@ export interface Sandbox extends AsyncDisposable {
 /** The options of every backend. */
 export interface SandboxOptions {
   readonly limits: RunLimitSettings;
+  /** What a run has that is given no network of its own. */
   readonly network: 'none' | 'host';
+  /** Whether runs are usually given a network: interpreters wait so that they can be. */
+  readonly isProxied?: boolean;
   /** Runs at once; further ones wait, up to ten times as many. */
   readonly mostRuns: number;
   /** Of these, the most of one user; further ones wait although there is a free slot. */

@@ -7,6 +7,7 @@ import { openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { createWatchedDisk } from './disk.ts';
+import { openProxyPort } from './gate.ts';
 import { fitLimits, readHardLimits, noHardLimits } from './hard-limits.ts';
 import { createPackageLookup, createRuntimeLookup } from './interpreters.ts';
 import {
@@ -127,21 +128,26 @@ async function startSubprocess(
   request: RunRequest,
 ): Promise<{ run: SandboxRun; over: Promise<void> }> {
   const secret = randomBytes(secretBytes);
-  const { place } = request;
+  const { place, network = null } = request;
+  const port = network === null ? null : await openProxyPort();
+  if (port !== null) port.network = network;
+  const environment = (port !== null && network?.environment(port.url)) || {};
   const header = JSON.stringify({
     // It starts there. By its path it could not get there if a folder above were closed to it.
     folder: '.',
     secret: secret.toString('hex'),
     roots: [place.workspace, place.artifacts],
   });
-  const started = await startInterpreter(context, request, (folder) => {
+  const starting = startInterpreter(context, { ...request, environment }, (folder) => {
     // The code of Python comes behind its header, by the same descriptor.
     if (request.language === 'python') writeFileSync(folder.code, `${header}\0${request.code}`);
     return openSync(folder.code, 'r');
   });
+  starting.catch(() => port?.[Symbol.dispose]());
+  const started = await starting;
   const { outputs } = started;
   const ended = followSubprocess(context, request, started);
-  const over = removeRunFolder(ended, started);
+  const over = removeRunFolder(ended, started).finally(() => port?.[Symbol.dispose]());
   const reports = collectReports(readUntilCut(outputs.report), secret, toInsidePaths(place));
   const [stdout, stderr] = [readUntilCut(outputs.stdout), readUntilCut(outputs.stderr)];
   return { run: { stdout, stderr, reports, ended }, over };
@@ -149,8 +155,11 @@ async function startSubprocess(
 
 /** Starts the router of a session, which is Python whatever the language is. */
 async function startSessionRouter(context: SubprocessContext, request: SessionRequest) {
-  const asRun = { ...request, language: 'python' as const, code: '', stdin: '' };
-  const started = await startInterpreter(context, asRun, () => 'pipe');
+  const port = (request.environment ?? null) === null ? null : await openProxyPort();
+  const asRun = { ...request, language: 'python' as const, code: '', stdin: '', environment: {} };
+  const starting = startInterpreter(context, asRun, () => 'pipe');
+  starting.catch(() => port?.[Symbol.dispose]());
+  const started = await starting;
   const { child, family, outputs } = started;
   const control = child.stdio[3] as Writable;
   control.on('error', () => {});
@@ -175,6 +184,9 @@ async function startSessionRouter(context: SubprocessContext, request: SessionRe
     reports: readUntilCut(outputs.report),
     ended,
     send: (text) => void control.write(text),
+    setNetwork(network) {
+      if (port !== null) port.network = network;
+    },
     kill,
     findLimitReason: async () => null,
   };
@@ -184,8 +196,9 @@ async function startSessionRouter(context: SubprocessContext, request: SessionRe
     roots: [workspace, artifacts],
     node: [join(context.runFolders.programs, 'node')],
     bash: 'bash',
+    environment: (port !== null && request.environment?.(port.url)) || {},
   };
-  return { router, inside, over: removeRunFolder(ended, started) };
+  return { router, inside, over: removeRunFolder(ended, started).finally(() => port?.[Symbol.dispose]()) };
 }
 
 /** What code opened is told by its path on this machine, and recorded as other backends tell it. */

@@ -6,6 +6,7 @@ import { WorkcrateError } from '../../errors.ts';
 import type { Log } from '../../observability/log.ts';
 import { openCgroups } from '../cgroups/cgroups.ts';
 import { createWatchedDisk } from '../disk.ts';
+import { openGate, proxyInside } from '../gate.ts';
 import { fitLimits, readFileMax, readHardLimits } from '../hard-limits.ts';
 import { createPackageLookup, createRuntimeLookup } from '../interpreters.ts';
 import {
@@ -15,6 +16,7 @@ import {
   type Preload,
   type RunLimitSettings,
   type RunRequest,
+  type SessionRequest,
   type Workspace,
   type Sandbox,
   type SandboxOptions,
@@ -22,7 +24,7 @@ import {
 import { buildSeccompProgram } from '../seccomp/seccomp.ts';
 import { openSession } from '../sessions/session.ts';
 import { getMemoryPerProcess, getNodeFlags } from './fork-server.ts';
-import { demandPrograms, findPython, outerEnvironment, sweepStages } from './launch.ts';
+import { demandPrograms, findPython, outerEnvironment, sweepTemporaryFolders } from './launch.ts';
 import { endLeftovers } from './leftovers.ts';
 import { createInterpreterPool, type InterpreterPool } from './pool.ts';
 import { findImports, planPreload, type PreloadPlan } from './preload.ts';
@@ -42,7 +44,7 @@ const forkServerAnswerMs = 4;
 export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<Sandbox> {
   const isRoot = process.getuid?.() === 0;
   demandPrograms(isRoot);
-  if (isRoot) sweepStages();
+  sweepTemporaryFolders();
   const processes = endLeftovers();
   if (processes > 0) options.log.info('sandbox.leftovers_removed', { processes });
   const seccomp = buildSeccompProgram(options.network);
@@ -69,8 +71,9 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
     readFileMax(),
   );
   const disk = createWatchedDisk(limits.diskBytes, log);
+  const gate = await openGate();
   const { path, folders: pythonFolders, prefix: pythonPrefix } = python;
-  const shared = { limits, openFiles, python: path, pythonFolders, pythonPrefix, seccomp, cgroups };
+  const shared = { limits, openFiles, python: path, pythonFolders, pythonPrefix, seccomp, cgroups, gate };
   const preloading = { planPreload: planOnce, notePreload: preload.note };
   const pools = createUserPools(
     (place) => createInterpreterPool(place, { ...options, ...shared, ...preloading }),
@@ -105,7 +108,8 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
       try {
         await disk.admit(request.place);
         const pool = pools.get(request.user, request.place);
-        const taken = await pool.take(await chooseInterpreter(request));
+        const needsNetwork = (request.network ?? null) !== null;
+        const taken = await pool.take(await chooseInterpreter(request), needsNetwork);
         return runOnWorker(taken, request, { limits, disk }, () => {
           leave();
           pools.fillBehind(pool);
@@ -119,11 +123,11 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
       await disk.admit(request.place);
       const pool = pools.get(request.user, request.place);
       // The router is Python whatever the language is.
-      const taken = await pool.take(request.language === 'python' ? 'preloaded' : 'python');
+      const kind = request.language === 'python' ? 'preloaded' : 'python';
+      const taken = await pool.take(kind, (request.environment ?? null) !== null);
       const router = startSessionOnWorker(taken, limits, () => pools.fillBehind(pool));
       pools.fillBehind(pool);
-      const inside = { node: ['/opt/workcrate/bin/node', ...getNodeFlags(limits)], bash: '/bin/bash' };
-      return openSession(router, request, { queue, disk, inside });
+      return openSession(router, request, { queue, disk, inside: describeInside(request, limits) });
     },
     occupancy: () => ({
       running: queue.running(),
@@ -134,11 +138,19 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
       preload.close();
       queue.close();
       await pools.close();
+      await gate[Symbol.asyncDispose]();
       await disk[Symbol.asyncDispose]();
       await cgroups.close();
     },
   };
 }
+
+/** What the router of a session has to know. */
+const describeInside = ({ environment }: SessionRequest, limits: RunLimitSettings) => ({
+  node: ['/opt/workcrate/bin/node', ...getNodeFlags(limits)],
+  bash: '/bin/bash',
+  environment: environment?.(proxyInside) ?? {},
+});
 
 /** One pool of interpreters for each user; of too many, the least recent is closed. */
 function createUserPools(createPool: (place: Workspace) => InterpreterPool, log: Log) {

@@ -37,6 +37,15 @@ type ForkServerEvent =
   | { readonly unloaded: number }
   | { readonly gone: string };
 
+export interface WantedWorker {
+  readonly id: string;
+  readonly language: Language;
+  /** By the process that has the libraries loaded. */
+  readonly isPreloaded: boolean;
+  /** The token of its way out, where it may have one. */
+  readonly gate: string | undefined;
+}
+
 type ForkServerCommand = Readonly<Record<string, unknown>>;
 
 /** The process of inside/forkserver.py. The protocol is lines of JSON. */
@@ -45,7 +54,7 @@ export interface ForkServer {
   readonly pid: number;
   readonly ended: Promise<void>;
   send(command: ForkServerCommand): void;
-  make(id: string, language: Language, isPreloaded: boolean): Promise<ForkedWorker>;
+  make(wanted: WantedWorker): Promise<ForkedWorker>;
   /** Resolves when a process has loaded these libraries; rejects if it could load none. */
   preload(names: readonly string[]): Promise<PreloadedEvent>;
   close(): Promise<void>;
@@ -60,7 +69,7 @@ export async function startForkServer(
   gone: (id: string) => void,
 ): Promise<ForkServer> {
   const stage = place.uid === null ? null : makeStage();
-  const mounts = listMounts({ ...options, place });
+  const mounts = listMounts({ ...options, place, gate: options.gate.path });
   const [command, ...args] = buildSandboxCommand(stage, { ...options, mounts, uid: place.uid });
   const child = spawn(command!, args, {
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -85,9 +94,10 @@ export async function startForkServer(
     pid: findOnlyChild(child.pid!),
     ended,
     send,
-    make(id, language, isPreloaded) {
+    make({ id, language, isPreloaded, gate }) {
       const promise = made(id);
-      send(isPreloaded ? { relay: { make: id, language } } : { make: id, language });
+      const command = { make: id, language, gate };
+      send(isPreloaded ? { relay: command } : command);
       const late = setTimeout(
         () => makes.get(id)?.reject(sandboxFailedError('it took too long')),
         maxStartMs,

@@ -14,6 +14,7 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { WorkcrateError } from '../../errors.ts';
+import { gateInside } from '../gate.ts';
 import { insideFolder } from '../inside-folder.ts';
 import type { Workspace } from '../sandbox.ts';
 
@@ -37,7 +38,6 @@ function makeForkServerEnvironment(python: string) {
 
 /** Not TMPDIR: an unprivileged uid has to get through here. */
 const stageParent = '/tmp';
-const stageNamePattern = /^workcrate-cell-(\d+)-/;
 
 export function makeStage(): Stage {
   const folder = mkdtempSync(join(stageParent, `workcrate-cell-${process.pid}-`));
@@ -45,13 +45,16 @@ export function makeStage(): Stage {
   return { folder, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-/** Removes the stages of servers that were killed. Only those of root: anybody can use such a name. */
-export function sweepStages(): void {
+/** Of a server, by its pid: a stage, or the folder of a gate. */
+const temporaryNamePattern = /^workcrate-(?:cell|gate)-(\d+)-/;
+
+/** Removes the stages and gates of servers that were killed. Only those of this user: anybody can use such a name. */
+export function sweepTemporaryFolders(): void {
   for (const name of readdirSync(stageParent)) {
-    const owner = Number(stageNamePattern.exec(name)?.[1]);
+    const owner = Number(temporaryNamePattern.exec(name)?.[1]);
     if (Number.isNaN(owner) || existsSync(`/proc/${owner}`)) continue;
     const stats = lstatSync(join(stageParent, name), { throwIfNoEntry: false });
-    if (stats?.isDirectory() && stats.uid === 0)
+    if (stats?.isDirectory() && stats.uid === process.getuid?.())
       rmSync(join(stageParent, name), { recursive: true, force: true });
   }
 }
@@ -140,6 +143,8 @@ export interface MountOptions {
   readonly skills: string | null;
   /** Where Python lives, as far as that is not below /usr. */
   readonly pythonFolders: readonly string[];
+  /** The server's socket for the way out. */
+  readonly gate: string;
 }
 
 /** What programs of /usr look for in /etc. None of it is secret, and none has to exist. */
@@ -160,7 +165,7 @@ const harmlessEtcEntries = [
   'timezone',
 ];
 
-export function listMounts({ place, tools, skills, pythonFolders }: MountOptions): BindMount[] {
+export function listMounts({ place, tools, skills, pythonFolders, gate }: MountOptions): BindMount[] {
   const readOnly = (source: string, target: string): BindMount => ({ source, target, writable: false });
   const writable = (source: string, target: string): BindMount => ({ source, target, writable: true });
   return [
@@ -173,6 +178,7 @@ export function listMounts({ place, tools, skills, pythonFolders }: MountOptions
     ),
     readOnly(insideFolder, '/opt/workcrate/inside'),
     readOnly(process.execPath, '/opt/workcrate/bin/node'),
+    readOnly(gate, gateInside),
     ...pythonFolders.map((folder) => readOnly(folder, folder)),
     ...(tools === null || !existsSync(tools) ? [] : [readOnly(tools, '/tools')]),
     ...(skills === null || !existsSync(skills) ? [] : [readOnly(skills, '/skills')]),

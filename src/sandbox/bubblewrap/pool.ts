@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Log } from '../../observability/log.ts';
+import type { GatePass } from '../gate.ts';
 import { sandboxClosedError, type Language, type Preload, type Workspace } from '../sandbox.ts';
 import { toPreload, type PreloadPlan } from './preload.ts';
 import {
@@ -13,6 +14,8 @@ import type { Worker } from './worker.ts';
 
 export interface InterpreterPoolOptions extends UserSandboxOptions {
   readonly warm: Readonly<Record<Language, number>>;
+  /** Whether those that wait can be given a network. */
+  readonly isProxied?: boolean;
   readonly log: Log;
   /** Asked once the first interpreters wait. */
   planPreload(): Promise<PreloadPlan>;
@@ -24,6 +27,8 @@ export interface InterpreterPoolOptions extends UserSandboxOptions {
 export interface TakenWorker {
   readonly worker: Worker;
   readonly userSandbox: UserSandbox;
+  /** For its way out; null where it cannot have one. */
+  readonly pass: GatePass | null;
 }
 
 /** The interpreters of one user: some wait, each for one run; a run that finds none waits until one is forked. */
@@ -37,7 +42,7 @@ export interface InterpreterPool {
   ready(): Promise<void>;
   fill(): Promise<void>;
   /** One with libraries is one without where they are not loaded yet, or cannot be. */
-  take(kind: InterpreterKind): Promise<TakenWorker>;
+  take(kind: InterpreterKind, needsNetwork: boolean): Promise<TakenWorker>;
   close(): Promise<void>;
 }
 
@@ -66,11 +71,10 @@ export function createInterpreterPool(place: Workspace, options: InterpreterPool
   const sandbox = keepUserSandbox(place, options, forget);
   const libraries = createLibraryLoader(sandbox.get, options);
 
-  const make = async (kind: InterpreterKind): Promise<TakenWorker> => {
+  const make = async (kind: InterpreterKind, isProxied = options.isProxied): Promise<TakenWorker> => {
     // Not in a closed pool: nobody would end what is started there.
     if (closed) throw sandboxClosedError();
-    const userSandbox = await sandbox.get();
-    return { userSandbox, worker: await userSandbox.make(randomBytes(8).toString('hex'), kind) };
+    return makeWorker(await sandbox.get(), kind, isProxied === true ? options.gate.makePass() : null);
   };
 
   const fillOne = async (kind: InterpreterKind): Promise<void> => {
@@ -138,13 +142,14 @@ export function createInterpreterPool(place: Workspace, options: InterpreterPool
       await sandbox.get();
     },
     fill,
-    async take(wanted) {
+    async take(wanted, needsNetwork) {
       this.lastUsed = Date.now();
       running++;
       try {
         // It does not wait for what it may not need: to import that takes as long as to load it.
         const kind = wanted === 'preloaded' && !libraries.areLoaded ? 'python' : wanted;
-        const taken = waiting[kind].shift() ?? (await next(kind));
+        const isMadeForIt = needsNetwork && options.isProxied !== true;
+        const taken = isMadeForIt ? await make(kind, true) : (waiting[kind].shift() ?? (await next(kind)));
         void taken.worker.outcome.then(() => running--);
         return taken;
       } catch (error) {
@@ -160,6 +165,21 @@ export function createInterpreterPool(place: Workspace, options: InterpreterPool
       await sandbox.close();
     },
   };
+}
+
+async function makeWorker(
+  userSandbox: UserSandbox,
+  kind: InterpreterKind,
+  pass: GatePass | null,
+): Promise<TakenWorker> {
+  try {
+    const worker = await userSandbox.make(randomBytes(8).toString('hex'), kind, pass);
+    void worker.outcome.then(() => pass?.[Symbol.dispose]());
+    return { userSandbox, worker, pass };
+  } catch (error) {
+    pass?.[Symbol.dispose]();
+    throw error;
+  }
 }
 
 /** The user's sandbox, or a new one if the last has died. */

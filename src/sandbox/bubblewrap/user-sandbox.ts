@@ -1,12 +1,13 @@
 import type { Log } from '../../observability/log.ts';
 import type { Cgroups } from '../cgroups/cgroups.ts';
+import type { Gate, GatePass } from '../gate.ts';
 import { languages, type RunLimitSettings, type Workspace } from '../sandbox.ts';
 import { findHostPid, createGroupPool, startForkServer, type RunGroup } from './fork-server.ts';
 import type { MountOptions } from './launch.ts';
 import type { PreloadedEvent } from './preload.ts';
 import { openWorkerPipes, attachWorker, type Worker } from './worker.ts';
 
-export interface UserSandboxOptions extends Omit<MountOptions, 'place'> {
+export interface UserSandboxOptions extends Omit<MountOptions, 'place' | 'gate'> {
   readonly python: string;
   /** The `sys.prefix` that it must have; null if that is clear. */
   readonly pythonPrefix: string | null;
@@ -16,6 +17,7 @@ export interface UserSandboxOptions extends Omit<MountOptions, 'place'> {
   readonly openFiles: number;
   readonly seccomp: Buffer;
   readonly cgroups: Cgroups;
+  readonly gate: Gate;
   readonly log: Log;
 }
 
@@ -27,8 +29,8 @@ export type InterpreterKind = (typeof interpreterKinds)[number];
 export interface UserSandbox {
   /** Resolves when it is gone. */
   readonly ended: Promise<void>;
-  /** Starts an interpreter that waits for a run. One with libraries only after `preload`. */
-  make(id: string, kind: InterpreterKind): Promise<Worker>;
+  /** Starts an interpreter that waits for a run. One with libraries only after `preload`, with a pass one with a way out. */
+  make(id: string, kind: InterpreterKind, pass: GatePass | null): Promise<Worker>;
   /** Loads libraries, once. */
   preload(names: readonly string[]): Promise<PreloadedEvent>;
   /** Resolves when every process of a run has been killed and reaped. */
@@ -62,6 +64,11 @@ export async function startUserSandbox(place: Workspace, options: UserSandboxOpt
   void server.ended.then(noteAllGone);
 
   let preloadedPid: number | null = null;
+  let isGateOpen = false;
+  const openGateOnce = (): void => {
+    if (!isGateOpen) server.send({ open: 'gate' });
+    isGateOpen = true;
+  };
   const tell = (id: string, command: Readonly<Record<string, string>>): void =>
     server.send(relayed.has(id) ? { relay: command } : command);
 
@@ -73,14 +80,15 @@ export async function startUserSandbox(place: Workspace, options: UserSandboxOpt
 
   return {
     ended: server.ended,
-    async make(id, kind) {
+    async make(id, kind, pass) {
       const isPreloaded = kind === 'preloaded';
       const language = isPreloaded ? 'python' : kind;
       const parent = isPreloaded ? preloadedPid! : server.pid;
       alive.set(id, Promise.withResolvers());
       if (isPreloaded) relayed.add(id);
+      if (pass !== null) openGateOnce();
       try {
-        const made = await server.make(id, language, isPreloaded);
+        const made = await server.make({ id, language, isPreloaded, gate: pass?.token });
         const group = await putIntoGroup(id, parent, made.pid);
         const worker = attachWorker(openWorkerPipes(parent, made.ends), id, language, group);
         tell(id, { opened: id });

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { constants, openSync } from 'node:fs';
 import { Socket } from 'node:net';
 import type { WatchedDisk } from '../disk.ts';
+import { proxyInside } from '../gate.ts';
 import { collectReports, secretBytes } from '../sessions/frames.ts';
 import type { SessionProcess } from '../sessions/session.ts';
 import {
@@ -30,6 +31,11 @@ export type WorkerOutcome = {
   readonly kernelMemory: boolean;
 } | null;
 
+export interface WorkerTask extends Pick<RunRequest, 'code' | 'stdin'> {
+  readonly folder: string;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
 /** An interpreter that waits in namespaces of its own for the one run of its life. */
 export interface Worker {
   readonly id: string;
@@ -41,8 +47,8 @@ export interface Worker {
   readonly ready: Promise<void>;
   /** Resolves when every process of it is dead. */
   readonly outcome: Promise<WorkerOutcome>;
-  /** Gives what the run reports. */
-  begin(folder: string, code: string, stdin: string): AsyncIterable<Report>;
+  /** Gives what the run reports. The environment is added to that of every run. */
+  begin(task: WorkerTask): AsyncIterable<Report>;
   /** Becomes the router of a session instead: gives its reports, and a way to send it lines. */
   beginSession(): { readonly reports: AsyncIterable<Uint8Array>; send(text: string): void };
   /** Closes the server's pipes to it, but for outputs that are being read. */
@@ -76,12 +82,10 @@ export function attachWorker(
     stderr: stderr.chunks,
     ready,
     outcome,
-    begin(folder, code, input) {
+    begin(given) {
       const secret = randomBytes(secretBytes);
-      const header =
-        language === 'python' ? JSON.stringify({ folder, secret: secret.toString('hex') }) : folder;
-      task.end(`${header}\0${code}`);
-      stdin.end(input);
+      task.end(`${buildTaskHeader(language, given, secret)}\0${given.code}`);
+      stdin.end(given.stdin);
       return collectReports(report.chunks, secret);
     },
     beginSession() {
@@ -97,6 +101,13 @@ export function attachWorker(
       for (const output of [stdout, stderr, report]) output.close();
     },
   };
+}
+
+/** JSON for Python; for the others what a shell can read. The code follows behind a NUL. */
+function buildTaskHeader(language: Language, { folder, environment }: WorkerTask, secret: Buffer): string {
+  if (language === 'python') return JSON.stringify({ folder, secret: secret.toString('hex'), environment });
+  const variables = Object.entries(environment).map(([name, value]) => `${name}=${value}\0`);
+  return `${folder}\0${variables.join('')}`;
 }
 
 /** Lines that only the init of the run can write: it is not dumpable, so no process inside can open its descriptor. */
@@ -231,7 +242,7 @@ const watchAfterMs = 100;
 
 /** Starts a run on a worker, and follows it to its end. `onEnd` is called when none of its processes is alive. */
 export function runOnWorker(
-  { worker, userSandbox }: TakenWorker,
+  { worker, userSandbox, pass }: TakenWorker,
   request: RunRequest,
   { limits, disk }: { limits: RunLimitSettings; disk: WatchedDisk },
   onEnd: () => void,
@@ -244,9 +255,12 @@ export function runOnWorker(
     term: () => userSandbox.term(worker.id),
     kill: () => killWorker({ worker, userSandbox }),
   });
+  const { network = null, workingDir: folder, code, stdin } = request;
+  if (pass !== null) pass.network = network;
   const watch = disk.watch(request.place, () => stop.killNow('disk'));
   const longer = setTimeout(() => userSandbox.watch(worker.id), watchAfterMs);
-  const reports = worker.begin(request.workingDir, request.code, request.stdin);
+  const environment = network?.environment(proxyInside) ?? {};
+  const reports = worker.begin({ folder, code, stdin, environment });
 
   const finish = async (): Promise<RunEnd> => {
     const outcome = await waitForEnd({ worker, userSandbox });
@@ -263,8 +277,10 @@ export function runOnWorker(
   return { stdout: worker.stdout, stderr: worker.stderr, reports, ended: finish() };
 }
 
+type KillableWorker = Pick<TakenWorker, 'worker' | 'userSandbox'>;
+
 /** Resolves when none of its processes is alive. Its outputs end when what it has written is read. */
-async function waitForEnd({ worker, userSandbox }: TakenWorker): Promise<WorkerOutcome> {
+async function waitForEnd({ worker, userSandbox }: KillableWorker): Promise<WorkerOutcome> {
   const outcome = await worker.outcome;
   // An init that was killed cannot end the others, and its pipe closes before the kernel does that.
   if (outcome === null) await userSandbox.gone(worker.id);
@@ -274,7 +290,7 @@ async function waitForEnd({ worker, userSandbox }: TakenWorker): Promise<WorkerO
 }
 
 /** All processes: the init alone would need processor time to die and end the others. */
-function killWorker({ worker, userSandbox }: TakenWorker): void {
+function killWorker({ worker, userSandbox }: KillableWorker): void {
   worker.group?.kill();
   userSandbox.kill(worker.id);
 }
@@ -302,6 +318,9 @@ export function startSessionOnWorker(
     stderr: worker.stderr,
     reports,
     send,
+    setNetwork(network) {
+      if (taken.pass !== null) taken.pass.network = network;
+    },
     ended: finish(),
     kill(reason) {
       stopped ??= reason;

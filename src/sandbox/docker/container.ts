@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { statSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { WorkcrateError } from '../../errors.ts';
+import { gateInside, proxyInside, type Gate, type GatePass } from '../gate.ts';
 import { fitLimits, readFileMax, noHardLimits, type FittedLimits } from '../hard-limits.ts';
 import { insideFolder } from '../inside-folder.ts';
 import type { Workspace, RunRequest, SandboxOptions } from '../sandbox.ts';
@@ -26,14 +27,24 @@ export const instanceLabel = 'workcrate.instance';
 /** Nobody, for a container without a user's folders. */
 const nobodyUid = 65_534;
 
+/** What a container is made for. */
+export interface ContainerPurpose {
+  /** Whose folders it has; null for none. */
+  readonly place: Workspace | null;
+  /** The server's socket, for a container whose run may be given a network; it has no other then. */
+  readonly gate: Gate | null;
+}
+
 /** The request body that creates a container: all isolation, around one supervisor. */
-function toContainerConfig(options: DockerOptions, place: Workspace | null): object {
+function toContainerConfig(asked: DockerOptions, { place, gate }: ContainerPurpose): object {
+  const options = gate === null ? asked : { ...asked, network: 'none' as const };
   const uid = getContainerUid(place);
   return {
     Image: options.image,
     Entrypoint: buildSupervisorCommand(
       buildSeccompProgram(options.network) ?? Buffer.alloc(0),
       options.network,
+      gate !== null,
     ),
     Cmd: [],
     User: `${uid}:${uid}`,
@@ -50,7 +61,10 @@ function toContainerConfig(options: DockerOptions, place: Workspace | null): obj
     HostConfig: {
       ...toIsolationConfig(options),
       ...toContainerLimits(options, uid),
-      Mounts: listDockerMounts(options, place),
+      Mounts: [
+        ...listDockerMounts(options, place),
+        ...(gate === null ? [] : [toBindMount(gate.path, gateInside, true)]),
+      ],
     },
   };
 }
@@ -150,6 +164,8 @@ export interface Container {
   readonly id: string;
   /** Whether it still waits, as far as is known. */
   readonly alive: boolean;
+  /** For its way out; null where it cannot have one. */
+  readonly pass: GatePass | null;
   begin(task: ContainerTask): ContainerOutputs;
   /** Becomes the router of a session: its reports are its stdout. */
   beginSession(workingDir: string): ContainerOutputs & { send(text: string): void };
@@ -160,7 +176,7 @@ export interface Container {
   remove(): Promise<void>;
 }
 
-export type ContainerTask = Pick<RunRequest, 'language' | 'code' | 'workingDir' | 'stdin'> & {
+export type ContainerTask = Pick<RunRequest, 'language' | 'code' | 'workingDir' | 'stdin' | 'network'> & {
   /** When it ends by itself. */
   readonly mostMs: number;
 };
@@ -169,24 +185,32 @@ export type ContainerTask = Pick<RunRequest, 'language' | 'code' | 'workingDir' 
 export async function startContainer(
   engine: Engine,
   options: DockerOptions,
-  place: Workspace | null,
+  purpose: ContainerPurpose,
 ): Promise<Container> {
-  const { Id } = await withContainerErrors(
+  const { Id: id } = await withContainerErrors(
     options,
-    engine.call<{ Id: string }>('POST', '/containers/create', toContainerConfig(options, place)),
+    engine.call<{ Id: string }>('POST', '/containers/create', toContainerConfig(options, purpose)),
   );
-  const remove = () => ignoreMissingContainer(engine.call('DELETE', `/containers/${Id}?force=1&v=1`));
+  const pass = purpose.gate?.makePass() ?? null;
+  const remove = async (): Promise<void> => {
+    pass?.[Symbol.dispose]();
+    await ignoreMissingContainer(engine.call('DELETE', `/containers/${id}?force=1&v=1`));
+  };
   try {
-    const socket = await withContainerErrors(options, engine.attach(Id));
-    await withContainerErrors(options, engine.call('POST', `/containers/${Id}/start`));
-    return wrapContainer(engine, Id, socket, remove);
+    const socket = await withContainerErrors(options, engine.attach(id));
+    await withContainerErrors(options, engine.call('POST', `/containers/${id}/start`));
+    return wrapContainer(engine, { id, pass, remove }, socket);
   } catch (error) {
     await remove();
     throw error;
   }
 }
 
-function wrapContainer(engine: Engine, id: string, socket: Socket, remove: () => Promise<void>): Container {
+function wrapContainer(
+  engine: Engine,
+  { id, pass, remove }: Pick<Container, 'id' | 'pass' | 'remove'>,
+  socket: Socket,
+): Container {
   let alive = true;
   const signal = (name: string) =>
     ignoreMissingContainer(engine.call('POST', `/containers/${id}/kill?signal=${name}`));
@@ -195,16 +219,22 @@ function wrapContainer(engine: Engine, id: string, socket: Socket, remove: () =>
   socket.once('close', () => void (alive = false));
   return {
     id,
+    pass,
     get alive() {
       return alive;
     },
     begin(task) {
-      const outputs = sendTask(socket, task, task.code);
+      const { language, workingDir, mostMs, network = null } = task;
+      if (pass !== null) pass.network = network;
+      const environment = network?.environment(proxyInside) ?? {};
+      const way = { gate: pass?.token ?? null, environment };
+      const outputs = sendTask(socket, { language, workingDir, mostMs, ...way }, task.code);
       socket.end(task.stdin);
       return outputs;
     },
     beginSession(workingDir) {
-      const outputs = sendTask(socket, { language: 'session', workingDir, mostMs: sessionMs }, '');
+      const way = { gate: pass?.token ?? null, environment: {} };
+      const outputs = sendTask(socket, { language: 'session', workingDir, mostMs: sessionMs, ...way }, '');
       return { ...outputs, send: (text) => void socket.write(text) };
     },
     term: () => signal('SIGTERM'),
@@ -221,17 +251,12 @@ const sessionMs = 7 * 24 * 3_600_000;
 
 function sendTask(
   socket: Socket,
-  {
-    language,
-    workingDir,
-    mostMs,
-  }: Pick<ContainerTask, 'workingDir' | 'mostMs'> & Pick<SupervisorTask, 'language'>,
+  { mostMs, ...given }: Omit<SupervisorTask, 'codeLength' | 'mark' | 'mostSeconds'> & { mostMs: number },
   code: string,
 ): ContainerOutputs {
   const mark = randomBytes(24);
   const task: SupervisorTask = {
-    language,
-    workingDir,
+    ...given,
     codeLength: Buffer.byteLength(code),
     mark: mark.toString('hex'),
     mostSeconds: Math.ceil(mostMs / 1000),

@@ -128,7 +128,10 @@ describe('docker', { skip: engine === null && noEngine }, () => {
   });
 
   it('a container stays until it is removed, so that the engine passes on all that it said', async () => {
-    const container = await startContainer(openDockerEngine(engine!.socket), optionsFor('stays'), null);
+    const container = await startContainer(openDockerEngine(engine!.socket), optionsFor('stays'), {
+      place: null,
+      gate: null,
+    });
     try {
       const task = {
         language: 'bash',

@@ -5,6 +5,7 @@
 import { WorkcrateError } from '../../errors.ts';
 import { collectText } from '../../streams.ts';
 import { createWatchedDisk } from '../disk.ts';
+import { openGate, proxyInside } from '../gate.ts';
 import { packageScript, parsePackages, parseVersionLine, type PythonPackages } from '../interpreters.ts';
 import {
   createRunQueue,
@@ -13,6 +14,7 @@ import {
   type SandboxRun,
   type RunRequest,
   type Sandbox,
+  type Workspace,
 } from '../sandbox.ts';
 import { buildSeccompProgram } from '../seccomp/seccomp.ts';
 import { openSession } from '../sessions/session.ts';
@@ -55,7 +57,14 @@ export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
 
   const queue = createRunQueue(options);
   const disk = createWatchedDisk(options.limits.diskBytes, options.log);
-  const waiting = createWaitingContainers(options, (place) => startContainer(engine, options, place));
+  const gate = await openGate();
+  const isProxied = options.isProxied === true;
+  const start = (place: Workspace, isGated: boolean): Promise<Container> =>
+    startContainer(engine, options, { place, gate: isGated ? gate : null });
+  const waiting = createWaitingContainers(options, (place) => start(place, isProxied));
+  /** A container that waits may be one that cannot be given a network. */
+  const take = ({ user, place }: Pick<RunRequest, 'user' | 'place'>, needsNetwork: boolean) =>
+    needsNetwork && !isProxied ? start(place, true) : waiting.take(user, place);
   const running = new Set<ContainerRun>();
   const sessions = new Set<ContainerSession>();
 
@@ -75,7 +84,7 @@ export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
       const leave = await queue.enter(request);
       try {
         await disk.admit(request.place);
-        const container = await waiting.take(request.user, request.place);
+        const container = await take(request, (request.network ?? null) !== null);
         return follow(container, request, leave);
       } catch (error) {
         leave();
@@ -84,12 +93,17 @@ export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
     },
     async startSession(request) {
       await disk.admit(request.place);
-      const container = await waiting.take(request.user, request.place);
+      const container = await take(request, (request.environment ?? null) !== null);
       const session = startContainerSession(engine, container, request.workingDir, options);
       sessions.add(session);
       void session.over.finally(() => sessions.delete(session));
       waiting.refill(request.user, request.place);
-      return openSession(session.router, request, { queue, disk, inside: insideContainer });
+      const environment = request.environment?.(proxyInside) ?? {};
+      return openSession(session.router, request, {
+        queue,
+        disk,
+        inside: { ...insideContainer, environment },
+      });
     },
     occupancy: () => ({ running: queue.running(), queued: queue.queued(), warm: waiting.count() }),
     async [Symbol.asyncDispose]() {
@@ -98,6 +112,7 @@ export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
       for (const { stop } of running) stop.killNow('cancelled');
       for (const { router } of sessions) router.kill('cancelled');
       await Promise.all([...running, ...sessions].map(({ over }) => over));
+      await gate[Symbol.asyncDispose]();
       await disk[Symbol.asyncDispose]();
     },
   };
@@ -138,7 +153,7 @@ interface ProbedImage {
  * versions and the Python packages.
  */
 async function probeImage(engine: Engine, options: DockerOptions): Promise<ProbedImage> {
-  const container = await startContainer(engine, options, null);
+  const container = await startContainer(engine, options, { place: null, gate: null });
   const timer = setTimeout(() => void container.kill(), probeMs);
   try {
     const run = container.begin({

@@ -62,6 +62,9 @@ export function startContainerSession(
       reports: endOutputsAfter(stdout, Object.values(outputs)),
       ended,
       send,
+      setNetwork(network) {
+        if (container.pass !== null) container.pass.network = network;
+      },
       kill,
       takeOutput: (stream, bytes) => outputs[stream].offer(bytes),
       // The router tells it.

@@ -11,6 +11,10 @@ export interface SupervisorTask {
   /** `session` is the router of a session. */
   readonly language: Language | 'session';
   readonly workingDir: string;
+  /** What the relay shows to the server; null where there is none. */
+  readonly gate: string | null;
+  /** Added to the environment of every run. */
+  readonly environment: Readonly<Record<string, string>>;
   /** In bytes. */
   readonly codeLength: number;
   /** Hex. It comes before the supervisor's report, and the run cannot know it. */
@@ -38,7 +42,8 @@ export const modulesInContainer = '/opt/workcrate/inside';
  * orphan: when the worker ends it kills the rest, waits until they have ended, and only then reports. It is not dumpable,
  * so its memory, with the mark in it, is closed to the run, although their uid is the same. Now and then it checks
  * whether the run takes memory of the kernel that no limit counts, and kills it then. What Python reports is kept in
- * memory and sent after the supervisor's own report; a session sends it at once.
+ * memory and sent after the supervisor's own report; a session sends it at once. Where the run may be given a network, a
+ * third process is the relay of its way out: it is as closed to the run as the supervisor.
  */
 const supervisorScript = `
 import ctypes, fcntl, json, os, signal, sys, time
@@ -121,7 +126,24 @@ def send_reports(reports, count):
         write_all(2, part or bytes(min(65536, count - at)))
         at += len(part) or min(65536, count - at)
 
-def supervise(worker, to_worker, reports):
+def start_relay():
+    from workcrate_inside.gate import open_listener, run_relay_for_one
+    reading, writing = os.pipe()
+    listener = open_listener()
+    if os.fork() != 0:
+        listener.close()
+        os.close(reading)
+        return writing
+    set_dumpable(0)
+    # It ends with the run, and not when the run is asked to.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    os.close(writing)
+    for number in (0, 1, 2): os.close(number)
+    token = os.read(reading, 64)
+    if not token: os._exit(0)
+    run_relay_for_one(listener, token)
+
+def supervise(worker, to_worker, to_relay, reports):
     set_dumpable(0)
     # Signals without a handler do not reach process 1 from inside, and Python has a handler for this one.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -132,6 +154,10 @@ def supervise(worker, to_worker, reports):
     task = json.loads(read_line())
     code = read_exactly(task['codeLength'])
     mark = bytes.fromhex(task.pop('mark'))
+    token = task.pop('gate')
+    if to_relay is not None:
+        os.write(to_relay, (token or '').encode())
+        os.close(to_relay)
     end = time.monotonic() + task['mostSeconds']
     with open(to_worker, 'wb') as pipe:
         try: pipe.write(json.dumps(task).encode() + b'\\n' + code)
@@ -175,6 +201,7 @@ def wait_for_task(from_supervisor, reports):
         task, code = json.loads(line), pipe.read()
     os.setsid()
     install_filter(bytes.fromhex(sys.argv[1]))
+    os.environ.update(task['environment'])
     folder = task['workingDir']
     try:
         if folder.startswith(('/tmp/', '/home/user/')): os.makedirs(folder, exist_ok=True)
@@ -218,15 +245,17 @@ def exec_interpreter(language, path):
         os.write(2, f'{language} cannot be started in this image: {error.strerror}\\n'.encode())
         os._exit(127)
 
+sys.path.insert(0, '${modulesInContainer}')
+to_relay = start_relay() if sys.argv[4] == 'gate' else None
 reports = os.memfd_create('reports')
 reading, writing = os.pipe()
 worker = os.fork()
 if worker != 0:
     os.close(reading)
-    supervise(worker, writing, reports)
+    supervise(worker, writing, to_relay, reports)
 os.close(writing)
+if to_relay is not None: os.close(to_relay)
 # Before the task comes, which does not wait for it then.
-sys.path.insert(0, '${modulesInContainer}')
 from workcrate_inside.python import run_python
 del sys.path[0]
 wait_for_task(reading, reports)
@@ -245,9 +274,9 @@ const environment = {
 };
 
 /** What a container runs. The filter is a BPF program for seccomp, empty for none. */
-export function buildSupervisorCommand(filter: Buffer, network: 'none' | 'host'): string[] {
+export function buildSupervisorCommand(filter: Buffer, network: 'none' | 'host', isGated: boolean): string[] {
   const names = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
   const code = kernelMemoryScript + supervisorScript;
-  const program = ['python3', '-c', code, filter.toString('hex'), nodeDriver, network];
+  const program = ['python3', '-c', code, filter.toString('hex'), nodeDriver, network, isGated ? 'gate' : ''];
   return ['/usr/bin/env', '-i', ...names, ...program];
 }

@@ -120,10 +120,12 @@ function createCellRunner(process: SessionProcess, request: SessionRequest, opti
       await disk.admit(request.place);
       if (branch.isOver) throw sessionEndedError();
       const [stdout, stderr] = [outputs[0].begin(), outputs[1].begin()];
+      process.setNetwork(cell.network ?? null);
       const started = startCell(process, router, branch, ++lastNumber, cell);
       running = started;
       const finish = async (): Promise<CellEnd> => {
         const end = await followCell(started);
+        process.setNetwork(null);
         running = null;
         await Promise.all(outputs.map((output) => output.finish()));
         started.reports.end();

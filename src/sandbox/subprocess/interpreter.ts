@@ -22,6 +22,11 @@ import type { ProcessFamily } from './descendants.ts';
 import { isOpenToAll, type RunFolder, type SubprocessFolders } from './folders.ts';
 
 /** What is the same for all runs. */
+type InterpreterRequest = Omit<RunRequest, 'timeoutMs' | 'signal' | 'network'> & {
+  /** Added to the environment of every run. */
+  readonly environment: Readonly<Record<string, string>>;
+};
+
 export interface SubprocessContext {
   readonly options: SubprocessOptions;
   readonly programs: Programs;
@@ -47,7 +52,7 @@ export interface StartedInterpreter {
 /** `openTask` gives what is to be descriptor 3 of the interpreter. */
 export async function startInterpreter(
   context: SubprocessContext,
-  request: Omit<RunRequest, 'timeoutMs' | 'signal'>,
+  request: InterpreterRequest,
   openTask: (folder: RunFolder) => number | 'pipe',
 ): Promise<StartedInterpreter> {
   const uid = demandRunUid(request);
@@ -110,7 +115,7 @@ interface SpawnParts {
 
 async function spawnInterpreter(
   { options, programs, runFolders }: SubprocessContext,
-  request: Pick<RunRequest, 'place' | 'language' | 'workingDir'>,
+  request: Pick<InterpreterRequest, 'place' | 'language' | 'workingDir' | 'environment'>,
   { folder, uid, pipes, task }: SpawnParts,
 ): Promise<ChildProcess> {
   const stdin = openSync(folder.stdin, 'r');
@@ -121,7 +126,7 @@ async function spawnInterpreter(
     const [file, ...args] = buildCommand(programs, { options, request, uid, argument });
     const child = spawn(file!, args, {
       cwd: demandExistingFolder(folder.hostPathOf(request.workingDir)),
-      env: makeRunEnvironment(runFolders, folder),
+      env: { ...makeRunEnvironment(runFolders, folder), ...request.environment },
       stdio: [stdin, pipes.stdout.childEnd, pipes.stderr.childEnd, ...further],
       detached: true,
       ...(programs.setpriv === null && request.place.uid !== null ? { uid, gid: uid } : {}),

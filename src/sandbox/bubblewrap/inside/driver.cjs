@@ -1,5 +1,5 @@
 'use strict';
-// Waits in the sandbox for a task (folder, NUL, code) on descriptor 3 and runs it as the main module. It does
+// Waits in the sandbox for a task (folder, NAME=VALUE…, nothing, each ended by NUL, then code) on descriptor 3 and runs it as the main module. It does
 // what nodeDriver in sandbox/drivers.ts does; a file started faster than `node -e` where it was measured.
 const { closeSync, mkdirSync, readFileSync } = require('node:fs');
 const { Module, registerHooks } = require('node:module');
@@ -12,16 +12,31 @@ const moduleSyntax =
 
 const task = readFileSync(3);
 closeSync(3);
-const end = task.indexOf(0);
-const folder = task.subarray(0, end).toString();
+let at = 0;
+const [folder, ...environment] = readHeader();
+for (const entry of environment)
+  process.env[entry.slice(0, entry.indexOf('='))] = entry.slice(entry.indexOf('=') + 1);
+// Node looks for these at its start, which was before the task came.
+if (process.env.NODE_USE_ENV_PROXY === '1') require('node:http').setGlobalProxyFromEnv();
 if (/^\/(?:tmp|home\/user)\//.test(folder)) mkdirSync(folder, { recursive: true });
 process.chdir(folder);
-const source = task.subarray(end + 1).toString();
+const source = task.subarray(at).toString();
 const filename = join(process.cwd(), 'main.js');
 process.argv = [process.argv[0], filename];
 
 if (isModule()) runModule();
 else runCommonJs();
+
+function readHeader() {
+  const texts = [];
+  for (;;) {
+    const end = task.indexOf(0, at);
+    const text = task.subarray(at, end).toString();
+    at = end + 1;
+    if (text === '') return texts;
+    texts.push(text);
+  }
+}
 
 function isModule() {
   try {

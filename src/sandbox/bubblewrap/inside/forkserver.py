@@ -4,6 +4,8 @@ Bubblewrap starts it as pid 1 of the user's sandbox (programs, the user's folder
 user namespace and nobody outside. Commands come as JSON lines on stdin, events go as JSON lines to stdout:
 
     {"make": ID, "language": "python"}  ->  {"made": ID, "pid": PID, "ends": [...]}, later {"gone": ID}
+                                            with "gate": TOKEN, a run that can be given a way out (gate.py)
+    {"open": "gate"}                        before the first of those
     {"opened": ID}                          the server has opened its ends of the pipes
     {"watch": ID}                           the run takes long: check its kernel memory
     {"term": ID}                            SIGTERM to every process of the run
@@ -12,7 +14,8 @@ user namespace and nobody outside. Commands come as JSON lines on stdin, events 
     {"relay": COMMAND}                      a command for the process that has these libraries loaded
 
 A run is an init (this program, forked) and the interpreter below it. Six pipes connect it to the server: task
-(a byte to go on, then folder or a JSON header, NUL, code), in, out, err, status, to which only the init can write, and
+(a byte to go on, then a header and the code: for Python JSON and NUL, for others the folder, variables and nothing, each
+ended by NUL), in, out, err, status, to which only the init can write, and
 report, for what Python tells beside its output. The server opens its ends by their numbers in /proc.
 
 Libraries are loaded in a child, which then is a fork server of its own for runs that use them: this process stays small,
@@ -28,11 +31,13 @@ import os
 import resource
 import select
 import signal
+import socket
 import sys
 
 # A session starts at once if these are loaded.
 import workcrate_inside.branch
 import workcrate_inside.router
+from workcrate_inside.gate import run_relay
 from workcrate_inside.init import run_init
 from workcrate_inside.kernel import CLONE_NEWPID, Program, check_result, join_empty_keyring, libc
 from workcrate_inside.libraries import take_snapshot
@@ -41,8 +46,11 @@ from workcrate_inside.python import run_python
 
 
 class ForkServer:
-    def __init__(self, settings):
+    def __init__(self, settings, gate=None):
         self.settings = settings
+        # To the relay, and its own end until there is one: the process with libraries may be forked before that. Numbers,
+        # since the end of a socket object would close whatever has its number by then.
+        self.gate, self.relay_end = (gate, None) if gate else open_pair(socket.SOCK_SEQPACKET)
         self.runs = {}
         self.unopened = {}
         code = base64.b64decode(settings["seccomp"])
@@ -51,12 +59,13 @@ class ForkServer:
         self.own_pids = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
         self.preloaded = None
 
-    def make(self, run, language):
+    def make(self, run, language, token=None):
         """True in a child that is to become Python."""
         pipes = []
         try:
             for _ in range(6):
                 pipes.append(os.pipe2(os.O_CLOEXEC))
+            gate = self.announce_run(token) if token else None
             pid = self.fork()
         except OSError as error:
             for end in sum(pipes, ()):
@@ -67,14 +76,38 @@ class ForkServer:
         theirs = [pipe[1] if number < 2 else pipe[0] for number, pipe in enumerate(pipes)]
         ours = [pipe[0] if number < 2 else pipe[1] for number, pipe in enumerate(pipes)]
         if pid == 0:
-            run_init(ours, language, self.settings, self.program)
+            run_init(ours, language, self.settings, self.program, gate)
             return True
-        for end in ours:
+        for end in ours if gate is None else ours + [gate]:
             os.close(end)
         self.runs[run] = pid
         self.unopened[run] = theirs
         send_event({"made": run, "pid": pid, "ends": theirs})
         return False
+
+    def announce_run(self, token):
+        """Tells the relay of a run that will hand its listener over, and gives the end for that."""
+        relays, runs = open_pair(socket.SOCK_STREAM)
+        try:
+            with socket.socket(fileno=os.dup(self.gate)) as gate:
+                socket.send_fds(gate, [token.encode()], [relays])
+        except OSError:
+            os.close(runs)
+            raise
+        finally:
+            os.close(relays)
+        return runs
+
+    def open_gate(self):
+        if self.relay_end is None:
+            return
+        if os.fork() == 0:
+            signal.set_wakeup_fd(-1)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            close_all_but(self.relay_end)
+            run_relay(socket.socket(fileno=self.relay_end))
+        os.close(self.relay_end)
+        self.relay_end = None
 
     def fork(self):
         """Forks a child into a new pid namespace; this process stays in its own."""
@@ -96,7 +129,7 @@ class ForkServer:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             os.dup2(theirs, 0, inheritable=False)
             # The pipes of runs that exist would never end.
-            os.closerange(3, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+            close_all_but(self.gate)
             return True
         os.close(theirs)
         self.preloaded = Preloaded(pid, ours)
@@ -111,7 +144,9 @@ class ForkServer:
 
     def handle_command(self, command):
         if "make" in command:
-            return self.make(command["make"], command["language"])
+            return self.make(command["make"], command["language"], command.get("gate"))
+        if "open" in command:
+            self.open_gate()
         for end in self.unopened.pop(command.get("opened"), ()):
             os.close(end)
         if command.get("watch") in self.runs:
@@ -138,6 +173,16 @@ class ForkServer:
                 del self.runs[run]
                 self.handle_command({"opened": run})
                 send_event({"gone": run})
+
+
+def open_pair(kind):
+    return [end.detach() for end in socket.socketpair(socket.AF_UNIX, kind)]
+
+
+def close_all_but(kept):
+    """Keeps stdin, stdout and stderr too."""
+    os.closerange(3, kept)
+    os.closerange(kept + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 
 
 Preloaded = collections.namedtuple("Preloaded", "pid commands")
@@ -209,7 +254,7 @@ def answer_commands(server, commands):
             server.reap()
         elif "preload" in command:
             if server.start_preloaded():
-                return serve_preloaded(server.settings, command["preload"])
+                return serve_preloaded(server, command["preload"])
         elif "relay" in command:
             server.relay(command["relay"])
         elif server.handle_command(command):
@@ -217,15 +262,16 @@ def answer_commands(server, commands):
     return False
 
 
-def serve_preloaded(settings, names):
+def serve_preloaded(server, names):
     """As `serve`, in the process that loads libraries."""
+    settings = server.settings
     report = load_libraries(names, settings["processors"])
     take_snapshot()
     gc.freeze()
     send_event({"preloaded": {"pid": os.getpid(), **report}})
     if not report["loaded"]:
         return False
-    return answer_commands(ForkServer(settings), read_commands(0))
+    return answer_commands(ForkServer(settings, server.gate), read_commands(0))
 
 
 if __name__ == "__main__":

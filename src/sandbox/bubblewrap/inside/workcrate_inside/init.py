@@ -8,6 +8,7 @@ import resource
 import signal
 import time
 
+from .gate import hand_over_listener
 from .kernel import PR_SET_DUMPABLE, prctl
 from .kernel_memory import takes_too_much
 from .namespaces import become_user, drop_rights, enter_namespaces, set_limits
@@ -24,7 +25,8 @@ AWAITED = {signal.SIGCHLD, signal.SIGTERM, signal.SIGUSR1}
 # The code is not in a file and not among the arguments; errors read as those of bash -c.
 BASH = (
     'IFS= read -r -d "" -u 3 REPLY; [[ $REPLY != /tmp/* && $REPLY != /home/user/* ]] || mkdir -p -- "$REPLY";'
-    ' cd -- "$REPLY" || exit 126; IFS= read -r -d "" -u 3 BASH_EXECUTION_STRING;'
+    ' cd -- "$REPLY" || exit 126; while IFS= read -r -d "" -u 3 REPLY && [[ -n $REPLY ]]; do export -- "$REPLY"; done;'
+    ' IFS= read -r -d "" -u 3 BASH_EXECUTION_STRING;'
     ' exec 3<&-; unset REPLY OLDPWD; export -n PWD SHLVL OLDPWD; eval "$BASH_EXECUTION_STRING"'
 )
 
@@ -51,30 +53,34 @@ def attach_pipes(ends):
     # By now this process is in its cgroup.
     if os.read(3, 1) != b"!":
         os._exit(1)
-    return status
+    return status, high[6] if len(high) > 6 else None
 
 
-def run_init(ends, language, settings, program):
+def run_init(ends, language, settings, program, gate=None):
     """Returns only in the child that becomes Python; every other process ends in here."""
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGCHLD, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)
     os.setsid()
-    status = attach_pipes(ends)
+    status, gate = attach_pipes(ends if gate is None else ends + [gate])
     try:
-        enter_namespaces(settings)
+        enter_namespaces(settings, gate is not None)
+        if gate is not None:
+            hand_over_listener(gate)
         become_user()
         # Only now: the kernel counts processes by user namespace, and applies the limit of its creator to a new one.
         set_limits(settings["rlimits"])
         drop_rights(program)
         prctl(PR_SET_DUMPABLE, 0)
         signal.pthread_sigmask(signal.SIG_BLOCK, AWAITED)
-        watch = KernelMemoryWatch(settings["network"])
+        watch = KernelMemoryWatch("own" if gate is not None else settings["network"])
         child = os.fork()
     except BaseException as error:
         os.write(status, json.dumps({"failed": str(error)}).encode() + b"\n")
         os._exit(1)
     if child == 0:
+        if gate is not None:
+            os.close(gate)
         return start_interpreter(language, settings, status)
     for descriptor in (0, 1, 2, 3, 4):
         os.close(descriptor)

@@ -61,6 +61,7 @@ def run_python(descriptor, with_relay=False):
 
         return run_router(descriptor, REPORTS, start, cells, with_relay)
     header, code = read_task(start, descriptor)
+    os.environ.update(header.get("environment", ()))
     enter_folder(header["folder"])
     sys.argv[:] = ["main.py"]
     sys.stdout.reconfigure(line_buffering=True)

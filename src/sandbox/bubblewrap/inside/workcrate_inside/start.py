@@ -20,6 +20,7 @@ def start_branch(connection, code, cells):
         os._exit(0)
     start = message[0]["start"]
     language = start.get("language")
+    os.environ.update(start.get("environment", ()))
     enter_folder(start["folder"])
     if language == "python":
         from .branch import PythonBranch

@@ -1,0 +1,128 @@
+/**
+ * The server's end of the way out of a sandbox: a unix socket at which the relays inside (`workcrate_inside/gate.py`)
+ * connect, each connection for one run by the token of that run. It decides nothing about hosts: it hands the connection
+ * to the `RunNetwork` that the run was given, and closes it where the run has none.
+ */
+import { randomBytes } from 'node:crypto';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type AddressInfo, type ListenOptions, type Server, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import type { RunNetwork } from './sandbox.ts';
+
+export interface Gate extends AsyncDisposable {
+  /** The socket, which a backend makes visible inside as `gateInside`. */
+  readonly path: string;
+  /** For a worker or container that may be given a network later. Nothing of it is accepted until then. */
+  makePass(): GatePass;
+}
+
+/** What a relay shows to be let through. */
+export interface GatePass extends Disposable {
+  readonly token: string;
+  /** Where its connections go from now on; null closes those that come. */
+  network: RunNetwork | null;
+}
+
+export const gateInside = '/opt/workcrate/gate';
+/** Where code finds the proxy, in the network of its own run. */
+export const proxyInside = 'http://127.0.0.1:3128';
+
+const tokenForm = /^[0-9a-f]{32}$/;
+/** A token and its line break. */
+const greetingBytes = 33;
+const greetingMs = 5000;
+/** Not TMPDIR: the path of a socket is short, and an unprivileged uid has to get through here. */
+const folderPrefix = '/tmp/workcrate-gate-';
+
+export async function openGate(): Promise<Gate> {
+  const folder = mkdtempSync(`${folderPrefix}${process.pid}-`);
+  const path = join(folder, 's');
+  const passes = new Map<string, GatePass>();
+  const connections = new Set<Socket>();
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    connections.add(socket);
+    socket.once('close', () => connections.delete(socket)).on('error', () => {});
+    readGreeting(socket, (token) => {
+      const network = passes.get(token)?.network ?? null;
+      if (network === null) socket.destroy();
+      else network.accept(socket);
+    });
+  });
+  await listen(server, path);
+  // Users of runs are others than the server's; who connects has to have a token.
+  chmodSync(path, 0o666);
+  return {
+    path,
+    makePass() {
+      const token = randomBytes(16).toString('hex');
+      const pass: GatePass = {
+        token,
+        network: null,
+        [Symbol.dispose]: () => {
+          pass.network = null;
+          passes.delete(token);
+        },
+      };
+      passes.set(token, pass);
+      return pass;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const socket of connections) socket.destroy();
+      server.close();
+      await once(server, 'close');
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function listen(server: Server, at: string | ListenOptions): Promise<void> {
+  server.listen(at);
+  await once(server, 'listening');
+  server.unref();
+}
+
+/** A proxy at a port of this machine, for a backend in which runs share its network. */
+export interface ProxyPort extends Disposable {
+  readonly url: string;
+  network: RunNetwork | null;
+}
+
+export async function openProxyPort(): Promise<ProxyPort> {
+  const connections = new Set<Socket>();
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    connections.add(socket);
+    socket.once('close', () => connections.delete(socket)).on('error', () => {});
+    if (opened.network === null) socket.destroy();
+    else opened.network.accept(socket);
+  });
+  await listen(server, { host: '127.0.0.1', port: 0 });
+  const opened: ProxyPort = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    network: null,
+    [Symbol.dispose]() {
+      for (const socket of connections) socket.destroy();
+      server.close();
+    },
+  };
+  return opened;
+}
+
+/**
+ * Only relays know tokens; whoever says anything else is gone at once. What comes behind the token stays in the socket,
+ * which is as if nobody had listened to it.
+ */
+function readGreeting(socket: Socket, welcome: (token: string) => void): void {
+  const late = setTimeout(() => socket.destroy(), greetingMs).unref();
+  socket.once('close', () => clearTimeout(late));
+  const read = (): void => {
+    const greeting = socket.read(greetingBytes) as Buffer | null;
+    if (greeting === null) return;
+    socket.off('readable', read);
+    clearTimeout(late);
+    const token = greeting.toString('latin1', 0, greetingBytes - 1);
+    if (greeting.length < greetingBytes || !tokenForm.test(token)) socket.destroy();
+    else setImmediate(welcome, token);
+  };
+  socket.on('readable', read);
+}
