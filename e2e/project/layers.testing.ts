@@ -19,7 +19,7 @@ export const layers: Readonly<Record<string, readonly (readonly string[])[]>> = 
       'version.ts',
     ],
     ['config', 'database', 'glob.ts', 'net', 'observability', 'paths', 'zip'],
-    ['data-folder', 'mcp', 'trusted-clock.ts', 'workers'],
+    ['data-folder', 'egress', 'mcp', 'trusted-clock.ts', 'workers'],
     ['prompts', 'sandbox', 'storage', 'users'],
     ['files', 'http', 'transfer', 'workspaces'],
     ['links'],
@@ -267,5 +267,5 @@ export const packages: Readonly<Record<string, string>> = {
   'node:worker_threads': 'workers crates/workers documents/pandoc',
   pg: 'database',
   stemmer: 'crates/text',
-  yaml: 'config',
+  yaml: 'config egress/secret-file.ts',
 };
