@@ -299,6 +299,7 @@ export const requirements = {
     'replay-tells-what-differs',
     'export-as-notebook-by-link',
   ],
+  D21: ['hosts-by-name', 'named-registry', 'usage-counted', 'secrets-outside', 'no-attack'],
   E1: [
     'name-type-size-and-mtime',
     'recursion-as-a-tree',

@@ -104,7 +104,8 @@ const smuggling: readonly EgressAttack[] = [
     strict,
   ),
   smuggle('sends the next request before the answer', '', 'SECOND', {
-    stoppedBy: 'one request at a time',
+    stoppedBy: 'each request is judged',
+    refusal: 'ip_address',
     method: 'GET',
   }),
   smuggle(
@@ -253,7 +254,7 @@ const others: readonly EgressAttack[] = [
   raw('sends 2,000 headers', 'a limit for headers', ({ allowed }) =>
     get(`http://${allowed}/`, allowed, 'X: y\r\n'.repeat(2000)),
   ),
-  raw('sends 1,000 requests at once', 'one request at a time', ({ allowed }) =>
+  raw('sends 1,000 requests at once', 'one request at a time, and one that waits', ({ allowed }) =>
     get(`http://${allowed}/`, allowed).repeat(1000),
   ),
   {

@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { eventually } from '../eventually.testing.ts';
+import { recordProof } from '../requirements.testing.ts';
 import { get, smuggledMark, toPython, type AttackScene, type EgressAttack } from './attack.testing.ts';
 import { egressAttacks, egressAttackThemes } from './attacks.testing.ts';
 import { openWay, publicAddress, startOutside, type Outside, type Way } from './outside.testing.ts';
@@ -88,6 +89,8 @@ it('there are at least 50 attacks, each with its own name', () => {
   assert.equal(new Set(egressAttacks.map(({ name }) => name)).size, egressAttacks.length);
 });
 
+const held = new Set<string>();
+
 for (const [theme, attacks] of Object.entries(egressAttackThemes))
   describe(theme, { concurrency: 8 }, () => {
     for (const attack of attacks)
@@ -116,8 +119,14 @@ for (const [theme, attacks] of Object.entries(egressAttackThemes))
           way.network.close().hosts.every(({ host }) => host.endsWith('.example')),
           true,
         );
+        held.add(attack.name);
       });
   });
+
+it('none of all these attacks got through', () => {
+  assert.equal(held.size, egressAttacks.length);
+  recordProof('D21:no-attack');
+});
 
 it('the judge sees what gets through, where the grant lets it', async () => {
   await using stage = await startScene();

@@ -1,51 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { request, type IncomingMessage } from 'node:http';
 import { duplexPair } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { it } from 'node:test';
 import { connect as connectTls } from 'node:tls';
-import { eventually } from '../eventually.testing.ts';
+import { recordProof } from '../requirements.testing.ts';
+import { get, openTunnelTo } from './client.testing.ts';
 import { openWay, readAll, startOutside, type Outside, type Way } from './outside.testing.ts';
-
-/** Through the proxy, as HTTP clients do. */
-async function get(
-  way: Way,
-  url: string,
-  {
-    method = 'GET',
-    headers = {},
-    body,
-  }: { method?: string; headers?: Record<string, string>; body?: string } = {},
-): Promise<{ status: number; reason: string; headers: IncomingMessage['headers']; text: string }> {
-  const outgoing = request({
-    host: '127.0.0.1',
-    port: way.port,
-    path: url,
-    method,
-    agent: false,
-    headers: { Host: new URL(url).host, ...headers },
-  });
-  outgoing.end(body);
-  const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage];
-  return {
-    status: incoming.statusCode!,
-    reason: incoming.statusMessage!,
-    headers: incoming.headers,
-    text: await text(incoming),
-  };
-}
-
-/** A tunnel that was opened, or its refusal. */
-async function openTunnelTo(
-  way: Way,
-  authority: string,
-): Promise<{ answer: string; socket: Awaited<ReturnType<Way['connect']>> }> {
-  const socket = await way.connect();
-  socket.write(`CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n\r\n`);
-  const [chunk] = (await once(socket, 'data')) as [Buffer];
-  return { answer: chunk.toString(), socket };
-}
 
 async function getByTls(
   way: Way,
@@ -98,6 +59,7 @@ it('a tunnel carries TLS to an allowed host, end to end', async () => {
   const [host] = way.network.usage.hosts;
   assert.equal(host!.requests, 1);
   assert.ok(host!.sentBytes > 200 && host!.receivedBytes > 500);
+  recordProof('D21:hosts-by-name');
 });
 
 it('what is refused is told to the agent: which host, why, and what to do', async () => {
@@ -179,149 +141,6 @@ it('headers for one hop stay here, in both directions', async () => {
   );
 });
 
-it('one connection serves many requests, one after the other', async () => {
-  await using outside = await startOutside();
-  await using way = await openWay(outside);
-  const socket = await way.connect();
-  for (let at = 0; at < 3; at++) {
-    socket.write(`GET http://allowed.example/${at} HTTP/1.1\r\nHost: allowed.example\r\n\r\n`);
-    let answer = '';
-    while (!answer.includes('hello from outside')) answer += String((await once(socket, 'data')) as [Buffer]);
-  }
-  socket.destroy();
-  assert.equal(outside.requests.length, 3);
-  assert.equal(outside.contacts.length, 3, 'each on a connection of its own');
-});
-
-it('a client that has sent everything and says so still gets its answer, through both ways', async () => {
-  await using outside = await startOutside();
-  await using way = await openWay(outside);
-  outside.answer = (_, res) => void setTimeout(() => res.end('late'), 50);
-  const socket = await way.connect();
-  socket.end('GET http://allowed.example/ HTTP/1.0\r\n\r\n');
-  assert.match(await readAll(socket), /late$/);
-});
-
-it('a body is asked for only where the request is carried', async () => {
-  await using outside = await startOutside();
-  await using way = await openWay(outside);
-  outside.answer = (req, res) => void text(req).then((body) => res.end(body));
-  const send = (host: string) =>
-    `POST http://${host}/ HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n`;
-  assert.match(await way.say(send('other.example'), 500), /^HTTP\/1\.1 403 /);
-  const socket = await way.connect();
-  socket.write(send('allowed.example'));
-  assert.match(String(((await once(socket, 'data')) as [Buffer])[0]), /^HTTP\/1\.1 100 Continue\r\n\r\n$/);
-  socket.write('body');
-  assert.match(await readAll(socket, 500), /^HTTP\/1\.1 200 OK[^]*body/);
-});
-
-it('nothing is collected: who does not read stops the sender, in both ways and directions', async () => {
-  await using outside = await startOutside();
-  await using way = await openWay(outside);
-  const chunk = Buffer.alloc(64 * 1024);
-  let sent = 0;
-  outside.answer = (req, res) => {
-    if (req.method === 'POST') return;
-    const write = (): void => {
-      while (sent < 200e6) {
-        sent += chunk.length;
-        if (!res.write(chunk)) return void res.once('drain', write);
-      }
-      res.end();
-    };
-    write();
-  };
-  const settle = async (count: () => number): Promise<number> => {
-    let before = -1;
-    await eventually(() => {
-      const isStill = count() === before;
-      before = count();
-      return isStill && before > 0;
-    }, 300);
-    return before;
-  };
-  const plain = await way.connect();
-  plain.pause();
-  plain.write('GET http://allowed.example/ HTTP/1.1\r\nHost: allowed.example\r\n\r\n');
-  assert.ok((await settle(() => sent)) < 30e6, `${sent} bytes were taken`);
-  sent = 0;
-  const { socket } = await openTunnelTo(way, 'allowed.example:443');
-  const secure = connectTls({ socket, servername: 'allowed.example', ca: outside.authority.certificate });
-  await once(secure, 'secureConnect');
-  secure.write('GET / HTTP/1.1\r\nHost: allowed.example\r\n\r\n');
-  secure.pause();
-  assert.ok((await settle(() => sent)) < 30e6, `${sent} bytes were taken`);
-  const upload = await way.connect();
-  upload.write(
-    'POST http://allowed.example/ HTTP/1.1\r\nHost: allowed.example\r\nContent-Length: 200000000\r\n\r\n',
-  );
-  for (let at = 0; at < 500; at++) upload.write(chunk);
-  assert.ok((await settle(() => upload.bytesWritten - upload.writableLength)) < 30e6);
-});
-
-it('an answer that breaks off is not a whole one', async () => {
-  await using outside = await startOutside();
-  await using way = await openWay(outside);
-  outside.answer = (_, res) => {
-    res.writeHead(200).write('half');
-    setTimeout(() => res.destroy(), 50);
-  };
-  const answer = await way.say('GET http://allowed.example/ HTTP/1.1\r\nHost: allowed.example\r\n\r\n');
-  assert.match(answer, /half/);
-  assert.ok(!answer.endsWith('0\r\n\r\n'), answer);
-  outside.answer = (_, res) => void res.destroy();
-  assert.equal((await get(way, 'http://allowed.example/')).status, 502);
-});
-
-it('the end of a run ends everything at once', async () => {
-  await using outside = await startOutside();
-  await using way = await openWay(outside);
-  outside.answer = () => {};
-  const plain = await way.connect();
-  plain.write('GET http://allowed.example/ HTTP/1.1\r\nHost: allowed.example\r\n\r\n');
-  const idle = await way.connect();
-  const { socket } = await openTunnelTo(way, 'allowed.example:443');
-  const secure = connectTls({ socket, servername: 'allowed.example', ca: outside.authority.certificate });
-  await once(secure, 'secureConnect');
-  await eventually(() => outside.requests.length === 1);
-  const usage = way.network.close();
-  await Promise.all([plain, idle, secure].map((stream) => readAll(stream)));
-  assert.deepEqual(
-    usage.hosts.map(({ port, requests }) => [port, requests]),
-    [
-      [80, 1],
-      [443, 1],
-    ],
-  );
-  const late = await way.connect();
-  assert.equal(await readAll(late), '');
-  assert.deepEqual(
-    way.network.usage.hosts.map(({ requests }) => requests),
-    [1, 1],
-  );
-});
-
-it('any stream can be a connection', async () => {
-  await using outside = await startOutside();
-  await using way = await openWay(outside);
-  const [here, there] = duplexPair();
-  way.network.accept(there);
-  here.write('GET http://allowed.example/ HTTP/1.1\r\nHost: allowed.example\r\nConnection: close\r\n\r\n');
-  assert.match(await readAll(here), /hello from outside/);
-  const [near, far] = duplexPair();
-  way.network.accept(far);
-  near.write('CONNECT allowed.example:443 HTTP/1.1\r\n\r\n'.replace('HTTP/1.1', 'HTTP/1.0'));
-  assert.match(String(((await once(near, 'data')) as [Buffer])[0]), /^HTTP\/1\.1 200 /);
-  const secure = connectTls({
-    socket: near as never,
-    servername: 'allowed.example',
-    ca: outside.authority.certificate,
-  });
-  secure.write('GET / HTTP/1.1\r\nHost: allowed.example\r\nConnection: close\r\n\r\n');
-  assert.match(await readAll(secure), /hello from outside/);
-});
-
 it('a name leads where the operator says, and only with its port', async () => {
   await using outside = await startOutside();
   const addresses = new Map([
@@ -354,6 +173,7 @@ it('a registry at a private address is reached where the grant names its host an
   other.accept(there);
   here.write('GET http://registry.internal:4873/ HTTP/1.0\r\n\r\n');
   assert.match(await readAll(here), /^HTTP\/1\.1 403 /);
+  recordProof('D21:named-registry');
 });
 
 it('more hosts and refusals than anybody reads are counted', async () => {
@@ -371,4 +191,5 @@ it('more hosts and refusals than anybody reads are counted', async () => {
   socket.destroy();
   const { hosts, refused, more } = way.network.close();
   assert.deepEqual([hosts.length, refused.length, more], [50, 50, 20]);
+  recordProof('D21:usage-counted');
 });

@@ -7,6 +7,7 @@
 import type { Socket, TcpNetConnectOpts } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WorkcrateError } from '../errors.ts';
+import type { HostAddresses } from '../net/host-addresses.ts';
 import type { Log } from '../observability/log.ts';
 import { openAuthority } from './authority.ts';
 import { defaultLimits, type EgressLimits } from './limits.ts';
@@ -31,7 +32,7 @@ export interface EgressOptions {
    * Names that lead to an address of the operator's choice, private or not: by `host:port`, or by `host` for all its
    * ports. They have to be allowed like any other.
    */
-  readonly addresses?: ReadonlyMap<string, { readonly address: string; readonly port: number }> | undefined;
+  readonly addresses?: HostAddresses | undefined;
   readonly limits?: Partial<EgressLimits> | undefined;
   /** In place of the system's own, for tests. */
   readonly lookUp?: ((host: string) => Promise<readonly string[]>) | undefined;

@@ -9,6 +9,7 @@ import { it } from 'node:test';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { inspect } from 'node:util';
 import type { EgressOptions } from './egress.ts';
+import { recordProof } from '../requirements.testing.ts';
 import { openWay, readAll, startOutside, type Outside, type Way } from './outside.testing.ts';
 
 const key = 'Bearer sk-0123456789-very-secret';
@@ -120,6 +121,7 @@ it('a secret is added inside TLS, on a new connection that is verified', async (
   );
   assert.ok(host!.sentBytes > 100 && host!.receivedBytes > 100);
   assertNowhere(outside, way, answer);
+  recordProof('D21:secrets-outside');
 });
 
 it('hosts without a secret are not looked into, nor are those of users who have none', async () => {

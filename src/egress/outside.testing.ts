@@ -80,14 +80,15 @@ export async function startOutside(): Promise<Outside> {
   await once(ear.listen(0, '127.0.0.1'), 'listening');
   const names = new Map<string, string[] | (() => string[])>(hosts.map((name) => [name, [publicAddress]]));
 
-  const connectInside = ({ host, port }: TcpNetConnectOpts): Socket => {
+  const connectInside = (options: TcpNetConnectOpts): Socket => {
+    const { host, port } = options;
     contacts!.push(`${host}:${port}`);
     if (host !== publicAddress && host !== otherPublicAddress) {
       heard!.push(`${host}:${port}`);
-      return connect({ host: '127.0.0.1', port: portOf(ear), allowHalfOpen: true });
+      return connect({ ...options, host: '127.0.0.1', port: portOf(ear) });
     }
     const server = port === 443 || port === 8443 ? tls : plain;
-    return connect({ host: '127.0.0.1', port: portOf(server), allowHalfOpen: true, noDelay: true });
+    return connect({ ...options, host: '127.0.0.1', port: portOf(server) });
   };
   const options: EgressOptions = {
     log: createLog('debug', (line) => logged!.push(line)),

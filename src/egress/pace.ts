@@ -25,6 +25,13 @@ const leastWaitMs = 5;
 /** What a small piece costs: one that the parser cut out of many, or one that had to be read from a socket. */
 export const pieceUnits = { parsed: 1, read: 10 } as const;
 
+/** How long to wait after a piece of data, in milliseconds; mostly not at all. */
+export function findWait(pace: Pace, units: number, bytes: number): number {
+  if (bytes >= smallBytes) return 0;
+  const waitMs = pace(units);
+  return waitMs < leastWaitMs ? 0 : waitMs;
+}
+
 /**
  * Sends everything from one stream to another, with backpressure, and its end. Small pieces that come together go on
  * together, and wait where there are too many of them. Errors are for others to see.
@@ -44,8 +51,8 @@ export function pump(from: Readable, to: Writable, pace: Pace, units: number): v
       process.nextTick(uncork);
     }
     const hasRoom = to.write(chunk);
-    const waitMs = isSmall ? pace(units) : 0;
-    if (hasRoom && waitMs < leastWaitMs) return;
+    const waitMs = findWait(pace, units, chunk.length);
+    if (hasRoom && waitMs === 0) return;
     from.pause();
     if (hasRoom) setTimeout(resume, waitMs);
     else to.once('drain', resume);

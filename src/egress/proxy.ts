@@ -11,6 +11,7 @@ import type { Log } from '../observability/log.ts';
 import type { CertificateAuthority } from './authority.ts';
 import { carryRequest } from './exchange.ts';
 import { judgeFraming, judgeTunnelFraming, toRequestHeaders } from './headers.ts';
+import { createInlet, type Inlet } from './inlet.ts';
 import type { EgressLimits } from './limits.ts';
 import { Refusal, refuseBadRequest, refuseMany, reportFailure, toRawAnswer, toReason } from './refusal.ts';
 import { readInnerTarget, readProxyTarget, readTunnelTarget, type Origin } from './request-target.ts';
@@ -36,11 +37,14 @@ interface Client {
   readonly stream: Duplex;
   /** Where all its requests go; null where each says it. */
   readonly inside: Origin | null;
-  /** A request is being answered. The next one has to wait for that, as all clients do. */
-  isBusy: boolean;
+  /** What is being answered. Most clients wait for it before they ask again; one request may wait here. */
+  current: ServerResponse | 'tunnel' | null;
+  hasWaiting: boolean;
   /** Ends it if no request comes. */
   timer: NodeJS.Timeout | undefined;
 }
+
+const unused = { current: null, hasWaiting: false, timer: undefined };
 
 export class EgressProxy {
   readonly #options: ProxyOptions;
@@ -80,7 +84,7 @@ export class EgressProxy {
 
   async #serveInTurn(run: Run, stream: Duplex): Promise<void> {
     await waitForTurn(run);
-    if (!stream.destroyed) this.#serve({ run, stream, inside: null, isBusy: false, timer: undefined });
+    if (!stream.destroyed) this.#serve({ run, stream, inside: null, ...unused });
   }
 
   #serve(client: Client): void {
@@ -91,22 +95,31 @@ export class EgressProxy {
   }
 
   #awaitRequest(client: Client): void {
-    client.isBusy = false;
+    client.current = null;
     client.timer = setTimeout(() => client.stream.destroy(), this.#options.limits.headerMs).unref();
   }
 
   /** Null where nothing is to be answered any more. */
-  #begin(req: IncomingMessage): Client | null {
+  async #begin(req: IncomingMessage, answer: ServerResponse | 'tunnel'): Promise<Client | null> {
     const client = this.#clients.get(req.socket);
     if (client === undefined || client.stream.destroyed) return null;
-    if (client.isBusy) {
-      record(client.run, refuseBadRequest('it came before the one before it was answered'));
-      client.stream.destroy();
-      return null;
+    const { current } = client;
+    if (current !== null) {
+      if (current === 'tunnel' || answer === 'tunnel' || client.hasWaiting) {
+        record(client.run, refuseBadRequest('more than one came before the first was answered'));
+        client.stream.destroy();
+        return null;
+      }
+      client.hasWaiting = true;
+      await new Promise<void>((resolve) => void current.once('close', resolve));
+      client.hasWaiting = false;
+      // The one before was the last.
+      if (!client.stream.writable) return null;
     }
-    client.isBusy = true;
+    client.current = answer;
     clearTimeout(client.timer);
-    return client;
+    await waitForTurn(client.run);
+    return client.stream.destroyed ? null : client;
   }
 
   async #answer(
@@ -114,13 +127,12 @@ export class EgressProxy {
     res: ServerResponse,
     expects?: 'continue' | 'something else',
   ): Promise<void> {
-    const client = this.#begin(req);
+    const client = await this.#begin(req, res);
     if (client === null) return;
     const { run, inside } = client;
     const { limits, secrets: all } = this.#options;
     res.once('finish', () => this.#awaitRequest(client));
     try {
-      await waitForTurn(run);
       const { origin, path } = inside === null ? readProxyTarget(req) : readInnerTarget(req, inside);
       const framing = judgeFraming(req, limits.headerLines);
       if (expects === 'something else') throw refuseBadRequest('it expects what nobody knows', 417, origin);
@@ -139,12 +151,11 @@ export class EgressProxy {
   }
 
   async #tunnel(req: IncomingMessage, head: Buffer): Promise<void> {
-    const client = this.#begin(req);
+    const client = await this.#begin(req, 'tunnel');
     if (client === null) return;
     const { run, stream } = client;
     const { limits, secrets, authority } = this.#options;
     try {
-      await waitForTurn(run);
       if (client.inside !== null) throw refuseBadRequest('it is a tunnel inside a tunnel');
       const origin = readTunnelTarget(req);
       judgeTunnelFraming(req, limits.headerLines);
@@ -160,10 +171,11 @@ export class EgressProxy {
   /** The tunnel goes through, and nobody looks into it. */
   async #join({ run, stream }: Client, origin: Origin, head: Buffer): Promise<void> {
     const { limits } = this.#options;
-    const upstream = await this.#connect(run, { ...origin, scheme: 'http' }, []);
+    const inlet = createInlet();
+    const upstream = await this.#connect(run, { ...origin, scheme: 'http' }, [], inlet);
     try {
       const first = await openTunnel(stream, head, origin, limits);
-      joinTunnel(stream, upstream, first, run.pieces, limits);
+      joinTunnel(stream, upstream, inlet, first, run.pieces, limits);
     } catch (error) {
       upstream.destroy();
       throw error;
@@ -185,11 +197,11 @@ export class EgressProxy {
     });
     run.own(inner);
     inner.once('close', () => stream.destroy());
-    this.#serve({ run, stream: inner, inside: origin, isBusy: false, timer: undefined });
+    this.#serve({ run, stream: inner, inside: origin, ...unused });
   }
 
   /** To an address that was judged, and counted for the run. */
-  async #connect(run: Run, origin: Origin, secrets: readonly NamedSecret[]): Promise<Socket> {
+  async #connect(run: Run, origin: Origin, secrets: readonly NamedSecret[], inlet?: Inlet): Promise<Socket> {
     const { routes, trusted } = this.#options;
     const { user } = run.grant;
     const own = (socket: Socket): void => run.own(socket);
@@ -197,7 +209,7 @@ export class EgressProxy {
       const route = await routes.find({ ...origin, user, mayBePrivate: run.mayBePrivate(origin) });
       const socket =
         origin.scheme === 'http'
-          ? await routes.connect(origin.host, route, own)
+          ? await routes.connect(origin.host, route, own, inlet)
           : await routes.connectTls(origin.host, route, own, trusted);
       const names = secrets.map(({ name }) => name);
       run.usage.addRequest(origin, socket, names);
@@ -223,7 +235,7 @@ export class EgressProxy {
         ? refuseBadRequest('its header is too long', 431)
         : refuseBadRequest('it is not strict HTTP/1.1'),
     );
-    if (client.isBusy) stream.destroy();
+    if (client.current !== null) stream.destroy();
     else endWith(stream, refusal);
   }
 

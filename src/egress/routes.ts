@@ -9,8 +9,10 @@ import { networkInterfaces } from 'node:os';
 import { connect as connectTls } from 'node:tls';
 import { createFairQueue } from '../concurrency/fair-queue.ts';
 import { isPrivateAddress, toAddressLiteral } from '../net/addresses.ts';
+import type { HostAddresses } from '../net/host-addresses.ts';
 import { formatHostAndPort, type HostAndPort } from '../net/host-names.ts';
 import { createTimeoutError } from '../net/deadline.ts';
+import type { Inlet } from './inlet.ts';
 import { refuseMany, refusePrivate, reportFailure, type Refusal } from './refusal.ts';
 
 /** Where a name leads: one or more addresses, all of them judged. */
@@ -20,8 +22,8 @@ export interface Route {
 }
 
 export interface RouteOptions {
-  /** Names that lead to an address that the operator chose, by `host:port` or by `host`. */
-  readonly addresses: ReadonlyMap<string, { readonly address: string; readonly port: number }>;
+  /** Names that lead to an address that the operator chose. */
+  readonly addresses: HostAddresses;
   readonly connectMs: number;
   /** Stand-ins for the system's own, for tests: nothing there may speak to the outside. */
   readonly lookUp?: ((host: string) => Promise<readonly string[]>) | undefined;
@@ -37,7 +39,7 @@ export interface RouteRequest extends HostAndPort {
 export interface Routes {
   find(request: RouteRequest): Promise<Route>;
   /** `own` is called with the socket at once, so that it can be ended before it is connected. */
-  connect(host: string, route: Route, own: (socket: Socket) => void): Promise<Socket>;
+  connect(host: string, route: Route, own: (socket: Socket) => void, inlet?: Inlet): Promise<Socket>;
   /** A verified connection by TLS. */
   connectTls(host: string, route: Route, own: (socket: Socket) => void, trusted?: string): Promise<Socket>;
 }
@@ -52,8 +54,8 @@ export function createRoutes(options: RouteOptions): Routes {
   const lookUp = boundLookUps(options.lookUp ?? lookUpBySystem);
   const openSocket = options.connect ?? connect;
 
-  const connectTcp = async (host: string, route: Route, own: (socket: Socket) => void): Promise<Socket> => {
-    const socket = openSocket(toConnectOptions(host, route));
+  const connectTcp: Routes['connect'] = async (host, route, own, inlet) => {
+    const socket = openSocket({ ...toConnectOptions(host, route), ...(inlet && { onread: inlet.onread }) });
     own(socket);
     await waitFor(socket, 'connect', connectMs, host);
     return socket;

@@ -7,6 +7,7 @@ import type { Duplex } from 'node:stream';
 import { toAddressLiteral } from '../net/addresses.ts';
 import type { HostAndPort } from '../net/host-names.ts';
 import { readClientHello, type ClientHello } from './client-hello.ts';
+import type { Inlet } from './inlet.ts';
 import { watchProgress, type EgressLimits } from './limits.ts';
 import { pieceUnits, pump, type Pace } from './pace.ts';
 import { Refusal, refuseSlow, refuseTls, reportFailure, toRawAnswer } from './refusal.ts';
@@ -83,6 +84,7 @@ async function collectHello(
 export function joinTunnel(
   stream: Duplex,
   upstream: Socket,
+  inlet: Inlet,
   first: Buffer,
   pace: Pace,
   { idleMs }: EgressLimits,
@@ -100,7 +102,7 @@ export function joinTunnel(
   stream.once('close', () => upstream.destroy());
   upstream.write(first);
   pump(stream, upstream, pace, pieceUnits.read);
-  pump(upstream, stream, pace, pieceUnits.read);
+  inlet.pump(upstream, stream, pace);
 }
 
 /** Once a tunnel is open, a client that speaks TLS understands an alert alone; anything else gets the text. */
