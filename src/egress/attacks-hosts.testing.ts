@@ -79,6 +79,7 @@ const forms: readonly EgressAttack[] = [
   byForm('puts the allowed host and a port before an @', 'http://OK:80@EAR/'),
   byForm('puts the allowed host after an @ and a backslash', 'http://EAR\\@OK/'),
   byForm('hides a host behind a fragment', 'http://OK#@EAR/'),
+  byForm('sends a fragment along', 'http://OK/#smuggled'),
   byForm('hides a host behind a query', 'http://EAR?@OK/'),
   byForm('hides a host behind a slash', 'http://EAR/@OK/'),
   byForm('writes a host in percent-encoding', 'http://127%2e0%2e0%2e1/'),

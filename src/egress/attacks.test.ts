@@ -12,7 +12,7 @@ import { egressAttacks, egressAttackThemes } from './attacks.testing.ts';
 import { openWay, publicAddress, startOutside, type Outside, type Way } from './outside.testing.ts';
 
 const rules = 'allowed.example,*.wild.example';
-const limits = { headerMs: 700, helloMs: 700, bodyMs: 700, connections: 32 };
+const limits = { headerMs: 3000, helloMs: 1500, bodyMs: 1500, connections: 32 };
 
 const makeScene = ({ earPort }: Outside): AttackScene => ({
   allowed: 'allowed.example',

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
 import { duplexPair } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { it } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { eventually } from '../eventually.testing.ts';
+import { makeHello } from './client-hello.testing.ts';
 import { get, openTunnelTo } from './client.testing.ts';
-import { openWay, readAll, startOutside } from './outside.testing.ts';
+import { openWay, portOf, readAll, startOutside } from './outside.testing.ts';
 
 it('one connection serves many requests, one after the other', async () => {
   await using outside = await startOutside();
@@ -161,4 +163,41 @@ it('any stream can be a connection', async () => {
   });
   secure.write('GET / HTTP/1.1\r\nHost: allowed.example\r\nConnection: close\r\n\r\n');
   assert.match(await readAll(secure), /hello from outside/);
+});
+
+it('a connection of which somebody has read the beginning goes on from there', async () => {
+  await using outside = await startOutside();
+  await using way = await openWay(outside);
+  const server = createServer((socket) => {
+    const read = (): void => {
+      if (socket.read(6) === null) return;
+      socket.off('readable', read);
+      setImmediate(() => way.network.accept(socket));
+    };
+    socket.on('readable', read);
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const socket = connect({ host: '127.0.0.1', port: portOf(server) });
+  const ask = 'GET http://allowed.example/ HTTP/1.1\r\nHost: allowed.example\r\nConnection: close\r\n\r\n';
+  socket.write(`token\n${ask}`);
+  assert.match(await readAll(socket), /hello from outside/);
+  server.close();
+});
+
+it('one side of a tunnel can be done before the other', async () => {
+  await using outside = await startOutside();
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    let seen = 0;
+    socket
+      .on('data', (chunk: Buffer) => (seen += chunk.length))
+      .on('end', () => socket.end(`got ${seen} bytes`));
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const addresses = new Map([['allowed.example', { address: '127.0.0.1', port: portOf(server) }]]);
+  await using way = await openWay(outside, undefined, { addresses, connect: undefined });
+  const { socket } = await openTunnelTo(way, 'allowed.example:443');
+  const hello = makeHello({ names: ['allowed.example'] });
+  socket.end(Buffer.concat([hello, Buffer.alloc(1_000_000)]));
+  assert.equal(await readAll(socket), `got ${hello.length + 1_000_000} bytes`);
+  server.close();
 });
