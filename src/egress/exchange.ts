@@ -28,14 +28,12 @@ export interface Exchange {
 /** Of an answer. The default of clients is 16 KB, and some services send more. */
 const maxAnswerHeaderBytes = 64 * 1024;
 
-/** Settles when the answer has been sent; throws a refusal as long as nothing of it was. */
+/** Settles when the answer has been sent, and throws if it could not be, or only in part. */
 export async function carryRequest(exchange: Exchange, limits: EgressLimits): Promise<void> {
   const { req, res, socket } = exchange;
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  /** Half an answer must not look like a whole one. */
   const fail = (refusal: Refusal): void => {
     socket.destroy();
-    if (res.headersSent) req.socket.destroy();
     reject(refusal);
   };
   using _idle = watchProgress(

@@ -50,7 +50,7 @@ export interface Outside extends AsyncDisposable {
 
 /** Of no test network: those are refused. Nobody connects to them, since the connections are led to loopback. */
 export const publicAddress = '93.184.216.34';
-export const otherPublicAddress = '93.184.216.35';
+const otherPublicAddress = '93.184.216.35';
 
 const hosts = ['allowed.example', 'api.allowed.example', 'secret.example', 'other.example'];
 

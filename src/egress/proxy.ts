@@ -240,6 +240,7 @@ export class EgressProxy {
   }
 
   #sendRefusal({ stream }: Client, res: ServerResponse, refusal: Refusal): void {
+    // Half an answer must not look like a whole one.
     if (res.headersSent || stream.destroyed) {
       stream.destroy();
       return;

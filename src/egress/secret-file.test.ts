@@ -6,8 +6,7 @@ import { after, it } from 'node:test';
 import { inspect } from 'node:util';
 import { isWorkcrateError } from '../errors.ts';
 import { createLog } from '../observability/log.ts';
-import { createEgress } from './egress.ts';
-import { loadSecrets } from './secret-file.ts';
+import { createEgress, loadSecrets } from './egress.ts';
 import { checkSecrets, chooseSecrets } from './secrets.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'workcrate-secrets-'));
