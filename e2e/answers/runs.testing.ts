@@ -33,6 +33,7 @@ export async function showRuns(stage: Stage): Promise<void> {
   await showLongOutput(call);
   await showInputs(stage);
   await showResults(call);
+  await showNetwork(stage);
   const missing = await call('execute_code', { language: 'python', code: 'import nosuchpackage' });
   assert.notEqual(missing.data.hint, null);
   const { next } = (await call('search_executions', { limit: 3 })).data;
@@ -47,6 +48,19 @@ export async function showRuns(stage: Stage): Promise<void> {
   await showEnding(call, ['disk', 'bash', fill]);
   await call('search_executions', { status: 'disk' });
   await call('execute_bash', { command: 'rm -f /workspace/f*' });
+}
+
+/** A run speaks to a host, and to more that are refused than are named. */
+async function showNetwork({ call, refuse }: Stage): Promise<void> {
+  const code = `import urllib.request
+for host in ['site.test'] + ['other%d.test' % number for number in range(60)]:
+    try: urllib.request.urlopen('http://%s/' % host, timeout=20).read()
+    except OSError: pass`;
+  const { data } = await call('execute_code', { language: 'python', code });
+  await call('get_execution', { execution_id: data.execution_id });
+  await call('execute_code', { language: 'python', code, session_id: 'speaks' });
+  await call('execute_bash', { command: `python3 - <<'END'\n${code}\nEND` });
+  await refuse('execute_code', { language: 'python', code, network: ['elsewhere.test'] });
 }
 
 async function showEnding(call: Call, [reason, language, code, timeout_ms]: (typeof endings)[number]) {

@@ -91,6 +91,7 @@ export async function openStage(overrides: Partial<Config>): Promise<Stage> {
       zoteroLibrary: 'users/475425',
       zoteroUrl: zotero.url,
       zoteroKey: key,
+      ...(await allowSite(await makeFolder(opened), new URL(zotero.url).host)),
       ...overrides,
     }),
   );
@@ -109,6 +110,18 @@ export async function openStage(overrides: Partial<Config>): Promise<Stage> {
     refuse,
     connect,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
+}
+
+/** Runs may speak to one host, for which there is a secret. */
+async function allowSite(folder: string, address: string): Promise<Partial<Config>> {
+  const networkSecrets = join(folder, 'secrets.yaml');
+  const entry = '{ name: site-key, scheme: http, host: site.test, header: X-Key, value: s3cret-v4lue }';
+  await writeFile(networkSecrets, `secrets:\n  - ${entry}\n`, { mode: 0o600 });
+  return {
+    sandboxNetwork: 'allow:site.test',
+    networkAddresses: [`site.test=${address}`],
+    networkSecrets,
   };
 }
 

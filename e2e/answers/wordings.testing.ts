@@ -35,6 +35,8 @@ const common: Wordings = {
 };
 
 const runWordings: Wordings = {
+  'network.more': { silent: 0 },
+  'network.refused[].host': { listed: 'in part' },
   'client_files[].age_s': { silent: 0 },
   'client_files[].cached': { words: { true: /remembered;/, false: / ago$/m } },
   language: { unsaid: 'as the call asked for' },

@@ -35,6 +35,7 @@ const allowed: readonly { readonly because: string; readonly files: readonly str
       'src/sandbox/disk.ts',
       'src/sessions/log.ts',
       'src/sessions/saved-folder.ts',
+      'src/server/network.ts',
       'src/server/remembered-surroundings.ts',
       'src/server/server-address.ts',
       'src/server/server-id.ts',

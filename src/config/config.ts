@@ -50,6 +50,9 @@ export function loadConfig(flags: ConfigFlags, environment: SettingsEnvironment 
 }
 
 /** The key with which a command asks a server: no setting, since it belongs to a person and not to the server. */
+/** For files of secrets that name variables. */
+export const readVariable = (name: string): string | undefined => process.env[name];
+
 export function readOperatorKey(
   flags: ConfigFlags,
   environment: SettingsEnvironment = process.env,

@@ -86,6 +86,16 @@ export function choiceFrom<const T extends string>(...choices: T[]): SettingKind
   });
 }
 
+/** The hosts behind `allow:` are looked at where the server starts. */
+export const networkOfRuns = kind<'none' | 'host' | `allow:${string}`>(
+  'none, host, or allow: and hosts separated by commas, such as allow:example.org,*.example.com',
+  (value) => {
+    if (value === 'none' || value === 'host') return value;
+    if (!/^allow:./.test(value)) throw new BadValue();
+    return value as `allow:${string}`;
+  },
+);
+
 /** Any of the choices, each at most once. */
 export function choicesFrom<const T extends string>(...choices: T[]): SettingKind<readonly T[]> {
   const one = choiceFrom(...choices);

@@ -14,6 +14,7 @@ import {
   trueOrFalse,
   integer,
   list,
+  networkOfRuns,
   networks,
   choiceFrom,
   optionalBaseUrl,
@@ -222,9 +223,24 @@ export const settings = {
     'as root: uids for runs, one for each user',
   ),
   sandboxNetwork: defineSetting(
-    choiceFrom('none', 'host'),
+    networkOfRuns,
     'none',
-    'network of runs: none, or host, which is the network of this machine',
+    'network of runs: none, allow:HOST,… by a proxy, or host, which is the network of this machine',
+  ),
+  networkSecrets: defineSetting(
+    optionalText,
+    null,
+    'file of secrets that the proxy adds for their hosts, so that no run has them',
+  ),
+  networkTls: defineSetting(
+    trueOrFalse,
+    false,
+    'end TLS in the proxy for hosts that have a secret, with a certificate that only runs trust',
+  ),
+  networkAddresses: defineSetting(
+    list,
+    [],
+    'names that lead to an address of your choice, also a private one: HOST=ADDRESS:PORT',
   ),
   python: defineSetting(
     optionalText,

@@ -96,7 +96,7 @@ function listTlsHosts(secrets: readonly NamedSecret[], isIntercepting: boolean):
   if (found.length > 0 && !isIntercepting)
     throw new WorkcrateError(
       'config_invalid',
-      `The network secret ${found[0]!.name} is for https, which needs --network-tls on. For plain HTTP, set its scheme to http.`,
+      `The network secret ${found[0]!.name} is for https, which needs --network-tls. For plain HTTP, set its scheme to http.`,
     );
   return found.map(({ origin }) => origin.host);
 }

@@ -23,6 +23,7 @@ import {
   type Execution,
 } from './fields.ts';
 import { describeMissingPackage } from './hint.ts';
+import { networkShape, showNetworkUse, toNetworkLines } from './network-use.ts';
 import type { SpooledOutput } from './output.ts';
 import {
   buildResultAnswer,
@@ -48,6 +49,7 @@ export const endedShape = z.object({
   end_reason: z.enum(reasons),
   artifacts: differenceShape.describe('Files below the working folder, and /artifacts/… for those in there'),
   unenforced: z.array(z.string()).describe('Walls and limits that this server cannot enforce'),
+  network: networkShape.optional().describe('Hosts that it spoke to, and what was refused'),
   folders: z
     .record(z.string(), z.string().nullable())
     .optional()
@@ -136,6 +138,7 @@ export async function buildAnswer(
       end_reason: execution.reason,
       artifacts: showDifference(execution.artifacts),
       unenforced: [...execution.limits.unenforced],
+      ...(execution.network === null ? {} : { network: showNetworkUse(execution.network)! }),
       ...(ended.folders === null ? {} : { folders: { ...ended.folders } }),
       hint,
       ...(clientFiles.length === 0 ? {} : { client_files: clientFiles }),
@@ -235,6 +238,7 @@ export function toEndLines(execution: Execution): string[] {
       ...groupByFolder('Deleted', workingDir, deleted),
     }),
     ...(complete ? [] : ['There may be more changes: not all files could be compared or named.']),
+    ...toNetworkLines(execution.network),
     ...(limits.unenforced.length === 0 ? [] : [`Not enforced here: ${limits.unenforced.join(', ')}.`]),
   ];
 }

@@ -52,6 +52,7 @@ for (const [language, code] of Object.entries(programs) as [keyof typeof program
         ...unknownInputs,
         inputsMayBeIncomplete: false,
         artifacts: { created: [], modified: [], deleted: [], complete: true },
+        network: null,
         background: null,
         cancelledBy: null,
         limits: null,

@@ -26,6 +26,7 @@ import { startWatch, type RunWatch, type WatchedRun } from './input-watch.ts';
 import { unknownInputs } from './known-inputs.ts';
 import type { RunUnderWay } from './live.ts';
 import type { createEndWriter } from './lost.ts';
+import type { OpenNetwork } from './network-use.ts';
 import type { CellSlot } from './cell-slot.ts';
 import { followRun, type RunOutputs, type ReportProgress, type SpooledOutput } from './output.ts';
 import { insertRunning, wasInput, type createBatchWriter } from './store.ts';
@@ -51,6 +52,8 @@ export interface ExecutionRequest {
   readonly files: readonly string[];
   /** Other files to copy there, such as from crates or the client. */
   readonly others?: readonly OtherFile[];
+  /** Hosts that it asks for, of those that are allowed; null is all of them. */
+  readonly network?: readonly string[] | null | undefined;
   /** Where it is a cell of a session: `language` and `workingDir` are those of the session then. */
   readonly session?: CellSlot | undefined;
 }
@@ -112,16 +115,33 @@ export async function executeRequest(
       background: underWay.background,
     };
     const { session = null } = request;
-    const prepared = { sandbox, place, begun, inputs, session, startWatching, watch, underWay };
+    const network = openNetwork(room, caller, id, request);
+    const prepared = { sandbox, place, begun, inputs, session, network, startWatching, watch, underWay };
     try {
       return await runWithRow(room, prepared);
     } finally {
+      network?.close();
       if (request.workingDir === null) await inputs.removeUnchanged();
     }
   } finally {
     request.session?.release();
     if (request.workingDir === null) removeIfEmpty(place.workspace, parseName(id));
   }
+}
+
+/** Its way out; null where it has none, or that of the host. */
+function openNetwork(
+  { network }: ExecuteContext,
+  caller: Caller,
+  id: string,
+  { network: hosts = null }: ExecutionRequest,
+): OpenNetwork | null {
+  if (network) return hosts?.length === 0 ? null : network.open(caller, id, hosts);
+  if (hosts === null) return null;
+  throw new WorkcrateError(
+    'invalid_input',
+    'There is no list of allowed hosts here to choose from. Leave network out, or ask the operator for one (--sandbox-network allow:HOST,…).',
+  );
 }
 
 function requireSandbox({ sandbox }: ExecuteContext, language: Language): Sandbox {
@@ -168,6 +188,7 @@ interface PreparedRun {
   readonly begun: Execution;
   readonly inputs: Inputs;
   readonly session: CellSlot | null;
+  readonly network: OpenNetwork | null;
   readonly startWatching: () => Promise<RunWatch>;
   /** Null until the turn of a cell has come: until then the cells before it change files. */
   watch: RunWatch | null;
@@ -202,11 +223,13 @@ async function runWithRow(room: ExecuteContext, prepared: PreparedRun): Promise<
     throw error;
   }
   const { end, outputs, results } = await following;
+  const network = prepared.network?.close() ?? null;
   const { difference, made, knowledge } = await endWatch(room, prepared);
   const ended = toEndedExecution(begun, room.clock(), end, outputs, difference);
   // Both within one turn, so that they share a transaction.
   const recordingMade = recordMade(room, ended, made);
-  const { execution, isRecorded } = await recordEnd(room, underWay, { ...ended, ...results, ...knowledge });
+  const recorded = { ...ended, ...results, ...knowledge, network };
+  const { execution, isRecorded } = await recordEnd(room, underWay, recorded);
   await recordingMade;
   return {
     execution,
@@ -219,7 +242,7 @@ async function runWithRow(room: ExecuteContext, prepared: PreparedRun): Promise<
 }
 
 async function startRun(prepared: PreparedRun, signal: AbortSignal): Promise<SandboxRun> {
-  const { sandbox, place, begun, inputs, session } = prepared;
+  const { sandbox, place, begun, inputs, session, network } = prepared;
   if (session !== null) return startCell(prepared, session, signal);
   const run = await sandbox.start({
     id: begun.id,
@@ -231,6 +254,7 @@ async function startRun(prepared: PreparedRun, signal: AbortSignal): Promise<San
     stdin: begun.stdin,
     timeoutMs: begun.limits.timeoutMs,
     signal,
+    network,
   });
   inputs.keep();
   return run;
@@ -240,7 +264,8 @@ async function startCell(prepared: PreparedRun, session: CellSlot, signal: Abort
   const { code, stdin, limits } = prepared.begun;
   await session.waitForTurn(signal);
   prepared.watch = await prepared.startWatching();
-  const run = await session.run({ code, stdin, timeoutMs: limits.timeoutMs, signal });
+  const { network } = prepared;
+  const run = await session.run({ code, stdin, timeoutMs: limits.timeoutMs, signal, network });
   prepared.inputs.keep();
   return run;
 }
@@ -323,6 +348,7 @@ function toBegunExecution(
     inputs: [],
     ...unknownInputs,
     artifacts: noDifference,
+    network: null,
     background: null,
     cancelledBy: null,
     limits: {

@@ -32,6 +32,7 @@ export function sampleExecution(startedAt: number, given: Partial<Execution> = {
     inputs: [],
     ...unknownInputs,
     artifacts: noDifference,
+    network: null,
     sessionId: null,
     cell: null,
     state: null,

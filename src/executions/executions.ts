@@ -25,6 +25,7 @@ import type { Changes } from './folder-diff.ts';
 import { createJournal } from './journal.ts';
 import { createFollower } from './follow.ts';
 import { createLiveRuns } from './live-runs.ts';
+import type { NetworkPort } from './network-use.ts';
 import type { LiveRun } from './live.ts';
 import { createEndWriter, markLost, markSilentRun } from './lost.ts';
 import { appendRows, listLastEnded, restoreLines, type RunWithoutLine } from './restore-lines.ts';
@@ -48,6 +49,7 @@ export type { LiveRun } from './live.ts';
 export type { InputFileRecord, OtherFile } from './input-files.ts';
 export { writeNotebook } from './notebook.ts';
 export type { KnownInput } from './known-inputs.ts';
+export type { NetworkPort, NetworkUse, OpenNetwork } from './network-use.ts';
 export { getExtension, maxResults, parseResult } from './results.ts';
 export type { OutputBounds } from './truncation.ts';
 
@@ -58,6 +60,8 @@ export interface ExecutionsOptions {
   /** What code runs in, or why there is nothing and what would help, as a sentence. */
   readonly sandbox: Sandbox | string;
   readonly changes: Changes;
+  /** Gives runs a way out; without it they have none, or that of the host. */
+  readonly network?: NetworkPort | null;
   /** The data folder; the journal is in `logs` below it. */
   readonly data: string;
   /** Tells this server from others on the same database. */

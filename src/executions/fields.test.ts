@@ -51,6 +51,13 @@ const sample: Execution = {
   inputsMayBeIncomplete: true,
   inputNotes: ['Why.'],
   libraries: { numpy: '1.24.2' },
+  network: {
+    hosts: [
+      { host: 'example.org', port: 443, requests: 2, sentBytes: 10, receivedBytes: 20, secrets: ['key'] },
+    ],
+    refused: [{ host: 'other.org', port: null, why: 'host_not_allowed', count: 1 }],
+    more: 3,
+  },
   artifacts: { created: ['x.png'], modified: [], deleted: ['y'], complete: true },
   limits: {
     memoryBytes: 1,
@@ -86,6 +93,8 @@ const shownJson =
   String.raw`"known_inputs":[{"path":"/workspace/a/x","size":2,"sha256":"ef","how":"opened","made_by":"exec_0123456789aa"},` +
   String.raw`{"path":"/artifacts/y","size":9,"sha256":null,"how":"found","made_by":null}],` +
   String.raw`"inputs_may_be_incomplete":true,"input_notes":["Why."],"libraries":{"numpy":"1.24.2"},` +
+  String.raw`"network":{"hosts":[{"host":"example.org","port":443,"requests":2,"sent_bytes":10,"received_bytes":20,` +
+  String.raw`"secrets":["key"]}],"refused":[{"host":"other.org","port":null,"why":"host_not_allowed","count":1}],"more":3},` +
   String.raw`"limits":{"timeout_ms":7,"memory_bytes":1,"processes":2,"cpus":3,"file_bytes":4,"disk_bytes":5,` +
   String.raw`"tmp_bytes":6,"sandbox":"bubblewrap","runtime":"Python 3.11.2","unenforced":["cpu"]},` +
   String.raw`"session_id":"sess_0123456789ab","cell":3,"state":"lost","background":"asked","cancelled_by":null}`;
@@ -105,7 +114,7 @@ describe('an execution in all its forms', () => {
       String.raw`"signal":"SIGKILL","timed_out":true,"started_at":"2026-05-04T12:00:00.000Z","duration_ms":1500,` +
       String.raw`"stdout":"","stderr":"","stdout_bytes":4,"stderr_bytes":3,"truncated":true,` +
       String.raw`"stdout_file":"file_1","stderr_file":null,"results":[],"more_results":4,"artifacts":{"created":[],"modified":[],"deleted":[],` +
-      String.raw`"complete":false},"inputs":[],"known_inputs":[],"inputs_may_be_incomplete":true,"input_notes":["Why."],"libraries":{},` +
+      String.raw`"complete":false},"inputs":[],"known_inputs":[],"inputs_may_be_incomplete":true,"input_notes":["Why."],"libraries":{},"network":null,` +
       String.raw`"limits":{"timeout_ms":7,"memory_bytes":1,"processes":2,"cpus":3,` +
       String.raw`"file_bytes":4,"disk_bytes":5,"tmp_bytes":6,"sandbox":"bubblewrap","runtime":"Python 3.11.2",` +
       String.raw`"unenforced":["cpu"]},"session_id":"sess_0123456789ab","cell":3,"state":"lost","background":"asked","cancelled_by":null,"code_bytes":13,` +
@@ -116,7 +125,7 @@ describe('an execution in all its forms', () => {
   it('is the JSON of tools and routes, by their schema', () => {
     assert.equal(JSON.stringify(showExecution(sample)), shownJson.replace('@@', '\u0085'));
     const names =
-      'execution_id tool language code stdin_bytes working_dir end_reason succeeded exit_code signal timed_out started_at duration_ms stdout stderr stdout_bytes stderr_bytes truncated stdout_file stderr_file results more_results inputs known_inputs inputs_may_be_incomplete input_notes libraries session_id cell state background cancelled_by artifacts limits';
+      'execution_id tool language code stdin_bytes working_dir end_reason succeeded exit_code signal timed_out started_at duration_ms stdout stderr stdout_bytes stderr_bytes truncated stdout_file stderr_file results more_results inputs known_inputs inputs_may_be_incomplete input_notes libraries network session_id cell state background cancelled_by artifacts limits';
     assert.equal(Object.keys(executionShape.shape).join(' '), names);
     assert.deepEqual(executionShape.parse(showExecution(sample)), showExecution(sample));
   });
@@ -193,6 +202,8 @@ describe('an execution in all its forms', () => {
         inputs_may_be_incomplete: 1,
         input_notes: '["Why."]',
         libraries: '{"numpy":"1.24.2"}',
+        network:
+          '{"hosts":[{"host":"example.org","port":443,"requests":2,"sentBytes":10,"receivedBytes":20,"secrets":["key"]}],"refused":[{"host":"other.org","port":null,"why":"host_not_allowed","count":1}],"more":3}',
         ended_at: 1777896001501,
         cancelled_by: null,
         seen_at: null,
@@ -217,7 +228,7 @@ describe('an execution in all its forms', () => {
     assert.deepEqual(asked, [
       'INSERT INTO executions (id, owner, tool, language, code, stdin, stdin_bytes, working_dir, started_at, inputs, limits, session_id, cell, background, haystack, server, seen_at, reason, succeeded) ' +
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 'running', 0)",
-      'UPDATE executions SET reason = ?, succeeded = ?, exit_code = ?, signal = ?, duration_ms = ?, stdout = ?, stderr = ?, stdout_bytes = ?, stderr_bytes = ?, truncated = ?, stdout_file = ?, stderr_file = ?, results = ?, more_results = ?, artifacts = ?, known_inputs = ?, inputs_may_be_incomplete = ?, input_notes = ?, libraries = ?, state = ?, cancelled_by = ?, ended_at = ?, haystack = ? ' +
+      'UPDATE executions SET reason = ?, succeeded = ?, exit_code = ?, signal = ?, duration_ms = ?, stdout = ?, stderr = ?, stdout_bytes = ?, stderr_bytes = ?, truncated = ?, stdout_file = ?, stderr_file = ?, results = ?, more_results = ?, artifacts = ?, known_inputs = ?, inputs_may_be_incomplete = ?, input_notes = ?, libraries = ?, network = ?, state = ?, cancelled_by = ?, ended_at = ?, haystack = ? ' +
         "WHERE id = ? AND (reason = 'running' OR (reason = ? AND ended_at = ?)) RETURNING id",
     ]);
   });
@@ -232,6 +243,7 @@ describe('an execution in all its forms', () => {
       inputs_may_be_incomplete: 1,
       input_notes: '[]',
       libraries: '{}',
+      network: 'null',
     };
     const read = executionFromRow(old as never);
     assert.deepEqual(read.artifacts, { created: [], modified: [], deleted: [], complete: true });

@@ -7,6 +7,7 @@ import type { SqlValue } from '../database/database.ts';
 import { endReasons, languages, type RunLimitSettings, type Sandbox } from '../sandbox/sandbox.ts';
 import type { InputFileRecord } from './input-files.ts';
 import { knownInputShape, showKnownInput, type KnownInput } from './known-inputs.ts';
+import { networkShape, showNetworkUse, type NetworkUse } from './network-use.ts';
 import { resultShape, showResult, type RunResult } from './results.ts';
 
 /** `refused` is a run that never started. */
@@ -253,6 +254,14 @@ export const executionFields = {
     z.record(z.string(), z.string()),
     (parsed: Readonly<Record<string, string>>) => parsed,
     (versions) => ({ ...versions }),
+  ),
+  /** Null where it had no network of its own. */
+  network: makeJsonField(
+    'network',
+    'end',
+    networkShape.nullable().describe('Hosts that it spoke to, and what was refused'),
+    (parsed: NetworkUse | null) => parsed,
+    showNetworkUse,
   ),
   limits: makeJsonField(
     'limits',

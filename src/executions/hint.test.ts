@@ -17,6 +17,7 @@ const walled: Surroundings = {
   kind: 'bubblewrap',
   folders: null,
   hasNetwork: false,
+  allowedHosts: null,
   memoryBytes: 1024 ** 3,
   python,
 };
@@ -109,6 +110,7 @@ test('what is there is told in a sentence or two', () => {
     kind: 'subprocess',
     folders: null,
     hasNetwork: true,
+    allowedHosts: null,
     memoryBytes: null,
     python: { ...python, packages },
   };

@@ -35,6 +35,7 @@ const emptyBriefFields = {
   inputs: [],
   known_inputs: [],
   libraries: {},
+  network: null,
   artifacts: { created: [], modified: [], deleted: [], complete: false },
 };
 

@@ -88,6 +88,13 @@ export const codeText = makeBoundedText(
   'code may have at most 1 MB; put data into stdin, or into a stored file that is named in files',
 ).refine((text) => text !== '', 'code must not be empty');
 
+/** Of a call: fewer hosts than a run may reach. */
+export const networkInput = z
+  .array(z.string().min(1).max(300))
+  .max(100)
+  .optional()
+  .describe('Only these of the hosts that may be reached; [] for none');
+
 export const stdinText = makeBoundedText(
   maxStdinBytes,
   'stdin may have at most 2 MB; send more as a file with request_upload, name its file_id in files and read it from the working directory',

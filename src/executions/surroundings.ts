@@ -15,6 +15,8 @@ import { formatBytes, quoteName } from '../text.ts';
 export interface Surroundings {
   readonly kind: Sandbox['kind'];
   readonly hasNetwork: boolean;
+  /** The hosts that runs may reach, in words, where there is a list of them. */
+  readonly allowedHosts: string | null;
   /** The most memory of a run; null where that is not enforced. */
   readonly memoryBytes: number | null;
   /** Null where the interpreter did not tell. */
@@ -27,13 +29,15 @@ export interface Surroundings {
 export async function readSurroundings(
   sandbox: Sandbox | string,
   onlyPlace: Workspace | null,
+  allowedHosts: string | null,
 ): Promise<Surroundings | null> {
   if (typeof sandbox === 'string') return null;
   const { kind, holds } = sandbox;
   const folders = onlyPlace === null ? null : sandbox.folders(onlyPlace);
   return {
     kind,
-    hasNetwork: holds.network !== true,
+    hasNetwork: holds.network !== true || allowedHosts !== null,
+    allowedHosts,
     memoryBytes: holds.memory === true ? sandbox.limits.memoryBytes : null,
     python: await sandbox.pythonPackages(),
     folders,
@@ -67,8 +71,10 @@ export function describeSurroundings(surroundings: Surroundings | null): string 
     .join('');
 }
 
-export const describeNetwork = ({ hasNetwork }: Surroundings): string =>
-  hasNetwork ? '' : 'No network, so no pip or npm install.';
+export function describeNetwork({ hasNetwork, allowedHosts }: Surroundings): string {
+  if (allowedHosts !== null) return `HTTP and HTTPS to ${allowedHosts} only, by the proxy of http_proxy.`;
+  return hasNetwork ? '' : 'No network, so no pip or npm install.';
+}
 
 const describePython = ({ python }: Surroundings): string =>
   python === null ? '' : `Python ${python.version} ${describePackages(python)}.`;

@@ -26,6 +26,7 @@ import {
   codeText,
   filesInput,
   makeTimeout,
+  networkInput,
   pageShape,
   searchInput,
   toExecutionPage,
@@ -52,6 +53,8 @@ export interface ExecutionToolsOptions extends AnswerOptions {
   readonly detachMs: number | null;
   /** Whether the settings let runs have a network, for as long as the sandbox has not said what it has. */
   readonly mayHaveNetwork?: boolean;
+  /** Whether there is a list of hosts that runs may reach, of which a call may ask for fewer. */
+  readonly hasHostList?: boolean;
   /** How much of the code of an earlier run is shown. */
   readonly outputBounds: OutputBounds;
   /** Finds files in crates for runs; without it there are no crates. */
@@ -96,7 +99,12 @@ const makeExecuteCodeInput = (options: ExecutionToolsOptions) =>
     background: z.boolean().optional().describe('Answer at once; get_execution waits for its end'),
     session_id: makeText(64, 'Continues a session: its id, or a name of yours, which makes one').optional(),
     reset: z.boolean().optional().describe('Begin the session anew'),
+    network: networkInput,
   });
+
+/** Listed only where there is something to choose from: it costs every conversation its tokens. */
+export const hideNetwork = ({ hasHostList = false }: ExecutionToolsOptions): 'network'[] =>
+  hasHostList ? [] : ['network'];
 
 function createExecuteCodeTool(options: ExecutionToolsOptions): Tool {
   return defineTool({
@@ -106,7 +114,7 @@ function createExecuteCodeTool(options: ExecutionToolsOptions): Tool {
     group: 'code',
     title: 'Run code',
     description: `Runs a Python, Node or Bash script in a sandbox; gives output, exit code and changed files; of Python also the value of the last expression and its matplotlib figures. Each run is a new process, unless session_id continues one; /workspace and /artifacts are kept. Write files for people to /artifacts. For shell commands use execute_bash.${describeFolders(options.surroundings ?? null)}${describeSurroundings(options.surroundings ?? null)}${describeMemory(options.surroundings ?? null)}`,
-    input: makeExecuteCodeInput(options),
+    input: hideArguments(makeExecuteCodeInput(options), hideNetwork(options)),
     output: endedShape,
     mayBeTask: true,
     annotations: toRunAnnotations(options),
@@ -147,6 +155,7 @@ interface CodeInput {
   readonly client_files?: z.output<typeof clientFilesInput>;
   readonly show?: boolean | undefined;
   readonly background?: boolean | undefined;
+  readonly network?: readonly string[] | undefined;
 }
 
 /** Runs a cell and answers as every run does. */
@@ -189,6 +198,7 @@ async function runCode(
     timeoutMs: input.timeout_ms ?? null,
     files: input.files ?? [],
     others: [...clients, ...(await findCrateFiles(options.crateFiles, context, input.crate_files))],
+    network: input.network,
     ...(await findPlace()),
   };
   return answerRun(options, context, request, input);
@@ -221,6 +231,7 @@ const makeExecuteBashInput = (options: ExecutionToolsOptions) =>
     client_files: listAs(clientFilesInput, briefList),
     show: z.boolean().optional().describe('As in execute_code'),
     background: z.boolean().optional().describe('As in execute_code'),
+    network: networkInput,
   });
 
 function readTimeout({
@@ -241,7 +252,7 @@ function createExecuteBashTool(options: ExecutionToolsOptions): Tool {
     group: 'code',
     title: 'Run a shell command',
     description: `Runs a Bash command in /workspace, in the sandbox of execute_code; gives output, exit code and changed files. /workspace and /artifacts are kept; /tools and /skills can be read. Write files for people to /artifacts.${describeFolders(options.surroundings ?? null)}`,
-    input: hideArguments(makeExecuteBashInput(options), ['timeout']),
+    input: hideArguments(makeExecuteBashInput(options), ['timeout', ...hideNetwork(options)]),
     output: endedShape,
     mayBeTask: true,
     annotations: toRunAnnotations(options),
@@ -251,8 +262,9 @@ function createExecuteBashTool(options: ExecutionToolsOptions): Tool {
       files: ['files', 'client_files', 'crate_files'],
       runEnd: { reason: 'end_reason', exitCode: 'exit_code', background: 'background' },
     },
-    async handle({ command, files = [], crate_files, client_files, show, background, ...times }, context) {
-      const timeoutMs = readTimeout(times);
+    async handle(input, context) {
+      const { command, files = [], crate_files, client_files, show, background, network } = input;
+      const timeoutMs = readTimeout(input);
       const clients = await findClientFiles(options.clientFiles, context, client_files);
       if (isQuestion(clients)) return clients;
       const request = {
@@ -264,6 +276,7 @@ function createExecuteBashTool(options: ExecutionToolsOptions): Tool {
         timeoutMs,
         files,
         others: [...clients, ...(await findCrateFiles(options.crateFiles, context, crate_files))],
+        network,
       };
       return answerRun(options, context, request, { background, show });
     },

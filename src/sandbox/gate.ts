@@ -8,7 +8,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type AddressInfo, type ListenOptions, type Server, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import type { RunNetwork } from './sandbox.ts';
+import type { RunNetwork, SandboxOptions } from './sandbox.ts';
 
 export interface Gate extends AsyncDisposable {
   /** The socket, which a backend makes visible inside as `gateInside`. */
@@ -25,8 +25,17 @@ export interface GatePass extends Disposable {
 }
 
 export const gateInside = '/opt/workcrate/gate';
+/** The folder in which a run finds the certificates that it has to trust. */
+export const certificatesInside = '/opt/workcrate/certificates';
 /** Where code finds the proxy, in the network of its own run. */
-export const proxyInside = 'http://127.0.0.1:3128';
+const proxyInside = 'http://127.0.0.1:3128';
+
+/** The variables for code that finds the proxy and the certificates where all sandboxes have them. */
+export const toProxyVariables = (
+  environment: RunNetwork['environment'] | null | undefined,
+  { certificates = null }: Pick<SandboxOptions, 'certificates'>,
+): Readonly<Record<string, string>> =>
+  environment?.(proxyInside, certificates === null ? null : certificatesInside) ?? {};
 
 const tokenForm = /^[0-9a-f]{32}$/;
 /** A token and its line break. */

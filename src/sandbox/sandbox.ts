@@ -123,8 +123,8 @@ export interface RunRequest {
 export interface RunNetwork {
   /** Takes over a connection to the proxy that code of the run has made. */
   accept(connection: Duplex): void;
-  /** The variables by which programs find the proxy. */
-  environment(proxyUrl: string): Readonly<Record<string, string>>;
+  /** The variables by which programs find the proxy, and the certificates that they have to trust. */
+  environment(proxyUrl: string, certificates: string | null): Readonly<Record<string, string>>;
 }
 
 export interface RunEnd {
@@ -283,6 +283,11 @@ export interface SandboxOptions {
   readonly mostRuns: number;
   /** Of these, the most of one user; further ones wait although there is a free slot. */
   readonly mostRunsOfUser: number;
+  /**
+   * A folder with the certificates that programs have to trust to use a network: `own.pem` beside those of the system,
+   * `all.pem` in place of them. Null where those of the system do.
+   */
+  readonly certificates?: string | null;
   /** Folders that are `/tools` and `/skills` inside, read-only, if they exist. */
   readonly tools: string | null;
   readonly skills: string | null;

@@ -131,7 +131,8 @@ async function startSubprocess(
   const { place, network = null } = request;
   const port = network === null ? null : await openProxyPort();
   if (port !== null) port.network = network;
-  const environment = (port !== null && network?.environment(port.url)) || {};
+  const { certificates = null } = context.options;
+  const environment = (port !== null && network?.environment(port.url, certificates)) || {};
   const header = JSON.stringify({
     // It starts there. By its path it could not get there if a folder above were closed to it.
     folder: '.',
@@ -191,12 +192,13 @@ async function startSessionRouter(context: SubprocessContext, request: SessionRe
     findLimitReason: async () => null,
   };
   const { workspace, artifacts } = request.place;
+  const { certificates = null } = context.options;
   const inside = {
     folder: '.',
     roots: [workspace, artifacts],
     node: [join(context.runFolders.programs, 'node')],
     bash: 'bash',
-    environment: (port !== null && request.environment?.(port.url)) || {},
+    environment: (port !== null && request.environment?.(port.url, certificates)) || {},
   };
   return { router, inside, over: removeRunFolder(ended, started).finally(() => port?.[Symbol.dispose]()) };
 }

@@ -25,6 +25,7 @@ import type { Sandbox } from '../sandbox/sandbox.ts';
 import { createSessions } from '../sessions/sessions.ts';
 import { createWorkspaces, type Workspaces } from '../workspaces/workspaces.ts';
 import type { AppContext } from './context.ts';
+import { auditNetworkUse, openNetworks, type RunNetworks } from './network.ts';
 import { getOutputBounds } from './offer.ts';
 
 export interface CodeRunnerOptions extends AppContext {
@@ -43,14 +44,15 @@ export async function startCodeRunner(options: CodeRunnerOptions) {
   await using started = new AsyncDisposableStack();
   const folder = getWorkspacesFolder(config);
   const places = createWorkspaces({ database, folder, uids: getSandboxUids(config), clock });
-  const sandbox = await openConfiguredSandbox(config, places, log);
+  const networks = started.use(openNetworks(config, log));
+  const sandbox = await openConfiguredSandbox(config, places, networks, log);
   if (typeof sandbox !== 'string') {
     started.use(sandbox);
     metrics.watchSandbox(() => sandbox.occupancy());
     logSandboxGaps(sandbox, log);
   }
   const onlyPlace = config.auth.length === 0 ? await places.of(localCaller.user) : null;
-  const surroundings = await readSurroundings(sandbox, onlyPlace);
+  const surroundings = await readSurroundings(sandbox, onlyPlace, networks.port?.allowed ?? null);
   const ownFiles = config.filesDir === null ? [] : [config.filesDir];
   const serverFolders = [config.data, folder, ...ownFiles, homedir()];
   const executions = createExecutions({
@@ -59,6 +61,7 @@ export async function startCodeRunner(options: CodeRunnerOptions) {
     places,
     sandbox: typeof sandbox === 'string' ? sandbox : traceSandbox(sandbox, tracing),
     changes,
+    network: networks.port,
     data: config.data,
     server,
     serverFolders,
@@ -73,6 +76,7 @@ export async function startCodeRunner(options: CodeRunnerOptions) {
     ended(execution) {
       metrics.executionEnded(execution);
       sessions.noteCell(execution);
+      auditNetworkUse(options.audit, execution);
     },
     clock,
     log,
@@ -85,6 +89,7 @@ export async function startCodeRunner(options: CodeRunnerOptions) {
     files,
     places,
     sandbox,
+    networkEnvironment: networks.port?.environment ?? null,
     data: config.data,
     workspaces: folder,
     server,
@@ -145,12 +150,13 @@ const noRuns = { running: 0, queued: 0, warm: 0 };
 async function openConfiguredSandbox(
   config: Config,
   places: Workspaces,
+  { certificates }: RunNetworks,
   log: Log,
 ): Promise<Sandbox | string> {
   if (config.sandbox === 'off') return 'It is switched off (--sandbox off).';
   const kind = config.sandbox === 'auto' ? 'bubblewrap' : config.sandbox;
   try {
-    const sandbox = await openSandbox({ ...toSandboxOptions(config, log), kind });
+    const sandbox = await openSandbox({ ...toSandboxOptions(config, log), certificates, kind });
     // Also with --auth, where this user does not exist: it shows whether code can run here at all.
     await sandbox.warm(localCaller.user, await places.of(localCaller.user));
     return sandbox;
@@ -172,7 +178,8 @@ export function toSandboxOptions(config: Config, log: Log) {
       tmpBytes: config.runTmp,
       graceMs: 5000,
     },
-    network: config.sandboxNetwork,
+    network: config.sandboxNetwork === 'host' ? ('host' as const) : ('none' as const),
+    isProxied: config.sandboxNetwork.startsWith('allow:'),
     mostRuns: config.maxRuns,
     mostRunsOfUser: getMaxRunsOfUser(config),
     tools: config.toolsPath,

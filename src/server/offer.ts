@@ -28,7 +28,8 @@ function toToolTerms(config: Config) {
     idleMs: config.sessionIdle * 1000,
     detachMs: config.detachAfter === 0 ? null : config.detachAfter * 1000,
     outputBounds: getOutputBounds(config),
-    mayHaveNetwork: config.sandboxNetwork === 'host' || config.sandbox === 'subprocess',
+    mayHaveNetwork: config.sandboxNetwork !== 'none' || config.sandbox === 'subprocess',
+    hasHostList: config.sandboxNetwork.startsWith('allow:'),
     readable: clientPaths,
     listable: clientListPaths.length === 0 ? clientPaths : clientListPaths,
   };

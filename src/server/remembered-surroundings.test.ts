@@ -10,6 +10,7 @@ import { recallSurroundings, rememberSurroundings } from './remembered-surroundi
 const found: Surroundings = {
   kind: 'bubblewrap',
   hasNetwork: false,
+  allowedHosts: null,
   memoryBytes: 1e9,
   python: { version: '3.11', packages: { numpy: '1.24.2', pandas: null }, isDebian: true },
   folders: null,

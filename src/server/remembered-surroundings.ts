@@ -16,6 +16,7 @@ const shortText = z.string().max(4096);
 const surroundingsSchema: z.ZodType<Surroundings> = z.strictObject({
   kind: z.enum(['bubblewrap', 'docker', 'subprocess']),
   hasNetwork: z.boolean(),
+  allowedHosts: shortText.nullable(),
   memoryBytes: z.number().nullable(),
   python: z
     .strictObject({

@@ -70,7 +70,7 @@ export interface Registry extends AsyncDisposable {
 }
 
 export function createRegistry(options: SessionsOptions): Registry {
-  const { database, server, clock, log, places } = options;
+  const { database, server, clock, log, places, networkEnvironment: environment = null } = options;
   const openLog = createLogOpener(options);
   const live = new Map<string, LiveSession>();
   const ending = new Map<string, Promise<void>>();
@@ -113,7 +113,8 @@ export function createRegistry(options: SessionsOptions): Registry {
     await takeRow(options, record);
     try {
       if (ownFolder !== null) makeFolderFor(place.workspace, ownFolder, place.uid);
-      const interpreter = await start(sandbox, { id, user: owner, place, language, workingDir: folder });
+      const request = { id, user: owner, place, language, workingDir: folder, environment };
+      const interpreter = await start(sandbox, request);
       return welcome({ record, place, ownFolder, interpreter, log: openLog(id) });
     } catch (error) {
       await deleteRow(database, id);

@@ -9,7 +9,7 @@ import type { Execution, Executions } from '../executions/executions.ts';
 import type { Files } from '../files/files.ts';
 import type { Caller } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
-import type { Sandbox } from '../sandbox/sandbox.ts';
+import type { Sandbox, SessionRequest } from '../sandbox/sandbox.ts';
 import type { Workspaces } from '../workspaces/workspaces.ts';
 import { closedEnd, removedEnd, stoppedEnd } from './ends.ts';
 import { createEntrance } from './entrance.ts';
@@ -28,6 +28,8 @@ export interface SessionsOptions {
   readonly places: Pick<Workspaces, 'of'>;
   /** What code runs in, or why there is nothing. */
   readonly sandbox: Sandbox | string;
+  /** The variables by which programs find the proxy, where cells may have a network. */
+  readonly networkEnvironment?: SessionRequest['environment'];
   /** The data folder; the logs are in `logs` below it. */
   readonly data: string;
   /** The folder that has the folders of every user. */

@@ -4,9 +4,15 @@
  */
 import { z } from 'zod';
 import { clientFilesInput, crateFilesInput } from '../executions/client-and-crate-files.ts';
-import { codeText, filesInput, makeTimeout, stdinText } from '../executions/schema.ts';
-import { endedShape, runCell, toRunAnnotations, type ExecutionToolsOptions } from '../executions/tools.ts';
-import { listAs, makeText } from '../mcp/schema.ts';
+import { codeText, filesInput, makeTimeout, networkInput, stdinText } from '../executions/schema.ts';
+import {
+  endedShape,
+  hideNetwork,
+  runCell,
+  toRunAnnotations,
+  type ExecutionToolsOptions,
+} from '../executions/tools.ts';
+import { hideArguments, listAs, makeText } from '../mcp/schema.ts';
 import { defineTool, type Tool } from '../mcp/tool.ts';
 import { languages } from '../sandbox/sandbox.ts';
 import { createManageTool } from './manage-tool.ts';
@@ -67,17 +73,21 @@ function createSendTool(options: SessionToolsOptions): Tool {
     group: 'code',
     title: 'Run code in a session',
     description: 'Runs code in a session, after what was sent before, and answers as execute_code does.',
-    input: z.strictObject({
-      session_id: sessionId,
-      code: codeText,
-      timeout_ms: makeTimeout(options).optional(),
-      stdin: stdinText.optional(),
-      files: listAs(filesInput, asInExecuteCode),
-      crate_files: listAs(crateFilesInput, asInExecuteCode),
-      client_files: listAs(clientFilesInput, asInExecuteCode),
-      background: z.boolean().optional().describe('As in execute_code'),
-      show: z.boolean().optional().describe('As in execute_code'),
-    }),
+    input: hideArguments(
+      z.strictObject({
+        session_id: sessionId,
+        code: codeText,
+        timeout_ms: makeTimeout(options).optional(),
+        stdin: stdinText.optional(),
+        files: listAs(filesInput, asInExecuteCode),
+        crate_files: listAs(crateFilesInput, asInExecuteCode),
+        client_files: listAs(clientFilesInput, asInExecuteCode),
+        background: z.boolean().optional().describe('As in execute_code'),
+        show: z.boolean().optional().describe('As in execute_code'),
+        network: networkInput,
+      }),
+      hideNetwork(options),
+    ),
     output: endedShape,
     annotations: toRunAnnotations(options),
     mayBeTask: true,

@@ -1,4 +1,4 @@
-import type { Execution } from '../../executions/executions.ts';
+import type { Execution, NetworkUse } from '../../executions/executions.ts';
 import { createGraphEntity, type GraphEntity } from './entities.ts';
 import type { RunLimit, SoftwareVersion } from './packed.ts';
 
@@ -40,7 +40,7 @@ export function describeRunError(execution: Execution): string | null {
 }
 
 /** The limits that were enforced, without those that the sandbox could not enforce. */
-export function listRunLimits({ limits }: Execution): RunLimit[] {
+export function listRunLimits({ limits, network }: Execution): RunLimit[] {
   const held = (claim: string, name: string, value: number | string, unit: string | null): RunLimit[] =>
     limits.unenforced.includes(claim) ? [] : [{ name, value, unit }];
   return [
@@ -49,7 +49,24 @@ export function listRunLimits({ limits }: Execution): RunLimit[] {
     ...held('processes', 'processes', limits.processes, null),
     ...held('cpu', 'cores', limits.cpus, null),
     ...held('file_size', 'size of a file', limits.fileBytes, 'bytes'),
-    ...held('network', 'network', 'none', null),
+    ...(network === null ? held('network', 'network', 'none', null) : listNetworkFacts(network)),
+  ];
+}
+
+/** Which hosts it spoke to, and what was refused. */
+function listNetworkFacts({ hosts, refused }: NetworkUse): RunLimit[] {
+  const toFact = (name: string, value: string): RunLimit => ({ name, value, unit: null });
+  return [
+    toFact('network', 'allowed hosts, by proxy'),
+    ...hosts.map(({ host, port, requests, sentBytes, receivedBytes }) =>
+      toFact(
+        'network host',
+        `${host}:${port}: ${requests} requests, ${sentBytes} bytes sent, ${receivedBytes} bytes received`,
+      ),
+    ),
+    ...refused.map(({ host, port, why, count }) =>
+      toFact('network refused', `${host}${port === null ? '' : `:${port}`}: ${why}, ${count} times`),
+    ),
   ];
 }
 

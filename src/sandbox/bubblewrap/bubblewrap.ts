@@ -6,7 +6,7 @@ import { WorkcrateError } from '../../errors.ts';
 import type { Log } from '../../observability/log.ts';
 import { openCgroups } from '../cgroups/cgroups.ts';
 import { createWatchedDisk } from '../disk.ts';
-import { openGate, proxyInside } from '../gate.ts';
+import { openGate, toProxyVariables } from '../gate.ts';
 import { fitLimits, readFileMax, readHardLimits } from '../hard-limits.ts';
 import { createPackageLookup, createRuntimeLookup } from '../interpreters.ts';
 import {
@@ -110,7 +110,7 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
         const pool = pools.get(request.user, request.place);
         const needsNetwork = (request.network ?? null) !== null;
         const taken = await pool.take(await chooseInterpreter(request), needsNetwork);
-        return runOnWorker(taken, request, { limits, disk }, () => {
+        return runOnWorker(taken, request, { ...options, limits, disk }, () => {
           leave();
           pools.fillBehind(pool);
         });
@@ -127,7 +127,8 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
       const taken = await pool.take(kind, (request.environment ?? null) !== null);
       const router = startSessionOnWorker(taken, limits, () => pools.fillBehind(pool));
       pools.fillBehind(pool);
-      return openSession(router, request, { queue, disk, inside: describeInside(request, limits) });
+      const inside = describeInside(request, { ...options, limits });
+      return openSession(router, request, { queue, disk, inside });
     },
     occupancy: () => ({
       running: queue.running(),
@@ -146,10 +147,10 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
 }
 
 /** What the router of a session has to know. */
-const describeInside = ({ environment }: SessionRequest, limits: RunLimitSettings) => ({
-  node: ['/opt/workcrate/bin/node', ...getNodeFlags(limits)],
+const describeInside = ({ environment }: SessionRequest, options: SandboxOptions) => ({
+  node: ['/opt/workcrate/bin/node', ...getNodeFlags(options.limits)],
   bash: '/bin/bash',
-  environment: environment?.(proxyInside) ?? {},
+  environment: toProxyVariables(environment, options),
 });
 
 /** One pool of interpreters for each user; of too many, the least recent is closed. */

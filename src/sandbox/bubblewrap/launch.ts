@@ -14,7 +14,7 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { WorkcrateError } from '../../errors.ts';
-import { gateInside } from '../gate.ts';
+import { certificatesInside, gateInside } from '../gate.ts';
 import { insideFolder } from '../inside-folder.ts';
 import type { Workspace } from '../sandbox.ts';
 
@@ -145,6 +145,7 @@ export interface MountOptions {
   readonly pythonFolders: readonly string[];
   /** The server's socket for the way out. */
   readonly gate: string;
+  readonly certificates?: string | null;
 }
 
 /** What programs of /usr look for in /etc. None of it is secret, and none has to exist. */
@@ -165,7 +166,8 @@ const harmlessEtcEntries = [
   'timezone',
 ];
 
-export function listMounts({ place, tools, skills, pythonFolders, gate }: MountOptions): BindMount[] {
+export function listMounts(options: MountOptions): BindMount[] {
+  const { place, tools, skills, pythonFolders, gate, certificates = null } = options;
   const readOnly = (source: string, target: string): BindMount => ({ source, target, writable: false });
   const writable = (source: string, target: string): BindMount => ({ source, target, writable: true });
   return [
@@ -179,6 +181,7 @@ export function listMounts({ place, tools, skills, pythonFolders, gate }: MountO
     readOnly(insideFolder, '/opt/workcrate/inside'),
     readOnly(process.execPath, '/opt/workcrate/bin/node'),
     readOnly(gate, gateInside),
+    ...(certificates === null ? [] : [readOnly(certificates, certificatesInside)]),
     ...pythonFolders.map((folder) => readOnly(folder, folder)),
     ...(tools === null || !existsSync(tools) ? [] : [readOnly(tools, '/tools')]),
     ...(skills === null || !existsSync(skills) ? [] : [readOnly(skills, '/skills')]),

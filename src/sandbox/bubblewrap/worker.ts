@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { constants, openSync } from 'node:fs';
 import { Socket } from 'node:net';
 import type { WatchedDisk } from '../disk.ts';
-import { proxyInside } from '../gate.ts';
+import { toProxyVariables } from '../gate.ts';
 import { collectReports, secretBytes } from '../sessions/frames.ts';
 import type { SessionProcess } from '../sessions/session.ts';
 import {
@@ -15,6 +15,7 @@ import {
   type SandboxRun,
   type RunEnd,
   type RunRequest,
+  type SandboxOptions,
   type StopReason,
 } from '../sandbox.ts';
 import type { RunGroup } from './fork-server.ts';
@@ -240,11 +241,16 @@ function openPipeReader(path: string, chunkBytes: number): PipeReader {
 /** Shorter runs cannot take much memory of the kernel, so they are not watched. */
 const watchAfterMs = 100;
 
+export interface RunOnWorkerOptions extends Pick<SandboxOptions, 'certificates'> {
+  readonly limits: RunLimitSettings;
+  readonly disk: WatchedDisk;
+}
+
 /** Starts a run on a worker, and follows it to its end. `onEnd` is called when none of its processes is alive. */
 export function runOnWorker(
   { worker, userSandbox, pass }: TakenWorker,
   request: RunRequest,
-  { limits, disk }: { limits: RunLimitSettings; disk: WatchedDisk },
+  { limits, disk, certificates = null }: RunOnWorkerOptions,
   onEnd: () => void,
 ): SandboxRun {
   const started = performance.now();
@@ -259,7 +265,7 @@ export function runOnWorker(
   if (pass !== null) pass.network = network;
   const watch = disk.watch(request.place, () => stop.killNow('disk'));
   const longer = setTimeout(() => userSandbox.watch(worker.id), watchAfterMs);
-  const environment = network?.environment(proxyInside) ?? {};
+  const environment = toProxyVariables(network?.environment, { certificates });
   const reports = worker.begin({ folder, code, stdin, environment });
 
   const finish = async (): Promise<RunEnd> => {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { statSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { WorkcrateError } from '../../errors.ts';
-import { gateInside, proxyInside, type Gate, type GatePass } from '../gate.ts';
+import { certificatesInside, gateInside, type Gate, type GatePass } from '../gate.ts';
 import { fitLimits, readFileMax, noHardLimits, type FittedLimits } from '../hard-limits.ts';
 import { insideFolder } from '../inside-folder.ts';
 import type { Workspace, RunRequest, SandboxOptions } from '../sandbox.ts';
@@ -61,10 +61,7 @@ function toContainerConfig(asked: DockerOptions, { place, gate }: ContainerPurpo
     HostConfig: {
       ...toIsolationConfig(options),
       ...toContainerLimits(options, uid),
-      Mounts: [
-        ...listDockerMounts(options, place),
-        ...(gate === null ? [] : [toBindMount(gate.path, gateInside, true)]),
-      ],
+      Mounts: [...listDockerMounts(options, place), ...(gate === null ? [] : listGateMounts(gate, options))],
     },
   };
 }
@@ -151,6 +148,11 @@ function listDockerMounts(options: DockerOptions, place: Workspace | null): Dock
   return mounts;
 }
 
+function listGateMounts({ path }: Gate, { certificates = null }: DockerOptions): DockerMount[] {
+  const socket = toBindMount(path, gateInside, true);
+  return certificates === null ? [socket] : [socket, toBindMount(certificates, certificatesInside, true)];
+}
+
 function toBindMount(source: string, target: string, readOnly: boolean): DockerMount {
   return { Type: 'bind', Source: source, Target: target, ReadOnly: readOnly };
 }
@@ -177,6 +179,8 @@ export interface Container {
 }
 
 export type ContainerTask = Pick<RunRequest, 'language' | 'code' | 'workingDir' | 'stdin' | 'network'> & {
+  /** Added to that of every run. */
+  readonly environment: Readonly<Record<string, string>>;
   /** When it ends by itself. */
   readonly mostMs: number;
 };
@@ -226,8 +230,7 @@ function wrapContainer(
     begin(task) {
       const { language, workingDir, mostMs, network = null } = task;
       if (pass !== null) pass.network = network;
-      const environment = network?.environment(proxyInside) ?? {};
-      const way = { gate: pass?.token ?? null, environment };
+      const way = { gate: pass?.token ?? null, environment: task.environment };
       const outputs = sendTask(socket, { language, workingDir, mostMs, ...way }, task.code);
       socket.end(task.stdin);
       return outputs;

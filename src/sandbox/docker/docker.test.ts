@@ -139,6 +139,7 @@ describe('docker', { skip: engine === null && noEngine }, () => {
         workingDir: '/',
         stdin: '',
         mostMs: 30_000,
+        environment: {},
       } as const;
       const { report, stdout } = container.begin(task);
       assert.equal((await report)?.code, 0);

@@ -5,7 +5,7 @@
 import { WorkcrateError } from '../../errors.ts';
 import { collectText } from '../../streams.ts';
 import { createWatchedDisk } from '../disk.ts';
-import { openGate, proxyInside } from '../gate.ts';
+import { openGate, toProxyVariables } from '../gate.ts';
 import { packageScript, parsePackages, parseVersionLine, type PythonPackages } from '../interpreters.ts';
 import {
   createRunQueue,
@@ -98,7 +98,7 @@ export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
       sessions.add(session);
       void session.over.finally(() => sessions.delete(session));
       waiting.refill(request.user, request.place);
-      const environment = request.environment?.(proxyInside) ?? {};
+      const environment = toProxyVariables(request.environment, options);
       return openSession(session.router, request, {
         queue,
         disk,
@@ -162,6 +162,7 @@ async function probeImage(engine: Engine, options: DockerOptions): Promise<Probe
       workingDir: '/',
       stdin: '',
       mostMs: probeMs,
+      environment: {},
     });
     const [out, err, report] = await Promise.all([
       collectText(run.stdout),

@@ -11,6 +11,7 @@ import {
   type Stopper,
   type StopReason,
 } from '../sandbox.ts';
+import { toProxyVariables } from '../gate.ts';
 import { collectReports, secretBytes } from '../sessions/frames.ts';
 import type { Container, DockerOptions } from './container.ts';
 import type { Engine } from './engine.ts';
@@ -31,12 +32,13 @@ export function runInContainer(
   engine: Engine,
   container: Container,
   request: RunRequest,
-  { limits, log, disk }: DockerOptions & { readonly disk: WatchedDisk },
+  { limits, log, disk, certificates = null }: DockerOptions & { readonly disk: WatchedDisk },
 ): ContainerRun {
   const began = performance.now();
   const mostMs = request.timeoutMs + limits.graceMs + abandonAfterMs;
   const secret = randomBytes(secretBytes);
-  const run = container.begin({ ...request, code: addHeader(request, secret), mostMs });
+  const environment = toProxyVariables(request.network?.environment, { certificates });
+  const run = container.begin({ ...request, code: addHeader(request, secret), mostMs, environment });
   const killed = Promise.withResolvers<null>();
   const killContainer = async () => {
     run.release();

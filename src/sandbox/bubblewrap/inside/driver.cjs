@@ -18,6 +18,11 @@ for (const entry of environment)
   process.env[entry.slice(0, entry.indexOf('='))] = entry.slice(entry.indexOf('=') + 1);
 // Node looks for these at its start, which was before the task came.
 if (process.env.NODE_USE_ENV_PROXY === '1') require('node:http').setGlobalProxyFromEnv();
+if (process.env.NODE_EXTRA_CA_CERTS) {
+  const tls = require('node:tls');
+  const own = readFileSync(process.env.NODE_EXTRA_CA_CERTS, 'utf8');
+  tls.setDefaultCACertificates([...tls.getCACertificates('bundled'), own]);
+}
 if (/^\/(?:tmp|home\/user)\//.test(folder)) mkdirSync(folder, { recursive: true });
 process.chdir(folder);
 const source = task.subarray(at).toString();
