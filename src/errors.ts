@@ -52,6 +52,7 @@ export type ErrorCode =
   | 'session_ended'
   | 'session_elsewhere'
   | 'checkpoint_refused'
+  | 'packages_missing'
   | 'source_unreachable'
   | 'crate_gone'
   | 'crate_changed'

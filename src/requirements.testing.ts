@@ -1,6 +1,7 @@
 import { appendFileSync } from 'node:fs';
 import { getTestContext } from 'node:test';
 import { codeRequirements } from './requirements-of-code.testing.ts';
+import { reuseRequirements } from './requirements-of-reuse.testing.ts';
 
 /**
  * The rows of the specification that are built, each split into the parts that tests prove. A test says at its end what
@@ -280,6 +281,7 @@ export const requirements = {
     'docker-image',
   ],
   G5: ['inspector', 'sdk-v1', 'claude-code', 'codex', 'gemini-cli', 'opencode'],
+  ...reuseRequirements,
 } as const satisfies Record<string, readonly string[]>;
 
 export type Row = keyof typeof requirements;

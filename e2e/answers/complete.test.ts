@@ -12,6 +12,7 @@ import { showDocuments } from './documents.testing.ts';
 import { listFacts, listShowable, toShown, type JsonSchema } from './facts.testing.ts';
 import { showArtifacts, showFiles } from './files.testing.ts';
 import { showRuns } from './runs.testing.ts';
+import { showScripts } from './scripts.testing.ts';
 import { showSessions } from './sessions.testing.ts';
 import { showSharedMachine } from './shared-machine.testing.ts';
 import { openStage, withoutChance, type Recorded, type Stage } from './stage.testing.ts';
@@ -105,6 +106,7 @@ describe('the text of an answer', { skip: noSandbox }, () => {
 async function showCode(stage: Stage): Promise<void> {
   await showFiles(stage);
   await showSessions(stage);
+  await showScripts(stage);
   await showRuns(stage);
   await showArtifacts(stage);
   await showCrates(stage);
@@ -128,10 +130,9 @@ const connectPlain = ({ server }: Stage) =>
   });
 
 /** All run tools answer with the same schema, by the same function. */
-const toolsOfOneAnswer = (tool: string): string[] =>
-  isRun(tool) ? ['execute_code', 'execute_bash', 'send_to_session'] : [tool];
+const toolsOfOneAnswer = (tool: string): string[] => (runTools.includes(tool) ? runTools : [tool]);
 
-const isRun = (tool: string): boolean => tool.startsWith('execute_') || tool === 'send_to_session';
+const runTools = ['execute_code', 'execute_bash', 'send_to_session', 'run_script'];
 
 const isOutOfReach = (tool: string, fact: string): boolean =>
   Object.keys(cannotBeShown[tool] ?? {}).some((start) => fact.startsWith(start));

@@ -123,6 +123,17 @@ describe('a name of somebody else never passes for words of ours', { skip: noSan
     recordProof('C1:no-name-passes-for-words-of-ours');
   });
 
+  it('descriptions and tags of scripts', async () => {
+    for (const [at, description] of sampleOf(hostile).entries()) {
+      const script = { name: `s${at}`, description, language: 'bash', code: 'true', tags: [`x ${mark}`] };
+      await demandHonest('save_script', script);
+      await demandHonest('get_script', { name: `s${at}` });
+    }
+    await demandHonest('list_scripts', {});
+    await demandHonest('search_scripts', { text: mark });
+    recordProof('C1:no-name-passes-for-words-of-ours');
+  });
+
   it('titles, authors, descriptions and files of crates', async () => {
     const [folder] = stage.sources;
     const texts = sampleOf(hostile);

@@ -75,6 +75,17 @@ const unsaidOfParts = [
   'limits.tmp_bytes limits.sandbox limits.runtime input_notes[]',
 ].flatMap((paths) => paths.split(' '));
 
+/** What is said of a script, in a list or by itself. */
+function scriptWordings(path: string): Wordings {
+  return {
+    [`${path}description`]: { form: (text) => text.replaceAll(/\s+/g, ' ') },
+    [`${path}created_at`]: { form: toSecond },
+    [`${path}last_run.at`]: { form: toSecond },
+    [`${path}latest`]: { unsaid: 'the version itself, unless the text names another' },
+    [`${path}runs`]: { silent: 0 },
+  };
+}
+
 const linkStateWordings: Wordings = { singleUse: toldIfTrue(/single use|once|one download/i) };
 
 /** A file has no mark. */
@@ -128,6 +139,17 @@ const tools: Readonly<Record<string, Wordings>> = {
     'executions[].code': { start: 80 },
   },
   send_to_session: runWordings,
+  run_script: runWordings,
+  save_script: scriptWordings(''),
+  get_script: {
+    ...scriptWordings(''),
+    code_from: { silent: 0 },
+    runs_of_version: { silent: 0 },
+  },
+  list_scripts: scriptWordings('scripts[].'),
+  // None is left.
+  delete_script: { left: { silent: 0 } },
+  search_scripts: scriptWordings('scripts[].'),
   start_session: {
     language: { words: { python: /python in/, node: /node in/, bash: /bash in/ } },
     created_at: { form: toSecond },
@@ -251,6 +273,19 @@ export const cannotBeShown: Readonly<Record<string, Readonly<Record<string, stri
   execute_code: runsOutOfReach,
   execute_bash: runsOutOfReach,
   send_to_session: runsOutOfReach,
+  run_script: runsOutOfReach,
+  save_script: {
+    'last_run.': 'the first run comes after the first save; list_scripts shows it',
+    runs: 'the same',
+  },
+  search_scripts: {
+    'scripts[].last_run.': 'by the same function as list_scripts',
+    'scripts[].runs': 'the same',
+    'scripts[].source_execution_id': 'the same',
+    'scripts[].packages[]': 'the same',
+    'scripts[].language = node': 'the same',
+    'scripts[].language = bash': 'the same',
+  },
   list_sessions: {
     'sessions[].elsewhere = true': 'another server on the same database',
     'sessions[].end.reason = ': 'the words are made in one place, and `sessions.test.ts` shows them',

@@ -12,7 +12,8 @@ import type { Facts } from './contract-source.testing.ts';
 export async function readServerFacts(): Promise<Facts> {
   await using folder = await temporaryFolder();
   const data = join(folder.path, 'data');
-  const everything = ['--sandbox', 'subprocess', '--allow-sandbox', 'subprocess', '--guess-limit', '1000000'];
+  const sandbox = ['--sandbox', 'subprocess', '--allow-sandbox', 'subprocess'];
+  const everything = [...sandbox, '--guess-limit', '1000000', '--tools', 'all'];
   await using program = await serve(['--data', data, '--log-level', 'debug', ...everything]);
   await useOnce(program, data);
   const seen = [

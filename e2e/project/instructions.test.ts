@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { startServer } from '../server.testing.ts';
-import { toolGroups } from '../../src/mcp/tool.ts';
+import { furtherGroups, toolGroups } from '../../src/mcp/tool.ts';
 
 async function readOffer(tools: string[]): Promise<{ names: string[]; instructions: string }> {
   await using server = await startServer({ tools });
@@ -13,7 +13,7 @@ it('the instructions cover every part of the product, and name no tool that is n
   const { names: every, instructions } = await readOffer(['all']);
   for (const name of ['execute_code', 'get_artifact', 'build_exports_content', 'search_index', 'pack_crate'])
     assert.match(instructions, new RegExp(`\\b${name}\\b`));
-  for (const group of toolGroups) {
+  for (const group of [...toolGroups, ...furtherGroups]) {
     const { names, instructions } = await readOffer([group]);
     const named = every.filter((name) => new RegExp(`\\b${name}\\b`).test(instructions));
     assert.deepEqual(

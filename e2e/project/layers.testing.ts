@@ -25,7 +25,7 @@ export const layers: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['links'],
     ['audit'],
     ['artifacts', 'client-files', 'executions'],
-    ['crates', 'documents', 'sessions'],
+    ['crates', 'documents', 'scripts', 'sessions'],
     ['instrumentation'],
     ['server'],
     ['commands'],
@@ -158,6 +158,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     assembly: 'input-files resources route schema surroundings tools',
     only: {
       instrumentation: 'counts',
+      scripts: 'client-and-crate-files fields schema store tools',
       sessions: 'cell-slot client-and-crate-files schema tools working-dir',
     },
   },
@@ -213,6 +214,9 @@ export const doors: Readonly<Record<string, Doors>> = {
   },
   'sandbox/subprocess': {
     all: 'command descendants folders interpreter',
+  },
+  scripts: {
+    assembly: 'tools',
   },
   server: {
     all: '',

@@ -54,6 +54,15 @@ it('schemas have nothing that only costs tokens: no dialect, no pattern of a dat
   }
 });
 
+const scriptTools = [
+  'save_script',
+  'get_script',
+  'list_scripts',
+  'search_scripts',
+  'run_script',
+  'delete_script',
+];
+
 it('every tool belongs to a group, and --tools chooses among them', async () => {
   const listed = async (tools: string[], auth: string[] = []) => {
     await using server = await startServer({ tools, auth: auth as never });
@@ -65,12 +74,14 @@ it('every tool belongs to a group, and --tools chooses among them', async () => 
   const usual = await listed(['default']);
   assert.deepEqual(
     all.filter((name) => !usual.includes(name)),
-    ['search_audit'],
+    [...scriptTools, 'search_audit'],
   );
-  const groups = ['code', 'artifacts', 'files', 'crates', 'documents', 'client', 'operator'];
+  assert.deepEqual(await listed(['scripts']), scriptTools);
+  assert.deepEqual((await listed(['default', 'scripts'])).toSorted(), [...usual, ...scriptTools].toSorted());
+  const groups = ['code', 'artifacts', 'files', 'crates', 'documents', 'client', 'scripts', 'operator'];
   const byGroup = await Promise.all(groups.map((group) => listed([group])));
   assert.deepEqual(byGroup.flat().toSorted(), all.toSorted());
   assert.ok(byGroup.every((names) => names.length > 0));
   await assert.rejects(startServer({ tools: ['cod'] }), { code: 'config_invalid' });
-  recordProof('F7:groups-switched-on-by-tools');
+  recordProof('F7:groups-switched-on-by-tools', 'D12:not-in-the-default-list');
 });

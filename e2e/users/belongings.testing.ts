@@ -41,6 +41,7 @@ export async function belongingsOf(team: Team, owner: Member): Promise<Belonging
   const execution = `exec_${hex(6)}`;
   const started = await leave(team, owner.name, mark, execution);
   const crate = await packOf(owner, execution, mark);
+  await saveScript(owner, execution, mark);
   const look = async (): Promise<unknown> => [
     (await owner.call('list_files')).data,
     (await owner.call('list_artifacts')).data,
@@ -50,6 +51,8 @@ export async function belongingsOf(team: Team, owner: Member): Promise<Belonging
     (await owner.call('search_executions')).data,
     (await owner.call('search_index', { query: '' })).data,
     (await owner.call('get_crate', { crate_id: crate.id })).data,
+    (await owner.call('list_scripts')).data,
+    (await owner.call('get_script', { name: `script-${mark}` })).data,
   ];
   // One for all, so that it is known again also where only a part of a name is told. It sorts as the real one does,
   // since a list may go on after any name.
@@ -76,10 +79,18 @@ export async function belongingsOf(team: Team, owner: Member): Promise<Belonging
     pair('title of a crate', `Results of ${mark}`, `Results of ${madeUp}`),
     pair('start of a word', `${mark.slice(0, -2)}*`, `${madeUp.slice(0, -2)}*`),
     pair('field of a crate', `author:${mark}`, `author:${madeUp}`),
+    pair('script', `script-${mark}`, `script-${madeUp}`),
+    pair('version of a script', `script-${mark}@1`, `script-${madeUp}@1`),
     pair('words', mark, madeUp),
     pair('user', owner.name, `${owner.name.slice(0, -1)}0`),
   ];
   return { references, mark, look };
+}
+
+async function saveScript({ call }: Member, source_execution_id: string, mark: string): Promise<void> {
+  const script = { name: `script-${mark}`, description: `Does ${mark}`, tags: [mark], source_execution_id };
+  const { failed, text } = await call('save_script', script);
+  if (failed) throw new Error(text);
 }
 
 /** Packs a run for its owner alone, and has all that can be searched brought up to date. */

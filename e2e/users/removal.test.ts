@@ -12,6 +12,7 @@ import type { Config } from '../../src/config/config.ts';
 import { othersNoticedMs } from '../../src/database/database.ts';
 import { openDatabase } from '../../src/database/open.ts';
 import { eventually } from '../../src/eventually.testing.ts';
+import { recordProof } from '../../src/requirements.testing.ts';
 import { getDatabaseLocation } from '../../src/server/store-options.ts';
 import { run } from '../cli/program.testing.ts';
 import { noSandbox } from '../code.testing.ts';
@@ -77,6 +78,20 @@ for (const { kind, url, skip } of databases)
       assert.equal((await fetch(bobs)).status, 200);
       const again = await team.join('ada');
       assert.equal((await again.call('list_files')).data.files[0].file_id, id);
+    });
+
+    it('removing a user deletes their scripts, and leaves those of others', async () => {
+      await using team = await start({ tools: ['default', 'scripts'] });
+      const [ada, bob] = [await team.join('ada'), await team.join('bob')];
+      const script = { name: 'plot', description: 'Plots', language: 'python', code: 'print(1)' };
+      for (const member of [ada, ada, bob])
+        assert.equal((await member.call('save_script', script)).failed, false);
+      assert.match(await team.cli('remove', 'ada'), /Deleted with the user: 1 script\./);
+      const again = await team.join('ada');
+      assert.deepEqual((await again.call('list_scripts')).data.scripts, []);
+      assert.equal((await again.call('save_script', script)).data.version, 1);
+      assert.equal((await bob.call('get_script', { name: 'plot' })).data.version, 1);
+      recordProof('D12:removed-with-their-user');
     });
 
     for (const announced of [true, false])

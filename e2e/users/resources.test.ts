@@ -45,7 +45,7 @@ const templatesFor = async ({ client }: Member): Promise<string[]> =>
 for (const version of ['2025-11-25', '2026-07-28'] as const)
   describe(`resources of two users, with MCP ${version}`, () => {
     it('each reads, lists and completes their own, and learns nothing of the other’s', async () => {
-      await using team = await startTeam();
+      await using team = await startTeam({ tools: ['default', 'scripts'] });
       const bob = await team.join('bob1', undefined, version);
       const eve = await team.join('eve1', undefined, version);
       const theirs = await belongingsOf(team, bob);

@@ -6,7 +6,12 @@ import type { Audit, AuditEvent } from './audit.ts';
 import { searchAudit } from './tools.ts';
 
 /** Tools whose calls are runs. Each has a row, from which its line can be written again. */
-const runTools: ReadonlySet<string> = new Set(['execute_code', 'execute_bash', 'send_to_session']);
+const runTools: ReadonlySet<string> = new Set([
+  'execute_code',
+  'execute_bash',
+  'send_to_session',
+  'run_script',
+]);
 
 export const isRunTool = (name: string): boolean => runTools.has(name);
 

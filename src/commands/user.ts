@@ -9,6 +9,7 @@ import { readServerAddress } from '../server/server-address.ts';
 import { addUser, listKeys, rotateKey, type KeyTerms, type ListedKey } from '../users/keys.ts';
 import { demandScopes, demandUserName, parseExpiry, operatorScope, defaultScopes } from '../users/names.ts';
 import { removeUser } from '../users/remove.ts';
+import { deleteUserScripts } from '../scripts/scripts.ts';
 import { endUserSessions } from '../sessions/sessions.ts';
 import type { SubcommandOf } from './command-help.ts';
 import type { CommandInput } from './command.ts';
@@ -76,17 +77,19 @@ const until = (expiresAt: number | null): string =>
   expiresAt === null ? 'Never expires' : `Expires ${formatMinute(expiresAt)}`;
 
 async function removeUserByName(database: Database, _input: UserInput, name: string): Promise<string> {
-  let runs = 0;
+  let [runs, scripts] = [0, 0];
   const { keys, links, uploads } = await removeUser(database, name, Date.now(), async (tx, owner, now) => {
     await endUserSessions(tx, owner, now);
+    scripts = await deleteUserScripts(tx, owner);
     runs = await requestCancel(tx, { owner }, 'removed_user', now);
-    return endRights(tx, owner, now);
+    return { ...(await endRights(tx, owner, now)), others: scripts };
   });
   // What a server remembers of links it may still answer for so long. When this command has ended, it does not.
   await pause(2 * othersNoticedMs);
   return (
     `Removed ${name}. Ended at once: ${formatAmount(keys, 'key')}, ${formatAmount(links, 'link')}, ${formatAmount(uploads, 'upload')} under way or to come.\n` +
     (runs === 0 ? '' : `${formatAmount(runs, 'run')} under way will end within seconds.\n`) +
+    (scripts === 0 ? '' : `Deleted with the user: ${formatAmount(scripts, 'script')}.\n`) +
     `Artifacts and packed crates stay, and files until they expire. A new user named ${name} would get them.\n`
   );
 }

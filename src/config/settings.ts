@@ -173,7 +173,7 @@ export const settings = {
   tools: defineSetting(
     list,
     ['default'],
-    'groups of tools to offer: default, all, or names (code, artifacts, files, crates, documents, client, operator)',
+    'groups of tools to offer: default, all, or names (code, artifacts, files, crates, documents, client, operator, and beyond the default scripts)',
   ),
   structured: defineSetting(
     trueOrFalse,
@@ -314,6 +314,12 @@ export const settings = {
   ),
   sessionsUser: defineSetting(integer(1, 100), 5, 'sessions that a user may have open at once'),
   sessionIdle: defineSetting(seconds(1, 86_400), 900, 'seconds without use after which a session is ended'),
+  scriptsUser: defineSetting(integer(1, 100_000), 500, 'saved scripts that a user may keep'),
+  scriptsUserBytes: defineSetting(
+    bytes,
+    64 * megabyte,
+    'most bytes of code in all versions of the scripts of one user',
+  ),
   warmPython: defineSetting(integer(0, 100), 4, 'Python interpreters kept waiting for each user'),
   warmNode: defineSetting(integer(0, 100), 1, 'Node interpreters kept waiting for each user'),
   warmBash: defineSetting(integer(0, 100), 4, 'shells kept waiting for each user'),

@@ -22,6 +22,9 @@ const TABLES = [
   'audit_heads',
   'trusted_clock',
   'packings',
+  'scripts',
+  'script_versions',
+  'script_usage',
 ];
 
 /** The last migration of every release, and of what was there before a migration that changes much. */

@@ -32,7 +32,7 @@ import {
   wantsPictures,
   type ResultAnswerOptions,
 } from './result-answer.ts';
-import { toBackgroundLines } from './running-answer.ts';
+import { toBackgroundLines, toScriptLines } from './running-answer.ts';
 import { describeRealFolders, type Surroundings } from './surroundings.ts';
 
 /** What a run came to (D2). */
@@ -60,6 +60,7 @@ export const endedShape = z.object({
   full_stdout: linkShape.nullable().describe('All of stdout, where it was cut'),
   full_stderr: linkShape.nullable().describe('All of stderr, where it was cut'),
   session: cellShape.optional().describe('The session of which it was a cell'),
+  script: z.string().optional().describe('The saved script that it ran, with its version'),
   background: z
     .enum(backgrounds)
     .nullable()
@@ -116,6 +117,7 @@ export async function buildAnswer(
       ...toEndLines(execution),
       ...toBackgroundLines(execution.background),
       ...toCellLines(execution, ended.session),
+      ...toScriptLines(execution),
       ...(hint === null ? [] : [hint]),
       ...clientFiles.map(describeClientInput),
       ...stdout.lines,
@@ -146,6 +148,7 @@ export async function buildAnswer(
       full_stdout: stdout.link?.structured ?? null,
       full_stderr: stderr.link?.structured ?? null,
       ...(ended.session === null ? {} : { session: showCell(execution, ended.session) }),
+      ...(execution.script === null ? {} : { script: execution.script }),
       background: execution.background,
       output_next: null,
     },

@@ -59,6 +59,7 @@ for (const [language, code] of Object.entries(programs) as [keyof typeof program
         sessionId: null,
         cell: null,
         state: null,
+        script: null,
       },
     );
     assert.deepEqual(await room.executions.get(ada, execution.id), execution);

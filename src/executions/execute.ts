@@ -4,6 +4,7 @@
  * (`answer.ts`).
  */
 import { asWorkcrateError, isWorkcrateError, publicMessage, WorkcrateError } from '../errors.ts';
+import type { Queries } from '../database/database.ts';
 import type { Caller } from '../identity.ts';
 import { parseName } from '../paths/paths.ts';
 import {
@@ -56,6 +57,16 @@ export interface ExecutionRequest {
   readonly network?: readonly string[] | null | undefined;
   /** Where it is a cell of a session: `language` and `workingDir` are those of the session then. */
   readonly session?: CellSlot | undefined;
+  /** The saved script whose code it is. */
+  readonly script?: ScriptOfRun | undefined;
+}
+
+/** What a run knows of the saved script whose code it runs. Scripts themselves are in `scripts/`, above this room. */
+export interface ScriptOfRun {
+  /** `name@version`. */
+  readonly label: string;
+  /** Counts the run, together with the row of it. */
+  count(queries: Queries, execution: Pick<Execution, 'id' | 'owner' | 'startedAt'>): Promise<void>;
 }
 
 export interface RunControl {
@@ -114,9 +125,10 @@ export async function executeRequest(
       inputs: inputs.files,
       background: underWay.background,
     };
-    const { session = null } = request;
+    const { session = null, script = null } = request;
     const network = openNetwork(room, caller, id, request);
-    const prepared = { sandbox, place, begun, inputs, session, network, startWatching, watch, underWay };
+    const given = { place, begun, inputs, session, script, network };
+    const prepared = { sandbox, ...given, startWatching, watch, underWay };
     try {
       return await runWithRow(room, prepared);
     } finally {
@@ -189,6 +201,7 @@ interface PreparedRun {
   readonly inputs: Inputs;
   readonly session: CellSlot | null;
   readonly network: OpenNetwork | null;
+  readonly script: ScriptOfRun | null;
   readonly startWatching: () => Promise<RunWatch>;
   /** Null until the turn of a cell has come: until then the cells before it change files. */
   watch: RunWatch | null;
@@ -200,9 +213,10 @@ async function runWithRow(room: ExecuteContext, prepared: PreparedRun): Promise<
   const { begun, underWay } = prepared;
   const starting = startRun(prepared, underWay.signal);
   // That happens a turn later, when the run has its task: SQLite would keep it waiting.
-  const inserting = room.write((queries) =>
-    insertRunning(queries, begun, room.server, room.database.sharedClock),
-  );
+  const inserting = room.write(async (queries) => {
+    await insertRunning(queries, begun, room.server, room.database.sharedClock);
+    await prepared.script?.count(queries, begun);
+  });
   // Nothing goes on that is not recorded.
   inserting.then(() => underWay.begun(begun), underWay.stop);
   const run = await starting.catch(async (error: unknown) => {
@@ -318,7 +332,7 @@ function toBegunExecution(
   caller: Caller,
   id: string,
   folder: InsideFolder,
-  { tool, language, code, stdin, timeoutMs, session }: ExecutionRequest,
+  { tool, language, code, stdin, timeoutMs, session, script }: ExecutionRequest,
 ): Execution {
   return {
     id,
@@ -361,6 +375,7 @@ function toBegunExecution(
     sessionId: session?.id ?? null,
     cell: session?.number ?? null,
     state: null,
+    script: script?.label ?? null,
   };
 }
 

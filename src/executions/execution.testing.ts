@@ -38,6 +38,7 @@ export function sampleExecution(startedAt: number, given: Partial<Execution> = {
     state: null,
     background: null,
     cancelledBy: null,
+    script: null,
     limits: { timeoutMs: 1, unenforced: [] as string[] } as unknown as Execution['limits'],
     ...given,
   };

@@ -41,10 +41,11 @@ import {
 import type { OutputBounds } from './truncation.ts';
 
 export type { FindCrateFiles, WantedCrateFile } from './client-and-crate-files.ts';
-export type { EndedExecution, ExecutionRequest } from './execute.ts';
+export type { EndedExecution, ExecutionRequest, ScriptOfRun } from './execute.ts';
 export type { Execution } from './fields.ts';
 export type { Changes } from './folder-diff.ts';
 export { requestCancel } from './live-runs.ts';
+export { newExecutionId } from './store.ts';
 export type { LiveRun } from './live.ts';
 export type { InputFileRecord, OtherFile } from './input-files.ts';
 export { writeNotebook } from './notebook.ts';

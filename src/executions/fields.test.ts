@@ -77,6 +77,7 @@ const sample: Execution = {
   state: 'lost',
   background: 'asked',
   cancelledBy: null,
+  script: 'plot@3',
 };
 
 const shownJson =
@@ -97,7 +98,7 @@ const shownJson =
   String.raw`"secrets":["key"]}],"refused":[{"host":"other.org","port":null,"why":"host_not_allowed","count":1}],"more":3},` +
   String.raw`"limits":{"timeout_ms":7,"memory_bytes":1,"processes":2,"cpus":3,"file_bytes":4,"disk_bytes":5,` +
   String.raw`"tmp_bytes":6,"sandbox":"bubblewrap","runtime":"Python 3.11.2","unenforced":["cpu"]},` +
-  String.raw`"session_id":"sess_0123456789ab","cell":3,"state":"lost","background":"asked","cancelled_by":null}`;
+  String.raw`"session_id":"sess_0123456789ab","cell":3,"state":"lost","background":"asked","cancelled_by":null,"script":"plot@3"}`;
 
 // Journals and databases of earlier releases have these bytes: what is written here is read in ten years.
 describe('an execution in all its forms', () => {
@@ -117,7 +118,7 @@ describe('an execution in all its forms', () => {
       String.raw`"complete":false},"inputs":[],"known_inputs":[],"inputs_may_be_incomplete":true,"input_notes":["Why."],"libraries":{},"network":null,` +
       String.raw`"limits":{"timeout_ms":7,"memory_bytes":1,"processes":2,"cpus":3,` +
       String.raw`"file_bytes":4,"disk_bytes":5,"tmp_bytes":6,"sandbox":"bubblewrap","runtime":"Python 3.11.2",` +
-      String.raw`"unenforced":["cpu"]},"session_id":"sess_0123456789ab","cell":3,"state":"lost","background":"asked","cancelled_by":null,"code_bytes":13,` +
+      String.raw`"unenforced":["cpu"]},"session_id":"sess_0123456789ab","cell":3,"state":"lost","background":"asked","cancelled_by":null,"script":"plot@3","code_bytes":13,` +
       String.raw`"code_sha256":"ab11716162a7dfbb2fc811f2ce985120835c38f6cba1f479d17dcd9834deab29"}`;
     assert.equal(toJournalLine(sample, true), `${brief}\n`);
   });
@@ -125,7 +126,7 @@ describe('an execution in all its forms', () => {
   it('is the JSON of tools and routes, by their schema', () => {
     assert.equal(JSON.stringify(showExecution(sample)), shownJson.replace('@@', '\u0085'));
     const names =
-      'execution_id tool language code stdin_bytes working_dir end_reason succeeded exit_code signal timed_out started_at duration_ms stdout stderr stdout_bytes stderr_bytes truncated stdout_file stderr_file results more_results inputs known_inputs inputs_may_be_incomplete input_notes libraries network session_id cell state background cancelled_by artifacts limits';
+      'execution_id tool language code stdin_bytes working_dir end_reason succeeded exit_code signal timed_out started_at duration_ms stdout stderr stdout_bytes stderr_bytes truncated stdout_file stderr_file results more_results inputs known_inputs inputs_may_be_incomplete input_notes libraries network session_id cell state background cancelled_by script artifacts limits';
     assert.equal(Object.keys(executionShape.shape).join(' '), names);
     assert.deepEqual(executionShape.parse(showExecution(sample)), showExecution(sample));
   });
@@ -210,6 +211,7 @@ describe('an execution in all its forms', () => {
         asked_at: null,
         cancel_at: null,
         cancel_by: null,
+        script: 'plot@3',
       },
     );
     assert.deepEqual(executionFromRow(last!), { ...sample, stdin: 'in\u2400' });
@@ -226,8 +228,8 @@ describe('an execution in all its forms', () => {
     await insertRunning(database, sample, 'srv');
     await updateEnded(database, sample);
     assert.deepEqual(asked, [
-      'INSERT INTO executions (id, owner, tool, language, code, stdin, stdin_bytes, working_dir, started_at, inputs, limits, session_id, cell, background, haystack, server, seen_at, reason, succeeded) ' +
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 'running', 0)",
+      'INSERT INTO executions (id, owner, tool, language, code, stdin, stdin_bytes, working_dir, started_at, inputs, limits, session_id, cell, background, script, haystack, server, seen_at, reason, succeeded) ' +
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 'running', 0)",
       'UPDATE executions SET reason = ?, succeeded = ?, exit_code = ?, signal = ?, duration_ms = ?, stdout = ?, stderr = ?, stdout_bytes = ?, stderr_bytes = ?, truncated = ?, stdout_file = ?, stderr_file = ?, results = ?, more_results = ?, artifacts = ?, known_inputs = ?, inputs_may_be_incomplete = ?, input_notes = ?, libraries = ?, network = ?, state = ?, cancelled_by = ?, ended_at = ?, haystack = ? ' +
         "WHERE id = ? AND (reason = 'running' OR (reason = ? AND ended_at = ?)) RETURNING id",
     ]);

@@ -280,6 +280,8 @@ export const executionFields = {
     z.enum(backgrounds).nullable().describe('Why it went on without the call that began it'),
   ),
   cancelledBy: makePlainField('cancelled_by', 'end', z.enum(cancellers).nullable()),
+  /** The saved script that it ran, as `name@version`. */
+  script: makePlainField('script', 'start', z.string().nullable().describe('The saved script that it ran')),
   /** Null while it runs, and in rows of earlier releases. */
   endedAt: hideField(makePlainField('ended_at', 'end', z.number().nullable())),
 };

@@ -9,7 +9,7 @@ import type { InputFileRecord } from './input-files.ts';
 import type { OutputPart } from './live-output.ts';
 import { toKnownInputLines } from './known-inputs.ts';
 import { toRecordedResultLines } from './result-answer.ts';
-import { toBackgroundLines, describeNextStep, toPartLines } from './running-answer.ts';
+import { toBackgroundLines, describeNextStep, toPartLines, toScriptLines } from './running-answer.ts';
 import type { FoundPage } from './search.ts';
 import { truncateText, type OutputBounds } from './truncation.ts';
 
@@ -32,6 +32,7 @@ export function describeExecution(execution: Execution, bounds: OutputBounds, vi
         ...toRecordedResultLines(execution),
         ...toEndLines(execution),
         ...toSessionLines(execution),
+        ...toScriptLines(execution),
         ...toBackgroundLines(execution.background),
         ...toNextLines(execution, view),
       ].join('\n');
@@ -69,6 +70,7 @@ function describeWholeRun(execution: Execution, bounds: OutputBounds, view: Foll
     ...toRecordedResultLines(execution),
     ...toEndLines(execution),
     ...toSessionLines(execution),
+    ...toScriptLines(execution),
     `Output: ${stdoutBytes} bytes on stdout, ${stderrBytes} on stderr.`,
     ...(stdoutFile === null ? [] : [`All of stdout: share_file with file_id ${stdoutFile}`]),
     ...(stderrFile === null ? [] : [`All of stderr: share_file with file_id ${stderrFile}`]),

@@ -7,7 +7,7 @@ import type { ToolAnswer } from '../mcp/tool.ts';
 import { formatDuration } from '../text.ts';
 import type { endedShape } from './answer.ts';
 import { showCell, toCellLines, type CellSlot } from './cell-slot.ts';
-import { noDifference, showDifference, type Background } from './fields.ts';
+import { noDifference, showDifference, type Background, type Execution } from './fields.ts';
 import type { OutputPart } from './live-output.ts';
 import type { LiveRun } from './live.ts';
 import type { OutputBounds } from './truncation.ts';
@@ -26,6 +26,10 @@ const backgroundLines: Readonly<Record<Background, string>> = {
 /** In a line, if it does. */
 export const toBackgroundLines = (background: Background | null): string[] =>
   background === null ? [] : [backgroundLines[background]];
+
+/** Which saved script it runs or ran, in a line, if it does. */
+export const toScriptLines = ({ script }: Pick<Execution, 'script'>): string[] =>
+  script === null ? [] : [`Script ${script}.`];
 
 /** How to go on with a run that is under way; null: what it prints cannot be read by offsets here. */
 export function describeNextStep(id: string, outputFrom: number | null): string {
@@ -68,6 +72,7 @@ export function buildRunningAnswer(
       `It goes on without this call; its limit is ${formatDuration(timeoutMs)}. Changed files are told at its end.`,
       describeNextStep(id, output.next),
       ...toCellLines({ state: null }, slot),
+      ...toScriptLines(begun),
       ...(unenforced.length === 0 ? [] : [`Not enforced here: ${unenforced.join(', ')}.`]),
     ].join('\n'),
     structured: {
@@ -91,6 +96,7 @@ export function buildRunningAnswer(
       background,
       output_next: output.next,
       ...(slot === null ? {} : { session: showCell({ state: null }, slot) }),
+      ...(begun.script === null ? {} : { script: begun.script }),
     },
   };
 }

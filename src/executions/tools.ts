@@ -18,7 +18,7 @@ import {
   type ClientFilePort,
   type FindCrateFiles,
 } from './client-and-crate-files.ts';
-import type { ExecutionRequest, Executions } from './executions.ts';
+import type { ExecutionRequest, Executions, ScriptOfRun } from './executions.ts';
 import { createCancelExecutionTool, createGetExecutionTool } from './follow-tools.ts';
 import { describeFoundRuns } from './record-text.ts';
 import { buildRunningAnswer } from './running-answer.ts';
@@ -137,15 +137,15 @@ function createExecuteCodeTool(options: ExecutionToolsOptions): Tool {
   });
 }
 
-function sessionFolderError(): WorkcrateError {
+export function sessionFolderError(): WorkcrateError {
   return new WorkcrateError(
     'invalid_input',
     'A session works in a folder of its own. Leave working_dir out, or give it to start_session.',
   );
 }
 
-/** What execute_code and send_to_session have in common. */
-interface CodeInput {
+/** What tools that run code have in common. */
+export interface CodeInput {
   readonly tool: string;
   readonly code: string;
   readonly timeout_ms?: number | undefined;
@@ -156,6 +156,8 @@ interface CodeInput {
   readonly show?: boolean | undefined;
   readonly background?: boolean | undefined;
   readonly network?: readonly string[] | undefined;
+  /** The saved script whose code it is. */
+  readonly script?: ScriptOfRun;
 }
 
 /** Runs a cell and answers as every run does. */
@@ -183,7 +185,8 @@ export async function runCell(
 /** Where code runs; found when its inputs are. */
 type FindPlace = () => Promise<Pick<ExecutionRequest, 'language' | 'workingDir' | 'session'>>;
 
-async function runCode(
+/** Runs code for a call and answers as every run does. */
+export async function runCode(
   options: ExecutionToolsOptions,
   context: ToolContext,
   input: CodeInput,
@@ -199,6 +202,7 @@ async function runCode(
     files: input.files ?? [],
     others: [...clients, ...(await findCrateFiles(options.crateFiles, context, input.crate_files))],
     network: input.network,
+    script: input.script,
     ...(await findPlace()),
   };
   return answerRun(options, context, request, input);

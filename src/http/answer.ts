@@ -52,6 +52,7 @@ export const errorStatus: Readonly<Record<ErrorCode, number>> = {
   session_ended: 409,
   session_elsewhere: 409,
   checkpoint_refused: 409,
+  packages_missing: 409,
   sandbox_failed: 500,
   source_unreachable: 503,
   crate_gone: 410,

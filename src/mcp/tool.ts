@@ -100,10 +100,13 @@ export interface ToolAnswer<Output> {
 /** The groups that are offered by default. A caller needs the scope of this name for the tools of a group. */
 export const toolGroups = ['code', 'artifacts', 'files', 'crates', 'documents', 'client'] as const;
 
+/** The groups that are offered only where `--tools` names them: every tool costs tokens in every conversation. */
+export const furtherGroups = ['scripts'] as const;
+
 /** For those who run the server; it must be granted explicitly. */
 export const operatorGroup = 'operator';
 
-export type ToolGroup = (typeof toolGroups)[number] | typeof operatorGroup;
+export type ToolGroup = (typeof toolGroups)[number] | (typeof furtherGroups)[number] | typeof operatorGroup;
 
 /**
  * What the audit log shows of a call: names of arguments and of fields of the answer. Each tool declares its own, since

@@ -5,7 +5,7 @@ import type { Audit, AuditEvent } from '../audit/audit.ts';
 import { auditTool, auditRefusedCalls } from '../audit/wrappers.ts';
 import { WorkcrateError } from '../errors.ts';
 import { hashToken, toPublicId } from '../links/link.ts';
-import { toolGroups, type Tool, type ToolContext } from '../mcp/tool.ts';
+import { furtherGroups, toolGroups, type Tool, type ToolContext } from '../mcp/tool.ts';
 import { selectTools, type ToolsOptions } from './tools.ts';
 
 /**
@@ -27,6 +27,13 @@ const shown: Readonly<Record<string, string>> = {
   close_session: 'subject: session_id',
   list_sessions: '',
   manage_session: 'subject: session_id',
+  save_script: 'subject: name',
+  get_script: 'subject: name',
+  list_scripts: '',
+  search_scripts: '',
+  run_script:
+    'made: execution_id; files: files, client_files, crate_files; details: end_reason, exit_code, background',
+  delete_script: 'subject: name',
   list_artifacts: '',
   get_artifact: 'subject: name, artifact_path; link: token',
   request_upload: 'subject: filename; link: token',
@@ -214,5 +221,5 @@ test('a call that is refused before it reaches its tool is told with the same su
 
 test('every group has its tools here', () => {
   const groups = new Set(tools.map(({ group }) => group));
-  assert.deepEqual([...groups].sort(), [...toolGroups, 'operator'].sort());
+  assert.deepEqual([...groups].sort(), [...toolGroups, ...furtherGroups, 'operator'].sort());
 });

@@ -22,10 +22,12 @@ import type { Log } from '../observability/log.ts';
 import { programName } from '../program.ts';
 import { openSandbox } from '../sandbox/open.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
+import { createScripts } from '../scripts/scripts.ts';
 import { createSessions } from '../sessions/sessions.ts';
 import { createWorkspaces, type Workspaces } from '../workspaces/workspaces.ts';
 import type { AppContext } from './context.ts';
 import { auditNetworkUse, openNetworks, type RunNetworks } from './network.ts';
+import { createPackageCheck } from './missing-packages.ts';
 import { getOutputBounds } from './offer.ts';
 
 export interface CodeRunnerOptions extends AppContext {
@@ -77,10 +79,20 @@ export async function startCodeRunner(options: CodeRunnerOptions) {
       metrics.executionEnded(execution);
       sessions.noteCell(execution);
       auditNetworkUse(options.audit, execution);
+      scripts.noteRun(execution);
     },
     clock,
     log,
   });
+  const scripts = createScripts({
+    database,
+    executions,
+    quota: { scripts: config.scriptsUser, bytes: config.scriptsUserBytes },
+    clock,
+    log,
+  });
+  // It is closed after what runs, whose ends it notes.
+  started.use(scripts);
   started.use(executions);
   log.info('start.executions_lost', { count: await executions.recover() });
   const sessions = createSessions({
@@ -113,6 +125,8 @@ export async function startCodeRunner(options: CodeRunnerOptions) {
   return {
     executions: traceExecutions(executions, tracing),
     sessions,
+    scripts,
+    findMissingPackages: createPackageCheck({ sandbox, places }),
     artifacts,
     showPictures,
     places,

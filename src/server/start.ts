@@ -180,7 +180,7 @@ function startDocuments(context: AppContext, started: AsyncDisposableStack) {
 function createRoomOffer(
   { config, tracing, audit, clock, log }: AppContext,
   { files, links, uploads, webhook }: Stores,
-  { executions, sessions, artifacts, showPictures, surroundings }: CodeRunner,
+  { executions, sessions, scripts, findMissingPackages, artifacts, showPictures, surroundings }: CodeRunner,
   rooms: { readonly crates: Crates } & Pick<DocumentToolsOptions, 'documents' | 'library'> &
     Pick<ClientToolsOptions, 'bridge' | 'cache'>,
   baseUrl: () => string,
@@ -196,6 +196,8 @@ function createRoomOffer(
     localFiles,
     executions,
     sessions,
+    scripts,
+    findMissingPackages,
     artifacts,
     crateFiles,
     clientFiles,

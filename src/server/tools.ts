@@ -11,11 +11,13 @@ import { WorkcrateError } from '../errors.ts';
 import { createExecutionTools } from '../executions/tools.ts';
 import { fileTools } from '../files/tools.ts';
 import { linkTools, type LinkToolsOptions } from '../links/tools.ts';
+import { createScriptTools, type ScriptToolsOptions } from '../scripts/tools.ts';
 import { createSessionTools, type SessionToolsOptions } from '../sessions/tools.ts';
-import { operatorGroup, toolGroups, type Tool } from '../mcp/tool.ts';
+import { furtherGroups, operatorGroup, toolGroups, type Tool } from '../mcp/tool.ts';
 
 export type ToolsOptions = LinkToolsOptions &
   SessionToolsOptions &
+  ScriptToolsOptions &
   ArtifactToolsOptions &
   CrateToolsOptions &
   DocumentToolsOptions &
@@ -29,6 +31,7 @@ function listAllTools(options: ToolsOptions): Tool[] {
   return [
     ...createExecutionTools(options),
     ...createSessionTools(options),
+    ...createScriptTools(options),
     ...createArtifactTools(options),
     ...linkTools(options),
     ...fileTools(options.files),
@@ -48,10 +51,10 @@ export interface ChosenGroups {
 
 /** The tools of the groups that are switched on. A group that does not exist is an error. */
 export function selectTools(options: ToolsOptions, { groups, knowsOperators }: ChosenGroups): Tool[] {
-  const every: readonly string[] = [...toolGroups, operatorGroup];
+  const every: readonly string[] = [...toolGroups, ...furtherGroups, operatorGroup];
   const sets: Readonly<Record<string, readonly string[]>> = {
     all: every,
-    default: knowsOperators ? every : toolGroups,
+    default: knowsOperators ? [...toolGroups, operatorGroup] : toolGroups,
   };
   const unknown = groups.filter((group) => !(group in sets) && !every.includes(group));
   if (unknown.length > 0)

@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import { WorkcrateError } from '../errors.ts';
-import { toolGroups } from '../mcp/tool.ts';
+import { furtherGroups, toolGroups } from '../mcp/tool.ts';
 
 /** Lower case, so that no two users differ by case alone; nothing that a path or a terminal takes for its own. */
 const userNameForm = /^[a-z0-9][a-z0-9._@+-]{0,63}$/;
@@ -53,10 +53,10 @@ export function toUserName(issuer: string, claim: string | number): string {
 export const operatorScope = 'operator';
 
 /** What a key or token can be good for: the groups of tools, and looking after the server. */
-export const scopes: readonly string[] = [...toolGroups, operatorScope];
+export const scopes: readonly string[] = [...toolGroups, ...furtherGroups, operatorScope];
 
 /** What a key is good for unless that is said: every tool. */
-export const defaultScopes: readonly string[] = toolGroups;
+export const defaultScopes: readonly string[] = [...toolGroups, ...furtherGroups];
 
 export function demandScopes(given: readonly string[]): readonly string[] {
   const unknown = given.filter((scope) => !scopes.includes(scope));

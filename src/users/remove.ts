@@ -11,6 +11,8 @@ import { unknownUserError } from './keys.ts';
 export interface EndedRights {
   readonly links: number;
   readonly uploads: number;
+  /** Other things of the user that went too. */
+  readonly others?: number;
 }
 
 /** What was ended. */
@@ -34,8 +36,8 @@ export async function removeUser(
     await noteRemoval(tx, name, now);
     const known = await tx.query('DELETE FROM users WHERE name = ? RETURNING name', name);
     const keys = await tx.query('DELETE FROM api_keys WHERE user_name = ? RETURNING id', name);
-    const { links, uploads } = await endRights(tx, name, now);
-    if (known.length + keys.length + links + uploads === 0) throw unknownUserError(name);
+    const { links, uploads, others = 0 } = await endRights(tx, name, now);
+    if (known.length + keys.length + links + uploads + others === 0) throw unknownUserError(name);
     return { keys: keys.length, links, uploads };
   });
 }

@@ -52,6 +52,7 @@ export async function collectRun(
     runtime: parseRunRuntime(execution),
     libraries: Object.entries(execution.libraries).map(([name, version]) => ({ name, version })),
     session: step.session,
+    script: execution.script,
     workingDir,
     startedAt,
     endedAt: getRunEndTime(execution),
@@ -73,9 +74,12 @@ export async function collectRun(
 const getRunEndTime = ({ startedAt, durationMs }: Execution): number => startedAt + (durationMs ?? 0);
 
 function collectRunCode(collector: PackCollector, { execution, folder }: ChainStep): Promise<PackedFile> {
-  const { language, code } = execution;
+  const { language, code, script } = execution;
   const { name, mediaType } = codeFileNames[language];
-  const description = 'The code that was run, as it was given';
+  const description =
+    script === null
+      ? 'The code that was run, as it was given'
+      : `The code that was run: the saved script ${script}`;
   if (code.includes(nulReplacement))
     collector.notes.push(
       `The code contains ${nulReplacement}, which also stands for NUL: if it was NUL, the code is not packed byte for byte.`,

@@ -35,6 +35,7 @@ function runOf(text: string): PackedRun {
     runtime: { name: text, version: text },
     libraries: [{ name: text, version: text }],
     session: text,
+    script: text,
     workingDir: text,
     startedAt: 0,
     endedAt: 1,

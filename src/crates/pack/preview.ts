@@ -110,6 +110,7 @@ function renderRunParts(run: PackedRun, pictures: ReadonlySet<FileOfRun>, level:
   const details = renderTerms([
     ['identifier', 'Run', escapePreviewHtml(run.id)],
     ['identifier', 'Session', escapePreviewHtml(run.session ?? '')],
+    ['identifier', 'Script', escapePreviewHtml(run.script ?? '')],
     ['actionStatus', 'Outcome', renderOutcome(run)],
     ['error', 'Error', run.succeeded ? '' : escapePreviewHtml(run.error ?? '')],
     ['startTime', 'Started', renderTime(run.startedAt)],

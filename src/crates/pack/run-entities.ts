@@ -17,7 +17,7 @@ import {
   toRunFileId,
   type GraphEntity,
 } from './entities.ts';
-import type { PackedCrate, PackedFile, PackedRun, RunLimit, SoftwareVersion } from './packed.ts';
+import type { PackedCrate, PackedRun, RunLimit, SoftwareVersion } from './packed.ts';
 import type { CrateSpecification } from './specification.ts';
 
 /** The name of each language and its runtime, and where they are defined. */
@@ -74,7 +74,7 @@ function createEntitiesOfRun(
   return [
     createActionEntity(run, specification, agent),
     createCodeEntity(
-      run.code,
+      run,
       language['@id'],
       needs.map((software) => software['@id']),
     ),
@@ -146,15 +146,17 @@ function createActionEntity(run: PackedRun, specification: CrateSpecification, a
 export const runPropertyNames = {
   folder: 'working folder',
   session: 'session',
+  script: 'script',
   incomplete: 'inputs_may_be_incomplete',
 } as const;
 
 function listRunProperties(run: PackedRun): RunLimit[] {
-  const { workingDir, session, inputsMayBeIncomplete, limits } = run;
+  const { workingDir, session, script, inputsMayBeIncomplete, limits } = run;
   const toProperty = (name: string, value: string): RunLimit => ({ name, value, unit: null });
   return [
     toProperty(runPropertyNames.folder, workingDir),
     ...(session === null ? [] : [toProperty(runPropertyNames.session, session)]),
+    ...(script === null ? [] : [toProperty(runPropertyNames.script, script)]),
     ...(inputsMayBeIncomplete ? [toProperty(runPropertyNames.incomplete, 'true')] : []),
     ...limits,
   ];
@@ -174,12 +176,18 @@ function createRunPropertyEntity(property: RunLimit): GraphEntity {
 /** Code that was written for one run has no other version than its hash. */
 const codeVersionLength = 12;
 
-/** The code is a file and the instrument at once, so it is one entity of both types. */
-function createCodeEntity(file: PackedFile, language: string, needs: readonly string[]): GraphEntity {
+/** The code is a file and the instrument at once, so it is one entity of both types. A saved script has a name of its own. */
+function createCodeEntity(
+  { code: file, script }: PackedRun,
+  language: string,
+  needs: readonly string[],
+): GraphEntity {
+  const version = script === null ? null : script.slice(script.lastIndexOf('@') + 1);
   return createGraphEntity(pathToEntityId(file.path), ['File', 'SoftwareSourceCode'], {
     ...describePackedFile(file),
+    identifier: script,
     programmingLanguage: toEntityReference(language),
-    version: file.sha256.slice(0, codeVersionLength),
+    version: version ?? file.sha256.slice(0, codeVersionLength),
     softwareRequirements: toEntityReferences(needs),
   });
 }
