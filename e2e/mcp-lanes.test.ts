@@ -43,6 +43,9 @@ const tools = [
   'read_client_file',
   'list_client_directory',
   'guide_cache_file',
+  'list_skills',
+  'read_skill',
+  'read_docstring',
 ];
 
 const taskFixtures = new Set(taskTools.map(({ name }) => name));

@@ -1,5 +1,19 @@
 /** The rows of the specification about what is used again, saved code and saved guidance, in parts: `requirements.testing.ts`. */
 export const reuseRequirements = {
+  A12: [
+    'skills-by-the-extension',
+    'conformance-scenarios-pass',
+    'list-skills-and-read-skill',
+    'http-routes',
+    'own-skills-before-shipped',
+    'broken-is-reported-and-stops-no-other',
+    'told-by-doctor-and-log',
+    'changes-seen-without-a-restart',
+    'docstrings-without-running',
+    'docstring-paths-stay-inside',
+    'prompt-tells-what-is-there',
+    'code-of-shipped-skills-runs',
+  ],
   D12: [
     'saved-got-listed-searched-and-deleted',
     'versions-kept-and-nameable',

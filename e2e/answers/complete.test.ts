@@ -15,6 +15,7 @@ import { showRuns } from './runs.testing.ts';
 import { showScripts } from './scripts.testing.ts';
 import { showSessions } from './sessions.testing.ts';
 import { showSharedMachine } from './shared-machine.testing.ts';
+import { showSkills } from './skills.testing.ts';
 import { openStage, withoutChance, type Recorded, type Stage } from './stage.testing.ts';
 import { cannotBeShown } from './wordings.testing.ts';
 
@@ -23,7 +24,7 @@ describe('the text of an answer', { skip: noSandbox }, () => {
   let schemas: ReadonlyMap<string, JsonSchema>;
   before(async () => {
     stage = await openStage({ sandbox: 'bubblewrap' });
-    await Promise.all([showCode(stage), showDocuments(stage), showClient(stage)]);
+    await Promise.all([showCode(stage), showDocuments(stage), showClient(stage), showSkills(stage)]);
     await showAudit(stage);
     const { tools } = await stage.client.listTools();
     schemas = new Map(tools.map(({ name, outputSchema }) => [name, outputSchema as JsonSchema]));

@@ -123,6 +123,25 @@ describe('a name of somebody else never passes for words of ours', { skip: noSan
     recordProof('C1:no-name-passes-for-words-of-ours');
   });
 
+  it('descriptions, files and faults of skills, and lines about tools', async () => {
+    const texts = sampleOf(hostile).map((text) => text.replaceAll('\0', ''));
+    const named = sampleOf(hostileFile).slice(0, 10);
+    for (const [at, text] of texts.entries()) {
+      const description = JSON.stringify(text.slice(0, 1000));
+      await writeFiles(stage.operator, {
+        [`skills/s${at}/SKILL.md`]: `---\nname: s${at}\ndescription: ${description}\n---\n`,
+        [`skills/other${at}/SKILL.md`]: `---\nname: ${description}\ndescription: x\n---\n`,
+        [`tools/t${at}.js`]: `/* ${text.replaceAll('*/', '')} */\n\nlet x;\n`,
+      });
+    }
+    await writeFiles(stage.operator, Object.fromEntries(named.map((name) => [`skills/s0/${name}`, 'x'])));
+    await demandHonest('list_skills', {});
+    await demandHonest('read_skill', { name: 's0' });
+    for (const at of texts.keys())
+      assert.deepEqual(listForged((await stage.refuse('read_skill', { name: `other${at}` })).text), []);
+    recordProof('C1:no-name-passes-for-words-of-ours');
+  });
+
   it('descriptions and tags of scripts', async () => {
     for (const [at, description] of sampleOf(hostile).entries()) {
       const script = { name: `s${at}`, description, language: 'bash', code: 'true', tags: [`x ${mark}`] };

@@ -39,6 +39,8 @@ export interface Stage extends AsyncDisposable {
   readonly project: Project;
   /** Folders of crates: one stays, the other is removed on the way. */
   readonly sources: readonly [string, string];
+  /** What the operator gives: `skills` and `tools` below it. */
+  readonly operator: string;
   readonly recorded: Recorded[];
   /** A call that has to succeed. */
   call: Call;
@@ -81,6 +83,7 @@ export async function openStage(overrides: Partial<Config>): Promise<Stage> {
     }),
   );
   const sources = [await makeFolder(opened), await makeFolder(opened)] as const;
+  const operator = await makeFolder(opened);
   const server = opened.use(
     await startServer({
       ...limits,
@@ -92,6 +95,8 @@ export async function openStage(overrides: Partial<Config>): Promise<Stage> {
       zoteroUrl: zotero.url,
       zoteroKey: key,
       ...(await allowSite(await makeFolder(opened), new URL(zotero.url).host)),
+      skillsPath: join(operator, 'skills'),
+      toolsPath: join(operator, 'tools'),
       ...overrides,
     }),
   );
@@ -105,6 +110,7 @@ export async function openStage(overrides: Partial<Config>): Promise<Stage> {
     server,
     project,
     sources,
+    operator,
     recorded,
     call,
     refuse,

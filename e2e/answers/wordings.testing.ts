@@ -238,6 +238,17 @@ const tools: Readonly<Record<string, Wordings>> = {
   guide_cache_file: {
     forgot: { words: { true: /Forgotten/, false: /was not cached/, null: null } },
   },
+  list_skills: {
+    'skills[].replaces_shipped': {
+      words: { true: /instead of the one that comes with Workcrate/, false: /^/ },
+    },
+  },
+  read_skill: {
+    replaces_shipped: toldIfTrue(/instead of the one that comes with Workcrate/),
+    cut: toldIfTrue(/only its start/),
+    'files[].path': { listed: 'in part' },
+  },
+  read_docstring: { more: { silent: 0 } },
   search_audit: {
     'lines[].seq': { unsaid: 'for programs that check the chain' },
     'lines[].intact': { words: { true: null, false: /changed after it was written/ } },
@@ -309,5 +320,6 @@ export const cannotBeShown: Readonly<Record<string, Readonly<Record<string, stri
   delete_file: { 'deleted = false': 'an error says that' },
   build_exports_content: { 'failures[].format = ': 'one format that fails stands for all' },
   read_client_file: { age_s: 'what came just now has the age 0; freshness.test.ts shows others' },
+  list_skills: { 'broken[].origin = shipped': 'those that come with Workcrate are whole' },
   bibliography_for: { 'notes[]': 'a library of more than 100,000 references' },
 };

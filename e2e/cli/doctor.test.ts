@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { it } from 'node:test';
+import { recordProof } from '../../src/requirements.testing.ts';
 import { run, serve, temporaryFolder } from './program.testing.ts';
 
 /** Doctor builds a document as well, which takes seconds and is told in the first test. */
@@ -18,6 +19,7 @@ it('doctor tells what works here, changes nothing, and ends with exit code 0', a
   assert.match(stdout, new RegExp(`^(ok  |note) {3}data folder ${data}, [\\d.]+ GB free$`, 'm'));
   assert.match(stdout, /^ok {5}database: SQLite [\d.]+ in the data folder$/m);
   assert.match(stdout, /^(ok {5}documents can be built: |note {3}documents cannot be built$)/m);
+  assert.match(stdout, /^ok {5}skills: 4 that come with workcrate, 0 in \S+skills$/m);
   assert.ok(stdout.endsWith('workcrate can start here\n'));
   assert.deepEqual(await readdir(folder.path), []);
 });
@@ -80,4 +82,28 @@ it('doctor tells whether the store answers, and whether anybody can sign in', as
   assert.deepEqual(await readdir(folder.path), []);
   assert.equal((await run(['user', 'add', 'ann', '--data', folder.path])).code, 0);
   assert.match((await run([...quickly, ...args])).stdout, /^ok {5}users: 1 valid keys$/m);
+});
+
+it('doctor and the log of the start say which skills cannot be used, and the others are served', async () => {
+  await using folder = await temporaryFolder();
+  const skills = join(folder.path, 'skills');
+  for (const name of ['good', 'bad']) await mkdir(join(skills, name), { recursive: true });
+  await writeFile(join(skills, 'good', 'SKILL.md'), '---\nname: good\ndescription: Fine\n---\n');
+  await writeFile(join(skills, 'bad', 'SKILL.md'), 'no front matter');
+  await symlink('good', join(skills, 'linked'));
+  const settings = ['--port', '0', '--data', join(folder.path, 'data'), '--skills-path', skills];
+  const { code, stdout } = await run([...quickly, ...settings]);
+  assert.equal(code, 0);
+  assert.match(stdout, /^ok {5}skills: 4 that come with workcrate, 1 in /m);
+  assert.match(stdout, /^note {3}the skill bad cannot be used\n +→ SKILL\.md frontmatter: /m);
+  assert.match(stdout, /^note {3}the skill linked cannot be used\n +→ It is a link/m);
+  await using program = await serve(settings);
+  const { data } = await program.call('list_skills', {});
+  assert.deepEqual(
+    data.broken.map(({ name }: { name: string }) => name),
+    ['linked', 'bad'],
+  );
+  for (const name of ['bad', 'linked'])
+    assert.match(program.output.stderr, new RegExp(`"skills\\.left_out","name":"${name}"`));
+  recordProof('A12:told-by-doctor-and-log');
 });

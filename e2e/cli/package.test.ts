@@ -68,6 +68,7 @@ it('what is published runs on an older Node, by the Node that comes with it', as
     assert.equal(stdout, `${manifest.version}\n`);
     const checked = await run(['doctor'], { program, env });
     assert.match(checked.stdout, /^ok +Node 26\./m);
+    assert.match(checked.stdout, /^ok +skills: 4 that come with workcrate/m);
   });
 
   await t.test('an MCP client connects over stdio and lists the tools', async () => {

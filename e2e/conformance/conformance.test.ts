@@ -94,6 +94,7 @@ it('the fixtures are not there unless they are asked for', async () => {
     resources: { listChanged: false, subscribe: false },
     prompts: { listChanged: false },
     completions: {},
+    extensions: { 'io.modelcontextprotocol/skills': { directoryRead: true } },
   });
 });
 

@@ -65,7 +65,7 @@ for (const lane of lanes)
     }
 
     const names = (await client.listPrompts()).prompts.map(({ name }) => name);
-    const own = ['analyse_file', 'write_report', 'make_reproducible', 'find_data'];
+    const own = ['analyse_file', 'write_report', 'make_reproducible', 'find_data', 'use_skills'];
     assert.deepEqual(
       names.filter((name) => !name.startsWith('test_')),
       own,

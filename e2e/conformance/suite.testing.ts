@@ -20,16 +20,24 @@ const suite = dirname(
 const expectedFailures = join(import.meta.dirname, 'expected-failures.yml');
 
 /** Runs what a revision requires against a server, and tells the outcome of every check. */
-export async function runSuite(
+export const runSuite = (url: string, revision: Revision): Promise<{ exitCode: number; checks: Check[] }> =>
+  runChecks(url, ['--requirements', revision, '--expected-failures', expectedFailures]);
+
+/** Runs one scenario by itself, such as that of an extension, which no revision requires. */
+export async function runScenario(url: string, scenario: string, revision: Revision): Promise<Check[]> {
+  const { checks } = await runChecks(url, ['--scenario', scenario, '--spec-version', revision, '--force']);
+  return checks;
+}
+
+async function runChecks(
   url: string,
-  revision: Revision,
+  flags: readonly string[],
 ): Promise<{ exitCode: number; checks: Check[] }> {
   await using results = await temporaryFolder();
   const { promise, resolve } = Promise.withResolvers<number>();
-  const flags = ['--requirements', revision, '--expected-failures', expectedFailures, '-o', results.path];
   const child = execFile(
     process.execPath,
-    [join(suite, 'dist/index.js'), 'server', '--url', `${url}/mcp`, ...flags],
+    [join(suite, 'dist/index.js'), 'server', '--url', `${url}/mcp`, ...flags, '-o', results.path],
     { maxBuffer: 64 * 1024 ** 2, timeout: 300_000 },
     () => resolve(child.exitCode ?? -1),
   );

@@ -24,7 +24,7 @@ export const layers: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['files', 'http', 'transfer', 'workspaces'],
     ['links'],
     ['audit'],
-    ['artifacts', 'client-files', 'executions'],
+    ['artifacts', 'client-files', 'executions', 'skills'],
     ['crates', 'documents', 'scripts', 'sessions'],
     ['instrumentation'],
     ['server'],
@@ -46,6 +46,7 @@ export const layers: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['tools', 'worker'],
   ],
   mcp: [['stdio', 'tasks']],
+  skills: [['docstrings']],
   sandbox: [['cgroups', 'seccomp', 'sessions'], ['bubblewrap', 'docker', 'subprocess'], ['open.ts']],
   storage: [['remote'], ['azure', 'disk.ts', 'memory.ts', 's3'], ['open.ts']],
 };
@@ -184,7 +185,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     },
   },
   mcp: {
-    all: 'prompt resource schema tool',
+    all: 'extension prompt resource schema tool',
     assembly: 'asking handlers http late-offer server stdio/transport tasks/tasks',
     only: {
       http: 'http',
@@ -225,6 +226,9 @@ export const doors: Readonly<Record<string, Doors>> = {
   },
   sessions: {
     assembly: 'tools',
+  },
+  skills: {
+    assembly: 'extension resources route schema tools',
   },
   storage: {
     assembly: 'open source',

@@ -78,7 +78,17 @@ it('every tool belongs to a group, and --tools chooses among them', async () => 
   );
   assert.deepEqual(await listed(['scripts']), scriptTools);
   assert.deepEqual((await listed(['default', 'scripts'])).toSorted(), [...usual, ...scriptTools].toSorted());
-  const groups = ['code', 'artifacts', 'files', 'crates', 'documents', 'client', 'scripts', 'operator'];
+  const groups = [
+    'code',
+    'artifacts',
+    'files',
+    'crates',
+    'documents',
+    'client',
+    'skills',
+    'scripts',
+    'operator',
+  ];
   const byGroup = await Promise.all(groups.map((group) => listed([group])));
   assert.deepEqual(byGroup.flat().toSorted(), all.toSorted());
   assert.ok(byGroup.every((names) => names.length > 0));

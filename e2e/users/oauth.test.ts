@@ -71,7 +71,17 @@ describe('OAuth, with a real issuer', () => {
       assert.deepEqual(await answer.json(), {
         resource: resource(),
         authorization_servers: [issuer.url],
-        scopes_supported: ['code', 'artifacts', 'files', 'crates', 'documents', 'client', 'operator'],
+        scopes_supported: [
+          'code',
+          'artifacts',
+          'files',
+          'crates',
+          'documents',
+          'client',
+          'skills',
+          'scripts',
+          'operator',
+        ],
         bearer_methods_supported: ['header'],
         resource_name: 'Workcrate',
       });
@@ -83,7 +93,7 @@ describe('OAuth, with a real issuer', () => {
     assert.equal(answer.status, 401);
     assert.equal(
       answer.headers.get('www-authenticate'),
-      `Bearer realm="workcrate", scope="code artifacts files crates documents client", resource_metadata="${team.url}/.well-known/oauth-protected-resource/mcp"`,
+      `Bearer realm="workcrate", scope="code artifacts files crates documents client skills scripts", resource_metadata="${team.url}/.well-known/oauth-protected-resource/mcp"`,
     );
   });
 

@@ -36,8 +36,12 @@ const failure = (who: Member, uri: string): Promise<string> =>
       JSON.stringify([error.code, error.message, error.data]).replaceAll(uri, '<uri>'),
   );
 
-const urisListed = async ({ client }: Member): Promise<string[]> =>
-  (await client.listResources()).resources.map(({ uri }) => uri);
+/** What is somebody's: skills are everybody's. */
+const listOwned = async ({ client }: Member) =>
+  (await client.listResources()).resources.filter(({ uri }) => !uri.startsWith('skill:'));
+
+const urisListed = async (member: Member): Promise<string[]> =>
+  (await listOwned(member)).map(({ uri }) => uri);
 
 const templatesFor = async ({ client }: Member): Promise<string[]> =>
   (await client.listResourceTemplates()).resourceTemplates.map(({ name }) => name);
@@ -178,7 +182,7 @@ it('an artifact of any name is listed and read by its URI', async () => {
     'ﬁle😀.txt',
   ];
   await leaveArtifacts(team, 'ada', names);
-  const { resources } = await ada.client.listResources();
+  const resources = await listOwned(ada);
   assert.deepEqual(resources.map(({ name }) => name).toSorted(), names.toSorted());
   for (const { uri, name } of resources) {
     const { contents } = await ada.client.readResource({ uri });

@@ -208,7 +208,7 @@ const cratesHelp = {
 const keyTerms = (scopes: string, expires: string): FlagHelp[] => [
   {
     flag: '--scopes LIST',
-    help: 'what the key may do: code, artifacts, files, crates, documents, client, operator',
+    help: 'what the key may do: code, artifacts, files, crates, documents, client, skills, scripts, operator',
     usual: scopes,
   },
   { flag: '--expires WHEN', help: 'when it expires, such as 90d, 12h or 2027-01-31', usual: expires },

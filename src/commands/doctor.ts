@@ -19,6 +19,7 @@ import { listKeys } from '../users/keys.ts';
 import { createIssuer } from '../users/oauth.ts';
 import type { CommandInput } from './command.ts';
 import { checkSandbox } from './doctor-sandbox.ts';
+import { checkSkills } from './doctor-skills.ts';
 
 export interface Finding {
   readonly state: 'ok' | 'note' | 'broken';
@@ -40,6 +41,7 @@ export async function runDoctor({ config }: CommandInput): Promise<number> {
     ...(await checkTeamBackends(config)),
     ...(await checkCrateSources(config)),
     ...(await checkDocuments(config)),
+    ...(await checkSkills(config)),
     ...(await checkSandbox(config)),
   ];
   for (const { state, what, remedy } of findings)

@@ -173,7 +173,7 @@ export const settings = {
   tools: defineSetting(
     list,
     ['default'],
-    'groups of tools to offer: default, all, or names (code, artifacts, files, crates, documents, client, operator, and beyond the default scripts)',
+    'groups of tools to offer: default, all, or names (code, artifacts, files, crates, documents, client, skills, operator, and beyond the default scripts)',
   ),
   structured: defineSetting(
     trueOrFalse,
@@ -255,9 +255,14 @@ export const settings = {
   toolsPath: defineSetting(requiredText, './tools', 'folder that is /tools in runs, read-only', {
     aliases: ['MCP_TOOLS_PATH'],
   }),
-  skillsPath: defineSetting(requiredText, './skills', 'folder that is /skills in runs, read-only', {
-    aliases: ['MCP_SKILLS_PATH'],
-  }),
+  skillsPath: defineSetting(
+    requiredText,
+    './skills',
+    'folder of skills, which is /skills in runs, read-only',
+    {
+      aliases: ['MCP_SKILLS_PATH'],
+    },
+  ),
   executorImage: defineSetting(
     requiredText,
     'mcp-code-executor:latest',

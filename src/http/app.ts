@@ -32,6 +32,7 @@ const routeScopes = [
   ['/metrics', operatorScope],
   ['/status', operatorScope],
   ['/executions/*', 'code'],
+  ['/skills/*', 'skills'],
   ['/:user_id/artifacts/*', 'artifacts'],
 ] as const;
 

@@ -29,6 +29,8 @@ export interface RoomShapes {
   readonly executionPage: z.ZodType;
   readonly executionSearch: z.ZodObject;
   readonly executionId: z.ZodType;
+  readonly skillList: z.ZodType;
+  readonly skill: z.ZodType;
   readonly status: z.ZodType;
 }
 
@@ -38,6 +40,8 @@ export function openApiDocument(rooms: RoomShapes, baseUrl: () => string): () =>
     ...ownShapes,
     Execution: rooms.execution,
     ExecutionPage: rooms.executionPage,
+    SkillList: rooms.skillList,
+    Skill: rooms.skill,
     Status: rooms.status,
   };
   const schemas = Object.entries(shapes).map(([name, shape]) => [name, jsonSchema(shape)]);
@@ -53,6 +57,7 @@ export function openApiDocument(rooms: RoomShapes, baseUrl: () => string): () =>
       ...filePaths,
       ...uploadPaths,
       ...executionPaths(rooms),
+      ...skillPaths,
       ...artifactPaths,
       ...mcpPaths,
       ...healthPaths,
@@ -103,6 +108,32 @@ function executionPaths({ executionSearch, executionId }: RoomShapes): Json {
     },
   };
 }
+
+const skillFile = parameter('query', 'file', { description: 'Another file of the skill than SKILL.md' });
+
+const skillPaths: Json = {
+  '/skills': {
+    get: {
+      ...signedInSecurity,
+      operationId: 'listSkills',
+      summary: 'Skills, and what is wrong with others; tools for code',
+      responses: { 200: jsonAnswer('SkillList', 'What there is'), ...failureAnswers([...signInFailures]) },
+    },
+  },
+  '/skills/{name}': {
+    parameters: [parameter('path', 'name', { description: 'The name of the skill' })],
+    get: {
+      ...signedInSecurity,
+      operationId: 'readSkill',
+      summary: 'What a skill says',
+      parameters: [skillFile],
+      responses: {
+        200: jsonAnswer('Skill', 'The file'),
+        ...failureAnswers([...signInFailures, 'not_found']),
+      },
+    },
+  },
+};
 
 const user = parameter('path', 'user_id', { description: 'Whose artifacts; with auth on, the caller' });
 const artifactName = parameter('path', 'artifact_id', { description: 'The name of a file in /artifacts' });

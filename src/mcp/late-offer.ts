@@ -3,6 +3,7 @@
  * turns out different then is announced. How tools, resources and prompts are made is not known here (`server/` is).
  */
 import type { McpServer, RegisteredTool } from '@modelcontextprotocol/server';
+import type { Extension } from './extension.ts';
 import type { Prompt } from './prompt.ts';
 import type { ResourceKind } from './resource.ts';
 import type { Tool, ToolContext } from './tool.ts';
@@ -12,16 +13,18 @@ export interface Offer {
   readonly tools: readonly Tool[];
   readonly resources: readonly ResourceKind[];
   readonly prompts: readonly Prompt[];
+  readonly extensions: readonly Extension[];
 }
 
 /** Waits until the rooms are open; whoever calls it needs them. */
 type Open = () => Promise<Offer>;
 
 /** The same offer, whose handlers wait until the rooms are open, and then are those of the same name. */
-export const deferOffer = ({ tools, resources, prompts }: Offer, open: Open): Offer => ({
+export const deferOffer = ({ tools, resources, prompts, extensions }: Offer, open: Open): Offer => ({
   tools: tools.map((tool) => deferTool(tool, open)),
   resources: resources.map((kind) => deferResources(kind, open)),
   prompts: prompts.map((prompt) => deferPrompt(prompt, open)),
+  extensions: extensions.map((extension) => deferExtension(extension, open)),
 });
 
 const deferTool = (tool: Tool, open: Open): Tool => ({
@@ -44,9 +47,26 @@ function deferResources(kind: ResourceKind, open: Open): ResourceKind {
   };
 }
 
-/** Its text needs no rooms. */
+const deferExtension = (extension: Extension, open: Open): Extension => ({
+  ...extension,
+  methods: extension.methods.map((method) => ({
+    ...method,
+    async handle(params, context) {
+      const { extensions } = await waitUnlessAborted(open(), context.signal);
+      return findNamed(findNamed(extensions, extension).methods, method).handle(params, context);
+    },
+  })),
+});
+
+/** Its text needs no rooms, but for what a room adds to it. */
 const deferPrompt = (prompt: Prompt, open: Open): Prompt => ({
   ...prompt,
+  ...(prompt.addFacts && {
+    async addFacts(context: ToolContext) {
+      const { prompts } = await waitUnlessAborted(open(), context.signal);
+      return findNamed(prompts, prompt).addFacts!(context);
+    },
+  }),
   arguments: prompt.arguments.map((argument) => ({
     ...argument,
     ...(argument.complete && {

@@ -21,4 +21,6 @@ export interface Prompt {
   readonly needs: readonly string[];
   /** Writes the text. It may name the tools that it needs, and others only where the caller `has` them. */
   write(given: Readonly<Record<string, string>>, has: (tool: string) => boolean): string;
+  /** What a room knows at this moment, to be put behind the text. */
+  addFacts?(context: ToolContext): Promise<string>;
 }

@@ -63,7 +63,8 @@ export function offerResources({ server }: McpServer, options: ResourcesOptions)
   server.setRequestHandler('prompts/get', ({ params: { name, arguments: given = {} } }, context) =>
     answer({ method: 'prompts/get', subject: name }, context, async (about) => {
       const prompt = findPrompt(options, name, about);
-      const text = prompt.write(checkArguments(prompt, given), (tool) => hasTool(options, tool, about));
+      const written = prompt.write(checkArguments(prompt, given), (tool) => hasTool(options, tool, about));
+      const text = prompt.addFacts ? `${written}\n\n${await prompt.addFacts(about)}` : written;
       return {
         description: prompt.description,
         messages: [{ role: 'user' as const, content: { type: 'text' as const, text } }],

@@ -23,6 +23,7 @@ import { packageVersion } from '../version.ts';
 import { createRequestRecorder, type AnsweredRequest, type McpMetrics } from './answered-requests.ts';
 import { askNow, getCaller, createStateCodec } from './asking.ts';
 import { callLong, callTool, type ClientAsking } from './call-tool.ts';
+import { offerExtensions, type Extension } from './extension.ts';
 import type { Prompt } from './prompt.ts';
 import {
   readClientName,
@@ -61,6 +62,7 @@ export interface McpOptions {
   readonly structured?: boolean;
   readonly resources?: readonly ResourceKind[];
   readonly prompts?: readonly Prompt[];
+  readonly extensions?: readonly Extension[];
   readonly metrics: McpMetrics;
   readonly log: Log;
   readonly sharesMachine: boolean;
@@ -130,7 +132,11 @@ export function createServerFactory(mcpOptions: McpOptions): McpServerFactory {
     if (options.opened !== undefined) reviseTools(server, listed, options.opened).catch(() => {});
     const toContext = (context: ServerContext): ToolContext =>
       toToolContext(server, context, options, noProgress);
-    if (needsResources(request)) offerResources(server, { ...options, toContext });
+    if (needsResources(request)) {
+      offerResources(server, { ...options, toContext });
+      const answer = createRequestRecorder({ ...options, toContext });
+      offerExtensions(server, options.extensions ?? [], { answer, isModern: request.era === 'modern' });
+    }
     // Older versions of the protocol have no such extension.
     if (options.tasks !== undefined && request.era === 'modern')
       offerTasks(server, {

@@ -98,7 +98,7 @@ export interface ToolAnswer<Output> {
 }
 
 /** The groups that are offered by default. A caller needs the scope of this name for the tools of a group. */
-export const toolGroups = ['code', 'artifacts', 'files', 'crates', 'documents', 'client'] as const;
+export const toolGroups = ['code', 'artifacts', 'files', 'crates', 'documents', 'client', 'skills'] as const;
 
 /** The groups that are offered only where `--tools` names them: every tool costs tokens in every conversation. */
 export const furtherGroups = ['scripts'] as const;

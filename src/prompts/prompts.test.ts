@@ -8,6 +8,7 @@ import { createPrompts } from './prompts.ts';
 const prompts = createPrompts({
   completeFileName: async (begun) => [`${begun}.csv`],
   completeExecutionId: async () => ['exec_000000000000'],
+  describeSkills: async () => 'Skills: none',
 });
 
 /** Every tool that there is: the guide lists them, and a test checks that. */

@@ -12,6 +12,8 @@ export interface PromptsOptions {
   /** Names of files and artifacts that begin like this. */
   readonly completeFileName: Complete;
   readonly completeExecutionId: Complete;
+  /** Which skills and tools there are, as list_skills says it. */
+  readonly describeSkills: () => Promise<string>;
 }
 
 export function createPrompts(options: PromptsOptions): Prompt[] {
@@ -20,6 +22,7 @@ export function createPrompts(options: PromptsOptions): Prompt[] {
     createWriteReportPrompt(options),
     createReproducePrompt(options),
     findDataPrompt,
+    createUseSkillsPrompt(options),
   ];
 }
 
@@ -216,3 +219,30 @@ const findDataPrompt: Prompt = {
       has,
     ),
 };
+
+function createUseSkillsPrompt({ describeSkills }: PromptsOptions): Prompt {
+  return {
+    name: 'use_skills',
+    title: 'Use the skills here',
+    description: 'Tells the agent which skills and tools are here, and to work by them',
+    arguments: [{ name: 'task', description: 'What to do; only a look round if left out', required: false }],
+    needs: ['list_skills', 'read_skill'],
+    write: ({ task }, has) =>
+      writeSteps(
+        task === undefined
+          ? 'See which skills and tools are here, and use them from now on.'
+          : `Do this with the skills that are here: ${quote(task)}`,
+        [
+          { text: 'Below is what list_skills says. Choose the skill whose description fits best.' },
+          { text: 'Call read_skill and follow it step by step. Read its other files when it says so.' },
+          {
+            names: ['read_docstring'],
+            text: 'Before code uses a file of /tools, call read_docstring for it: do not guess its arguments.',
+          },
+          { text: 'If no skill fits, say so and go on without one.' },
+        ],
+        has,
+      ),
+    addFacts: describeSkills,
+  };
+}

@@ -62,6 +62,9 @@ const shown: Readonly<Record<string, string>> = {
   read_client_file: 'subject: path',
   list_client_directory: 'subject: path',
   guide_cache_file: 'subject: path, forget',
+  list_skills: '',
+  read_skill: 'subject: name',
+  read_docstring: 'subject: file',
 };
 
 const token = 'A'.repeat(43);

@@ -50,6 +50,10 @@ const advices: readonly Advice[] = [
     tools: ['pack_crate'],
     text: 'To keep a run so that others can find and repeat it, call pack_crate with its execution_id.',
   },
+  {
+    tools: ['list_skills', 'read_skill'],
+    text: 'For how to do a kind of task well here, call list_skills, then read_skill.',
+  },
 ];
 
 /** The instructions of a server with these tools. */

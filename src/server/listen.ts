@@ -17,7 +17,7 @@ import { createHostOriginCheck } from '../http/host-origin.ts';
 import type { ReservedPort } from '../http/port.ts';
 import { createGuessRateLimit } from '../http/rate-limit.ts';
 import { createHttpServer, listenOn } from '../http/server.ts';
-import { localCaller } from '../identity.ts';
+import { localCaller, type Caller } from '../identity.ts';
 import { meterSignIns } from '../instrumentation/instrumentation.ts';
 import { createDownloadRoute, type DownloadRouteOptions } from '../links/download-route.ts';
 import { createOffload } from '../links/offload.ts';
@@ -26,6 +26,8 @@ import { createMcpEndpoint } from '../mcp/http.ts';
 import type { Tasks } from '../mcp/tasks/tasks.ts';
 import type { Tool } from '../mcp/tool.ts';
 import type { createServerFactory } from '../mcp/server.ts';
+import { createSkillRoutes } from '../skills/route.ts';
+import type { Skills } from '../skills/skills.ts';
 import { openUsers } from '../users/users.ts';
 import type { CallControl } from './call-control.ts';
 import type { AppContext } from './context.ts';
@@ -39,6 +41,7 @@ import type { Stores } from './stores.ts';
 export interface ListenOptions extends AppContext {
   readonly stores: Stores;
   readonly code: CodeRunner;
+  readonly skills: Skills;
   readonly bridge: ClientFiles;
   /** The tools, for clients that may be anywhere. */
   readonly factory: ReturnType<typeof createServerFactory>;
@@ -152,7 +155,7 @@ function openAuthentication({
 
 /** The routes of rooms, in the order in which they are tried. */
 function createRoutes(
-  { config, metrics, audit, clock, log, stores, code, baseUrl }: ListenOptions,
+  { config, metrics, audit, clock, log, stores, code, skills, baseUrl }: ListenOptions,
   { auth }: ReturnType<typeof openAuthentication>,
   mcp: ReturnType<typeof createMcpEndpoint>,
   ready: () => Promise<void>,
@@ -170,9 +173,11 @@ function createRoutes(
     mcp,
   };
   const noted = auditRequests(audit);
+  const callerOf = (env: unknown): Caller => auth.getCaller(env) ?? localCaller;
   return [
     ...createOperatorRoutes({ ...statusOptions, instance, baseUrl, ready, clock, log }),
-    createExecutionRoutes({ executions, callerOf: (env) => auth.getCaller(env) ?? localCaller, noted, log }),
+    createExecutionRoutes({ executions, callerOf, noted, log }),
+    createSkillRoutes({ skills, callerOf, noted, log }),
     // Last: the names of users are first in its paths.
     createArtifactRoutes({ artifacts, signedIn: auth.getCaller, noted, log }),
   ];

@@ -12,7 +12,7 @@ import type { Offer } from '../mcp/late-offer.ts';
 import { describeTools } from './instructions.ts';
 import type { Crates } from '../crates/crates.ts';
 import { parseSourceAddress } from '../crates/sources/address.ts';
-import { createAllPrompts, selectResources } from './resources.ts';
+import { createAllPrompts, selectExtensions, selectResources } from './resources.ts';
 import { selectTools, type ToolsOptions } from './tools.ts';
 
 /** What tools take from the settings alone. */
@@ -72,6 +72,7 @@ function selectOffer(config: Config, options: ToolsOptions): Offer {
     tools,
     resources: selectResources(options, tools),
     prompts: createAllPrompts(options, tools),
+    extensions: selectExtensions(options, tools),
   };
 }
 

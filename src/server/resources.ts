@@ -1,22 +1,26 @@
 /**
- * The one list of all kinds of resources, and the prompts with what completes their arguments. Each kind is defined in
+ * The one list of all kinds of resources, the extensions, and the prompts with what completes their arguments. Each kind is defined in
  * the `resources.ts` of its room, the prompts are in `prompts/`.
  */
 import { completeArtifactName, createArtifactResources } from '../artifacts/resources.ts';
 import { createCrateResources } from '../crates/resources.ts';
 import { completeExecutionId, createExecutionResources } from '../executions/resources.ts';
 import { completeFileName, createFileResources } from '../files/resources.ts';
+import type { Extension } from '../mcp/extension.ts';
 import type { Prompt } from '../mcp/prompt.ts';
 import type { ResourceKind } from '../mcp/resource.ts';
 import type { Tool, ToolContext, ToolGroup } from '../mcp/tool.ts';
 import { createPrompts } from '../prompts/prompts.ts';
+import { createSkillsExtension } from '../skills/extension.ts';
+import { createSkillResources } from '../skills/resources.ts';
+import { describeSkills } from '../skills/tools.ts';
 import type { ToolsOptions } from './tools.ts';
 
-export type ResourceRooms = Pick<ToolsOptions, 'artifacts' | 'files' | 'executions' | 'crates'>;
+export type ResourceRooms = Pick<ToolsOptions, 'artifacts' | 'files' | 'executions' | 'crates' | 'skills'>;
 
 /** The kinds of the groups that are switched on. `tools` are those groups' tools: some resources read as one answers. */
 export function selectResources(
-  { artifacts, files, executions, crates }: ResourceRooms,
+  { artifacts, files, executions, crates, skills }: ResourceRooms,
   tools: readonly Tool[],
 ): ResourceKind[] {
   const getExecution = findTool(tools, 'get_execution');
@@ -26,6 +30,7 @@ export function selectResources(
     createFileResources(files),
     ...(getExecution === undefined ? [] : [createExecutionResources(executions, getExecution)]),
     ...(getCrate === undefined ? [] : createCrateResources(crates, getCrate)),
+    createSkillResources(skills),
   ];
   return kinds.filter(({ group }) => tools.some((tool) => tool.group === group));
 }
@@ -33,9 +38,13 @@ export function selectResources(
 const findTool = (tools: readonly Tool[], name: string): Tool | undefined =>
   tools.find((tool) => tool.name === name);
 
+/** The extensions of the protocol, of the groups that are switched on. */
+export const selectExtensions = ({ skills }: ResourceRooms, tools: readonly Tool[]): Extension[] =>
+  [createSkillsExtension(skills)].filter(({ group }) => tools.some((tool) => tool.group === group));
+
 /** Nothing is offered of groups that are switched off, or that the caller's key may not use. */
 export function createAllPrompts(
-  { artifacts, files, executions }: ResourceRooms,
+  { artifacts, files, executions, skills }: ResourceRooms,
   tools: readonly Tool[],
 ): Prompt[] {
   const isOn = (group: ToolGroup, { mayUse }: ToolContext): boolean =>
@@ -47,5 +56,6 @@ export function createAllPrompts(
     ],
     completeExecutionId: async (begun, context) =>
       isOn('code', context) ? completeExecutionId(executions, context.caller, begun) : [],
+    describeSkills: () => describeSkills(skills),
   });
 }

@@ -24,6 +24,7 @@ import { createMetrics } from '../observability/metrics.ts';
 import { openTracing } from '../observability/tracing.ts';
 import { programName } from '../program.ts';
 import { readTrustedTime } from '../trusted-clock.ts';
+import { createSkills, shippedSkillsFolder, type Skills } from '../skills/skills.ts';
 import { wasRemoved } from '../users/remove.ts';
 import { createClientFilePort, openClientBridge } from './client-files.ts';
 import { createCallControl, type CallControl } from './call-control.ts';
@@ -90,7 +91,8 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
   const calls = mode.calls ?? createCallControl();
   const client = openClientBridge({ ...context, stores, baseUrl, sharesMachine: mode.sharesMachine });
   started.use(client.bridge);
-  const offer = createRoomOffer(context, stores, code, { crates, ...writer, ...client }, baseUrl);
+  const skills = openSkills(context);
+  const offer = createRoomOffer(context, stores, code, { crates, skills, ...writer, ...client }, baseUrl);
   const refused = auditRefusedCalls(audit, offer.tools);
   const answered = auditAnsweredRequests(audit);
   const factoryOptions = {
@@ -110,6 +112,7 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
     ...context,
     stores,
     code,
+    skills,
     bridge: client.bridge,
     factory: factoryFor(false),
     tools: offer.tools,
@@ -176,12 +179,23 @@ function startDocuments(context: AppContext, started: AsyncDisposableStack) {
   return { documents: meterDocuments(started.use(documents), context.metrics, context.log), library };
 }
 
+/** What is wrong with a skill is logged at the start, and nobody waits for that. */
+function openSkills({ config, log }: Pick<AppContext, 'config' | 'log'>): Skills {
+  const { skillsPath: own, toolsPath: tools } = config;
+  const skills = createSkills({ own, shipped: shippedSkillsFolder, tools, log });
+  skills.list().catch((error: unknown) => log.error('skills.not_listed', { error }));
+  return skills;
+}
+
 /** The tools, resources and prompts of the groups that are switched on. */
 function createRoomOffer(
   { config, tracing, audit, clock, log }: AppContext,
   { files, links, uploads, webhook }: Stores,
   { executions, sessions, scripts, findMissingPackages, artifacts, showPictures, surroundings }: CodeRunner,
-  rooms: { readonly crates: Crates } & Pick<DocumentToolsOptions, 'documents' | 'library'> &
+  rooms: { readonly crates: Crates; readonly skills: Skills } & Pick<
+    DocumentToolsOptions,
+    'documents' | 'library'
+  > &
     Pick<ClientToolsOptions, 'bridge' | 'cache'>,
   baseUrl: () => string,
 ) {

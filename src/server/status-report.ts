@@ -8,6 +8,7 @@ import { readTotalUsage } from '../files/files.ts';
 import { statusRoute } from '../http/app.ts';
 import { openApiDocument, openApiRoute } from '../http/openapi.ts';
 import type { Log } from '../observability/log.ts';
+import { skillListShape, skillShape } from '../skills/schema.ts';
 import { createStatus, statusShape, type StatusOptions } from './status.ts';
 
 export interface OperatorRoutesOptions extends Omit<StatusOptions, 'sessions'> {
@@ -26,6 +27,8 @@ export function createOperatorRoutes({ mcp, baseUrl, log, ...options }: Operator
     executionPage: pageShape,
     executionSearch: searchInput,
     executionId,
+    skillList: skillListShape,
+    skill: skillShape,
     status: statusShape,
   };
   return [statusRoute({ status, log }), openApiRoute(openApiDocument(shapes, baseUrl))];

@@ -13,11 +13,13 @@ import { fileTools } from '../files/tools.ts';
 import { linkTools, type LinkToolsOptions } from '../links/tools.ts';
 import { createScriptTools, type ScriptToolsOptions } from '../scripts/tools.ts';
 import { createSessionTools, type SessionToolsOptions } from '../sessions/tools.ts';
+import { createSkillTools, type SkillToolsOptions } from '../skills/tools.ts';
 import { furtherGroups, operatorGroup, toolGroups, type Tool } from '../mcp/tool.ts';
 
 export type ToolsOptions = LinkToolsOptions &
   SessionToolsOptions &
   ScriptToolsOptions &
+  SkillToolsOptions &
   ArtifactToolsOptions &
   CrateToolsOptions &
   DocumentToolsOptions &
@@ -38,6 +40,7 @@ function listAllTools(options: ToolsOptions): Tool[] {
     ...createCrateTools(options),
     ...documentTools(options),
     ...createClientTools(options),
+    ...createSkillTools(options),
     ...createAuditTools(options.auditLog),
   ];
 }

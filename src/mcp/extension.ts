@@ -1,0 +1,62 @@
+/**
+ * What an extension of the protocol is: its identifier, its settings, and the methods that it adds. Rooms define them, and
+ * servers offer them to every version of MCP. The extension for tasks is not one of these: it changes how tools are called.
+ */
+import type { McpServer, Result } from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import type { AnswerRequest } from './answered-requests.ts';
+import { missingScopeError } from './refused-calls.ts';
+import type { ToolContext, ToolGroup } from './tool.ts';
+
+export interface Extension {
+  /** Such as `io.modelcontextprotocol/skills`. */
+  readonly name: string;
+  /** What servers declare of it. */
+  readonly settings: Readonly<Record<string, string | number | boolean>>;
+  /** A caller needs the scope of this group. */
+  readonly group: ToolGroup;
+  readonly methods: readonly ExtensionMethod[];
+}
+
+export interface ExtensionMethod {
+  readonly name: string;
+  /** Answers a request. What there is nothing of is `not_found`. */
+  handle(params: MethodParams, context: ToolContext): Promise<Result>;
+}
+
+/** What the methods of extensions are asked about. */
+export interface MethodParams {
+  readonly uri?: string | undefined;
+  readonly cursor?: string | undefined;
+}
+
+const maxUriLength = 16_384;
+const paramsSchema = z.looseObject({
+  uri: z.string().max(maxUriLength).optional(),
+  cursor: z.string().max(maxUriLength).optional(),
+});
+
+/** How long clients may keep the answers, from 2026-07-28 on: what a folder holds may change at any moment. */
+const cacheTerms = { ttlMs: 0, cacheScope: 'private' } as const;
+
+const maxShownSubject = 200;
+
+/** Declares extensions on a server and answers their methods. */
+export function offerExtensions(
+  { server }: McpServer,
+  extensions: readonly Extension[],
+  { answer, isModern }: { readonly answer: AnswerRequest; readonly isModern: boolean },
+): void {
+  for (const { name, settings, group, methods } of extensions) {
+    server.registerCapabilities({ extensions: { [name]: { ...settings } } });
+    for (const method of methods)
+      server.setRequestHandler(method.name, { params: paramsSchema }, (params, context) => {
+        const subject = params.uri?.slice(0, maxShownSubject) ?? null;
+        return answer({ method: method.name, subject }, context, async (toolContext) => {
+          if (!toolContext.mayUse(group)) throw missingScopeError(group);
+          const result = await method.handle(params, toolContext);
+          return isModern ? { ...result, ...cacheTerms } : result;
+        });
+      });
+  }
+}

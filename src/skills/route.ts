@@ -1,0 +1,53 @@
+/**
+ * The HTTP routes `GET /skills` and `GET /skills/{name}`, with the schemas of the tools. It does not authenticate:
+ * `http/` does, and tells it who the caller is.
+ */
+import { Hono } from 'hono';
+import type { NoteRequest } from '../audit/audit.ts';
+import { asWorkcrateError, isOurFault, publicMessage } from '../errors.ts';
+import { getErrorStatus, jsonResponse } from '../http/answer.ts';
+import type { Caller } from '../identity.ts';
+import type { Log } from '../observability/log.ts';
+import { showSkill, showSkillList } from './schema.ts';
+import type { Skills } from './skills.ts';
+
+export interface SkillRoutesOptions {
+  readonly skills: Skills;
+  /** Who made a request, by what the framework knows of it. */
+  readonly callerOf: (env: unknown) => Caller;
+  readonly noted: NoteRequest;
+  readonly log: Log;
+}
+
+/** `GET /skills`: what list_skills gives; `GET /skills/{name}`, with `?file=` for another file: what read_skill does. */
+export function createSkillRoutes({ skills, callerOf, noted, log }: SkillRoutesOptions): Hono {
+  const routes = new Hono();
+  const answered = async (act: () => Promise<unknown>): Promise<Response> => {
+    try {
+      return jsonResponse(await act());
+    } catch (cause) {
+      const error = asWorkcrateError(cause);
+      if (isOurFault(error)) log.error('http.refused', { route: '/skills', code: error.code, error });
+      return jsonResponse(
+        { error: publicMessage(error), code: error.code, ...error.details },
+        getErrorStatus(error),
+      );
+    }
+  };
+  routes.get('/skills', ({ env }) =>
+    answered(() =>
+      noted({ operation: 'list_skills', user: callerOf(env).user, subject: null }, async () =>
+        showSkillList(await skills.list(), await skills.listTools()),
+      ),
+    ),
+  );
+  routes.get('/skills/:name', ({ req, env }) =>
+    answered(() => {
+      const [name, file = 'SKILL.md'] = [req.param('name'), req.query('file')];
+      return noted({ operation: 'read_skill', user: callerOf(env).user, subject: name }, async () =>
+        showSkill(await skills.read(name, file)),
+      );
+    }),
+  );
+  return routes;
+}

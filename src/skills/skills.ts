@@ -1,0 +1,177 @@
+/**
+ * Skills: guidance for agents, in folders with a SKILL.md. This door lists them, those of the operator and those that come
+ * with Workcrate, reads their files, and reads the documentation of tools in `--tools-path`. Whatever changes in the
+ * folders is seen at the next call. It runs nothing, and mounts nothing into runs (`sandbox/` does).
+ */
+import { join } from 'node:path';
+import { createMutex } from '../concurrency/mutex.ts';
+import { WorkcrateError } from '../errors.ts';
+import type { Log } from '../observability/log.ts';
+import type { FolderRoot } from '../paths/paths.ts';
+import { quoteName } from '../text.ts';
+import { createSkillScanner, readSkillFile, type BrokenSkill, type ScannedSkill } from './scan.ts';
+import { createToolFiles, type DocumentedFile, type ToolFile } from './tool-files.ts';
+
+export type { SkillFile } from './scan.ts';
+export type { DocumentedFile, ToolFile } from './tool-files.ts';
+
+/** Where the skills that come with Workcrate are, in the checkout and in the package. */
+export const shippedSkillsFolder = join(import.meta.dirname, '../../src/skills/shipped');
+
+export interface SkillsOptions {
+  /** The folder of the operator, which is /skills in runs; it need not exist. */
+  readonly own: string;
+  /** The folder of those that come with Workcrate. */
+  readonly shipped: string;
+  /** The folder that is /tools in runs; it need not exist. */
+  readonly tools: string;
+  readonly log: Log;
+}
+
+export const skillOrigins = ['own', 'shipped'] as const;
+export type SkillOrigin = (typeof skillOrigins)[number];
+
+export interface FoundSkill extends ScannedSkill {
+  readonly origin: SkillOrigin;
+  /** Whether it is used instead of one of that name that comes with Workcrate. */
+  readonly replacesShipped: boolean;
+  /** Its folder inside of runs; null where it is not there. */
+  readonly folderInRuns: string | null;
+}
+
+export interface LeftOutSkill extends BrokenSkill {
+  readonly origin: SkillOrigin;
+}
+
+export interface SkillList {
+  /** By name. */
+  readonly skills: readonly FoundSkill[];
+  readonly broken: readonly LeftOutSkill[];
+}
+
+/** One file of a skill, as bytes. */
+export interface SkillContent {
+  readonly skill: FoundSkill;
+  readonly path: string;
+  readonly bytes: Buffer;
+}
+
+export type Skills = ReturnType<typeof createSkills>;
+
+export function createSkills({ own, shipped, tools, log }: SkillsOptions) {
+  const scanners = { own: createSkillScanner(own), shipped: createSkillScanner(shipped) };
+  const roots: Readonly<Record<SkillOrigin, FolderRoot>> = {
+    own: scanners.own.root,
+    shipped: scanners.shipped.root,
+  };
+  const toolFiles = createToolFiles(tools);
+  const scanning = createMutex();
+  let told = '';
+
+  /** One at a time: a scan may hold a whole skill in memory. */
+  const list = (): Promise<SkillList> =>
+    scanning.run(async () => {
+      const found = joinSkills(
+        await scanners.own.scan(),
+        own === shipped ? { skills: [], broken: [] } : await scanners.shipped.scan(),
+      );
+      logBroken(found.broken);
+      return found;
+    });
+
+  /** Once, and again when it is another. */
+  function logBroken(broken: readonly LeftOutSkill[]): void {
+    const now = JSON.stringify(broken);
+    if (now === told) return;
+    told = now;
+    for (const { name, origin, reason } of broken) log.warn('skills.left_out', { name, origin, reason });
+  }
+
+  async function find(name: string): Promise<FoundSkill> {
+    const { skills, broken } = await list();
+    const found = skills.find((one) => one.name === name);
+    if (found !== undefined) return found;
+    const wrong = broken.find((one) => one.name === name);
+    throw wrong === undefined ? unknownSkillError(skills) : brokenSkillError(wrong);
+  }
+
+  async function read(name: string, path: string): Promise<SkillContent> {
+    const skill = await find(name);
+    if (!skill.files.some((one) => one.path === path)) throw unknownFileError(skill);
+    return { skill, path, bytes: await readSkillFile(roots[skill.origin], name, path) };
+  }
+
+  return {
+    /** What there is now, and what is wrong with the rest. */
+    list,
+
+    /** The skill of this name; `not_found` where there is none. */
+    find,
+
+    /** One file of a skill. */
+    read,
+
+    /** The files in the folder of tools whose documentation can be read. */
+    listTools: (): Promise<readonly ToolFile[]> => toolFiles.list(),
+
+    /** The documentation of a file in /tools, or of one in /skills. */
+    async document(file: string): Promise<DocumentedFile> {
+      const [, name, path] = /^\/skills\/([^/]+)\/(.+)$/.exec(file) ?? [];
+      if (name === undefined || path === undefined) return toolFiles.document(file);
+      const { bytes } = await read(name, path);
+      return toolFiles.documentBytes(file, bytes);
+    },
+  };
+}
+
+type Scanned = Awaited<ReturnType<ReturnType<typeof createSkillScanner>['scan']>>;
+
+/** Those of the operator win. */
+function joinSkills(own: Scanned, shipped: Scanned): SkillList {
+  const shippedNames = new Set(shipped.skills.map(({ name }) => name));
+  const owned = own.skills.map((skill): FoundSkill => ({
+    ...skill,
+    origin: 'own',
+    replacesShipped: shippedNames.has(skill.name),
+    folderInRuns: `/skills/${skill.name}`,
+  }));
+  const ownNames = new Set(owned.map(({ name }) => name));
+  const others = shipped.skills
+    .filter(({ name }) => !ownNames.has(name))
+    .map((skill): FoundSkill => ({
+      ...skill,
+      origin: 'shipped',
+      replacesShipped: false,
+      folderInRuns: null,
+    }));
+  return {
+    skills: [...owned, ...others].toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+    broken: [
+      ...own.broken.map((one) => ({ ...one, origin: 'own' as const })),
+      ...shipped.broken.map((one) => ({ ...one, origin: 'shipped' as const })),
+    ],
+  };
+}
+
+const maxNamed = 50;
+
+function unknownSkillError(skills: readonly FoundSkill[]): WorkcrateError {
+  const names = skills.slice(0, maxNamed).map(({ name }) => name);
+  return new WorkcrateError('not_found', `There is no such skill. There are: ${names.join(', ') || 'none'}.`);
+}
+
+function brokenSkillError({ name, reason }: LeftOutSkill): WorkcrateError {
+  return new WorkcrateError(
+    'not_found',
+    `The skill ${quoteName(name)} cannot be used: ${quoteName(reason)} Its author has to mend it.`,
+  );
+}
+
+function unknownFileError({ name, files }: FoundSkill): WorkcrateError {
+  const named = files.slice(0, maxNamed).map(({ path }) => quoteName(path));
+  const more = files.length > maxNamed ? ` and ${files.length - maxNamed} more` : '';
+  return new WorkcrateError(
+    'not_found',
+    `The skill ${name} has no such file. It has: ${named.join(', ')}${more}.`,
+  );
+}
