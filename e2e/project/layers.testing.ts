@@ -230,6 +230,9 @@ export const doors: Readonly<Record<string, Doors>> = {
   skills: {
     assembly: 'extension resources route schema tools',
   },
+  'skills/docstrings': {
+    all: 'docstrings docstring',
+  },
   storage: {
     assembly: 'open source',
     only: {

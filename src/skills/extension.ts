@@ -5,7 +5,8 @@
 import { WorkcrateError } from '../errors.ts';
 import { guessMediaType } from '../files/files.ts';
 import type { Extension, MethodParams } from '../mcp/extension.ts';
-import type { FoundSkill, Skills } from './skills.ts';
+import type { FoundSkill } from './skill.ts';
+import type { Skills } from './skills.ts';
 
 const pageSize = 100;
 

@@ -3,12 +3,7 @@
  * the others. Everything is bounded before a byte is read; a skill that has not changed is not read again. It follows no
  * link, and whose skill wins where two have a name is decided in `skills.ts`.
  */
-import {
-  SKILL_LIMITS,
-  SkillCatalogError,
-  skillEntry,
-  type Skill,
-} from '@modelcontextprotocol/server/ext/skills';
+import { SKILL_LIMITS, SkillCatalogError, skillEntry } from '@modelcontextprotocol/server/ext/skills';
 import { runInSlices } from '../concurrency/yield.ts';
 import { isWorkcrateError } from '../errors.ts';
 import {
@@ -21,34 +16,7 @@ import {
 } from '../paths/paths.ts';
 import { collectBytes } from '../streams.ts';
 import { formatBytes } from '../text.ts';
-
-export interface SkillFile {
-  /** Below the folder of the skill, with "/" between. */
-  readonly path: string;
-  readonly size: number;
-}
-
-export interface ScannedSkill {
-  /** The name of its folder, which is its own name. */
-  readonly name: string;
-  readonly description: string;
-  readonly files: readonly SkillFile[];
-  /** As the extension for skills shows it, with the digest of each file. */
-  readonly entry: Skill;
-}
-
-export interface BrokenSkill {
-  /** The name of its folder. */
-  readonly name: string;
-  /** What is wrong with it and what to do, in words that may be those of the skill. */
-  readonly reason: string;
-}
-
-export interface ScannedFolder {
-  /** By name. */
-  readonly skills: readonly ScannedSkill[];
-  readonly broken: readonly BrokenSkill[];
-}
+import type { BrokenSkill, ScannedFolder, ScannedSkill, SkillFile } from './skill.ts';
 
 export interface SkillScanner {
   readonly root: FolderRoot;

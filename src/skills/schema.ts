@@ -1,6 +1,6 @@
 /** Skills and documentation in JSON, as tools and routes answer them. It reads no files. */
 import { z } from 'zod';
-import { documentedLanguages, type DocumentedItem } from './docstrings/docstrings.ts';
+import { documentedLanguages, type DocumentedItem } from './docstrings/docstring.ts';
 import {
   skillOrigins,
   type DocumentedFile,
@@ -8,7 +8,7 @@ import {
   type SkillContent,
   type SkillList,
   type ToolFile,
-} from './skills.ts';
+} from './skill.ts';
 
 const summaryFields = {
   name: z.string(),

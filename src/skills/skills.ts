@@ -4,16 +4,23 @@
  * folders is seen at the next call. It runs nothing, and mounts nothing into runs (`sandbox/` does).
  */
 import { join } from 'node:path';
-import { createMutex } from '../concurrency/mutex.ts';
+import { shareNextTurn } from '../concurrency/shared-turn.ts';
 import { WorkcrateError } from '../errors.ts';
 import type { Log } from '../observability/log.ts';
 import type { FolderRoot } from '../paths/paths.ts';
 import { quoteName } from '../text.ts';
-import { createSkillScanner, readSkillFile, type BrokenSkill, type ScannedSkill } from './scan.ts';
-import { createToolFiles, type DocumentedFile, type ToolFile } from './tool-files.ts';
-
-export type { SkillFile } from './scan.ts';
-export type { DocumentedFile, ToolFile } from './tool-files.ts';
+import { createSkillScanner, readSkillFile } from './scan.ts';
+import type {
+  DocumentedFile,
+  FoundSkill,
+  LeftOutSkill,
+  ScannedFolder,
+  SkillContent,
+  SkillList,
+  SkillOrigin,
+  ToolFile,
+} from './skill.ts';
+import { createToolFiles } from './tool-files.ts';
 
 /** Where the skills that come with Workcrate are, in the checkout and in the package. */
 export const shippedSkillsFolder = join(import.meta.dirname, '../../src/skills/shipped');
@@ -28,34 +35,6 @@ export interface SkillsOptions {
   readonly log: Log;
 }
 
-export const skillOrigins = ['own', 'shipped'] as const;
-export type SkillOrigin = (typeof skillOrigins)[number];
-
-export interface FoundSkill extends ScannedSkill {
-  readonly origin: SkillOrigin;
-  /** Whether it is used instead of one of that name that comes with Workcrate. */
-  readonly replacesShipped: boolean;
-  /** Its folder inside of runs; null where it is not there. */
-  readonly folderInRuns: string | null;
-}
-
-export interface LeftOutSkill extends BrokenSkill {
-  readonly origin: SkillOrigin;
-}
-
-export interface SkillList {
-  /** By name. */
-  readonly skills: readonly FoundSkill[];
-  readonly broken: readonly LeftOutSkill[];
-}
-
-/** One file of a skill, as bytes. */
-export interface SkillContent {
-  readonly skill: FoundSkill;
-  readonly path: string;
-  readonly bytes: Buffer;
-}
-
 export type Skills = ReturnType<typeof createSkills>;
 
 export function createSkills({ own, shipped, tools, log }: SkillsOptions) {
@@ -65,19 +44,17 @@ export function createSkills({ own, shipped, tools, log }: SkillsOptions) {
     shipped: scanners.shipped.root,
   };
   const toolFiles = createToolFiles(tools);
-  const scanning = createMutex();
   let told = '';
 
   /** One at a time: a scan may hold a whole skill in memory. */
-  const list = (): Promise<SkillList> =>
-    scanning.run(async () => {
-      const found = joinSkills(
-        await scanners.own.scan(),
-        own === shipped ? { skills: [], broken: [] } : await scanners.shipped.scan(),
-      );
-      logBroken(found.broken);
-      return found;
-    });
+  const list = shareNextTurn(async (): Promise<SkillList> => {
+    const found = joinSkills(
+      await scanners.own.scan(),
+      own === shipped ? { skills: [], broken: [] } : await scanners.shipped.scan(),
+    );
+    logBroken(found.broken);
+    return found;
+  });
 
   /** Once, and again when it is another. */
   function logBroken(broken: readonly LeftOutSkill[]): void {
@@ -124,10 +101,8 @@ export function createSkills({ own, shipped, tools, log }: SkillsOptions) {
   };
 }
 
-type Scanned = Awaited<ReturnType<ReturnType<typeof createSkillScanner>['scan']>>;
-
 /** Those of the operator win. */
-function joinSkills(own: Scanned, shipped: Scanned): SkillList {
+function joinSkills(own: ScannedFolder, shipped: ScannedFolder): SkillList {
   const shippedNames = new Set(shipped.skills.map(({ name }) => name));
   const owned = own.skills.map((skill): FoundSkill => ({
     ...skill,

@@ -2,6 +2,7 @@
  * The files in the folder of tools, which runs see as /tools: which there are, with a line on each, and the documentation
  * of one. Paths come from callers: no way leads out of the folder, and no link is followed. Nothing of it is run.
  */
+import { shareNextTurn } from '../concurrency/shared-turn.ts';
 import { runInSlices } from '../concurrency/yield.ts';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import {
@@ -14,27 +15,9 @@ import {
 } from '../paths/paths.ts';
 import { collectBytes } from '../streams.ts';
 import { formatBytes, quoteName } from '../text.ts';
-import {
-  documentedLanguages,
-  findLanguage,
-  readDocumentation,
-  type Documentation,
-  type DocumentedLanguage,
-} from './docstrings/docstrings.ts';
-
-export interface ToolFile {
-  /** As runs see it: `/tools/plot.py`. */
-  readonly file: string;
-  readonly size: number;
-  /** The first line of its documentation; empty where there is none. */
-  readonly summary: string;
-}
-
-export interface DocumentedFile extends Documentation {
-  readonly file: string;
-  readonly language: DocumentedLanguage;
-  readonly size: number;
-}
+import { findLanguage, readDocumentation, type DocumentedLanguage } from './docstrings/docstrings.ts';
+import { documentedLanguages } from './docstrings/docstring.ts';
+import type { DocumentedFile, ToolFile } from './skill.ts';
 
 /** Larger ones are data, or were put together by a program. */
 const maxSourceBytes = 1024 ** 2;
@@ -54,7 +37,7 @@ export function createToolFiles(directory: string) {
   const root = openBelow(directory);
   let known: ReadonlyMap<string, KnownFile> = new Map();
 
-  async function list(): Promise<ToolFile[]> {
+  const list = shareNextTurn(async (): Promise<ToolFile[]> => {
     const read = new Map<string, KnownFile>();
     for (const { path, size, stamp } of await listSources(root)) {
       const before = known.get(path);
@@ -63,7 +46,7 @@ export function createToolFiles(directory: string) {
     }
     known = read;
     return [...read.values()].map(({ stamp: _stamp, ...file }) => file);
-  }
+  });
 
   /** What is wrong with a file is told to whoever asks for it. */
   async function summarize(path: string): Promise<string> {

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { WorkcrateError } from '../errors.ts';
 import { makeText } from '../mcp/schema.ts';
 import { defineTool, type Tool } from '../mcp/tool.ts';
-import type { DocumentedItem } from './docstrings/docstrings.ts';
+import type { DocumentedItem } from './docstrings/docstring.ts';
 import {
   documentationShape,
   showDocumentation,
@@ -15,7 +15,8 @@ import {
   skillListShape,
   skillShape,
 } from './schema.ts';
-import type { DocumentedFile, Skills } from './skills.ts';
+import type { DocumentedFile } from './skill.ts';
+import type { Skills } from './skills.ts';
 import { describeDocumentation, describeSkill, describeSkillList } from './text.ts';
 
 export interface SkillToolsOptions {

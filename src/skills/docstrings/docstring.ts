@@ -1,5 +1,8 @@
 /** What the documentation of a source file is, whatever its language. */
 
+export const documentedLanguages = ['python', 'javascript', 'typescript'] as const;
+export type DocumentedLanguage = (typeof documentedLanguages)[number];
+
 export interface Documentation {
   /** Of the file as a whole; empty where there is none. */
   readonly module: string;

@@ -2,14 +2,11 @@
  * Reads the documentation of Python, JavaScript and TypeScript out of their text. Nothing is run or imported, so a file
  * that is hostile, or broken, costs no more than its length (decision 052). It opens no file.
  */
-import type { Documentation } from './docstring.ts';
+import type { Documentation, DocumentedLanguage } from './docstring.ts';
 import { readJavaScriptDocs } from './javascript.ts';
 import { readPythonDocs } from './python.ts';
 
-export { type DocumentedItem, type Documentation } from './docstring.ts';
-
-export const documentedLanguages = ['python', 'javascript', 'typescript'] as const;
-export type DocumentedLanguage = (typeof documentedLanguages)[number];
+export type { Documentation, DocumentedItem, DocumentedLanguage } from './docstring.ts';
 
 const extensions: Readonly<Record<string, DocumentedLanguage>> = {
   py: 'python',
