@@ -109,6 +109,7 @@ for (const [theme, attacks] of Object.entries(egressAttackThemes))
         );
         const why = way.network.usage.refused.map((one) => one.why);
         assert.deepEqual([...new Set(why)], attack.refusal === null ? [] : [attack.refusal], answer);
+        await eventually(() => outside.countOpen() === 0);
         // Nothing that it did stops those who come later.
         await eventually(async () =>
           (

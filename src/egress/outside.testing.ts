@@ -41,6 +41,8 @@ export interface Outside extends AsyncDisposable {
   readonly earPort: number;
   /** Contacts with that server, and connections to addresses that are not the public ones of this file. */
   listForbidden(): string[];
+  /** Connections to the servers that are open. */
+  countOpen(): number;
   /** Answers the requests; it may be exchanged. */
   answer: RequestListener;
   readonly options: EgressOptions;
@@ -70,6 +72,9 @@ export async function startOutside(): Promise<Outside> {
       listener,
     ),
   );
+  const open = new Set<Socket>();
+  for (const server of [plain, tls])
+    server.on('connection', (socket) => open.add(socket.once('close', () => open.delete(socket))));
   const ear = createTcpServer((socket) => {
     heard!.push('the server on loopback that nobody may reach');
     socket
@@ -110,6 +115,7 @@ export async function startOutside(): Promise<Outside> {
     logged,
     options,
     earPort: portOf(ear),
+    countOpen: () => open.size,
     listForbidden: () => heard,
     async [Symbol.asyncDispose]() {
       for (const server of [plain, tls]) server.closeAllConnections();
