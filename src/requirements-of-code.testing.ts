@@ -124,5 +124,6 @@ export const codeRequirements = {
     'usage-counted',
     'secrets-outside',
     'no-attack',
+    'no-attack-from-inside',
   ],
 } as const satisfies Record<string, readonly string[]>;

@@ -4,6 +4,7 @@ import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { noEngine, startEngine } from '../../src/sandbox/docker/engine.testing.ts';
+import { egressAttacks } from '../../src/egress/attacks.testing.ts';
 import { attacks, themes } from './all.testing.ts';
 import { ordinaryCopy, playAttacks, thisCopy, type Copy, type Results } from './launch.testing.ts';
 import { cellOf, cellsOf, scorecard, summary, type Column } from './scorecard.testing.ts';
@@ -79,7 +80,7 @@ it('the judges see what gets through where there are no walls', { skip: !isRoot 
 it('the page in docs tells of these attacks, and the truth', () => {
   if (process.env['WORKCRATE_WRITE_SCORECARD'] === '1') writeFileSync(page, scorecard(columns, server));
   const told = cellsOf(readFileSync(page, 'utf8'));
-  const names = [...attacks, ...serverAttacks].map(({ name }) => name);
+  const names = [...attacks, ...serverAttacks, ...egressAttacks].map(({ name }) => name);
   assert.deepEqual([...told.keys()], names);
   const { title, results } = columns[0]!;
   const wrong = attacks
