@@ -67,7 +67,7 @@ export function scorecard(columns: readonly Column[], server: readonly ServerVer
 }
 
 /** Their own tests fail where one gets through. */
-export const renderProxyAttacks = (): string[] => [
+const renderProxyAttacks = (): string[] => [
   '## The proxy to allowed hosts',
   'Played on the proxy itself (`src/egress/attacks.test.ts`) and, but for those that need a name server that lies, by code in bubblewrap and in docker (`e2e/network/attacks.test.ts`).',
   table(
