@@ -1,15 +1,17 @@
 // outbound: it carries what code in a sandbox asks for, in both directions, to addresses that were judged
 /**
- * Carries one HTTP request out and its answer back, over a connection of its own: nothing that is left of one can be
- * read as a part of the next. Both bodies are streamed, with backpressure. It has judged nothing.
+ * Carries one HTTP request out and its answer back. Both bodies are streamed, with backpressure. It has judged nothing.
+ * Requests in plain HTTP have a connection each, so that nothing that is left of one can be read as a part of the next;
+ * those inside a tunnel that ends here all go to one host, and may use its connection again.
  */
-import { request, type ClientRequest, type IncomingMessage, type ServerResponse } from 'node:http';
+import { Agent, request, type ClientRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { HostAndPort } from '../net/host-names.ts';
 import { toResponseHeaders, type BodyFraming } from './headers.ts';
 import { watchProgress, type EgressLimits } from './limits.ts';
 import { pieceUnits, pump, type Pace } from './pace.ts';
-import { refuseSlow, reportFailure, type Refusal } from './refusal.ts';
+import { Refusal, refuseSlow, reportFailure } from './refusal.ts';
 
 export interface Exchange {
   readonly req: IncomingMessage;
@@ -19,52 +21,93 @@ export interface Exchange {
   /** Names and values in turns. */
   readonly headers: readonly string[];
   readonly framing: BodyFraming;
+  /** Whether the client waits for a word before it sends the body. */
+  readonly expectsContinue: boolean;
   /** Of small pieces. */
   readonly pace: Pace;
-  /** Connected, and for this exchange alone. */
-  readonly socket: Socket;
+  readonly connection: Connection;
 }
+
+/** A way to the host: one for this exchange alone, or one that may be used again. */
+export type Connection = KeptConnection | { readonly open: () => Promise<Socket> };
 
 /** Of an answer. The default of clients is 16 KB, and some services send more. */
 const maxAnswerHeaderBytes = 64 * 1024;
+/** Servers end a connection that is not used after 5 s, or later. */
+const keptMs = 4000;
+
+/** Keeps the connection to a host for the next request, for a while. */
+export class KeptConnection extends Agent {
+  readonly #open: () => Promise<Socket>;
+
+  constructor(open: () => Promise<Socket>) {
+    super({ keepAlive: true, maxSockets: 1, timeout: keptMs });
+    this.#open = open;
+  }
+
+  override createConnection(
+    _options: unknown,
+    done: (error: Error | null, socket: Duplex) => void,
+  ): undefined {
+    openInto(this.#open, done);
+  }
+}
+
+function openInto(open: () => Promise<Socket>, done: (error: Error | null, socket: Duplex) => void): void {
+  open().then(
+    (socket) => done(null, socket),
+    (error: Error) => done(error, undefined as never),
+  );
+}
 
 /** Settles when the answer has been sent, and throws if it could not be, or only in part. */
 export async function carryRequest(exchange: Exchange, limits: EgressLimits): Promise<void> {
-  const { req, res, socket } = exchange;
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const outcome = await tryOnce(exchange, limits);
+  // The host had ended the kept connection when the request came. A body has been sent, and cannot be sent again.
+  if (outcome === 'stale') await tryOnce(exchange, limits);
+}
+
+async function tryOnce(exchange: Exchange, limits: EgressLimits): Promise<'done' | 'stale'> {
+  const { req, res, target, framing } = exchange;
+  const { promise, resolve, reject } = Promise.withResolvers<'done' | 'stale'>();
+  const outgoing = startRequest(exchange);
   const fail = (refusal: Refusal): void => {
-    socket.destroy();
+    outgoing.destroy();
     reject(refusal);
   };
-  using _idle = watchProgress(
-    () => socket.bytesRead + socket.bytesWritten,
-    { ms: limits.idleMs },
-    () => fail(reportFailure(504, `${exchange.target.host} did not answer in time.`)),
+  const count = (): number => (outgoing.socket?.bytesRead ?? 0) + (outgoing.socket?.bytesWritten ?? 0);
+  using _idle = watchProgress(count, { ms: limits.idleMs }, () =>
+    fail(reportFailure(504, `${target.host} did not answer in time.`)),
   );
-  using _body = watchBody(exchange, limits, fail);
-  const outgoing = startRequest(exchange);
+  using _body = watchBody(exchange, count, limits, fail);
   outgoing
     .once('response', (incoming) => sendAnswer(exchange, incoming, fail))
     // Nobody has asked for another protocol.
-    .once('upgrade', () =>
-      fail(reportFailure(502, `${exchange.target.host} answered with another protocol.`)),
-    )
-    .on('error', () => fail(reportFailure(502, `${exchange.target.host} gave no answer that is HTTP.`)));
-  res.once('finish', resolve).once('close', resolve);
+    .once('upgrade', () => fail(reportFailure(502, `${target.host} answered with another protocol.`)))
+    .on('error', (error) => {
+      if (error instanceof Refusal) reject(error);
+      else if (outgoing.reusedSocket && framing === null && !res.headersSent) resolve('stale');
+      else fail(reportFailure(502, `${target.host} gave no answer that is HTTP.`));
+    });
+  const resolveDone = (): void => resolve('done');
+  res.once('finish', resolveDone).once('close', resolveDone);
   sendBody(exchange, outgoing);
   try {
-    await promise;
+    return await promise;
   } finally {
+    res.off('finish', resolveDone).off('close', resolveDone);
+    // A connection that is kept belongs to its agent by now.
     outgoing.destroy();
-    socket.destroy();
     // What comes of the body now is for nobody.
     req.removeAllListeners('data').resume();
   }
 }
 
-function startRequest({ req, path, headers, socket }: Exchange): ClientRequest {
+function startRequest({ req, res, path, headers, connection, expectsContinue }: Exchange): ClientRequest {
   const outgoing = request({
-    createConnection: () => socket,
+    ...(connection instanceof KeptConnection
+      ? { agent: connection }
+      : { createConnection: (_, done) => void openInto(connection.open, done) }),
     method: req.method!,
     path,
     headers,
@@ -72,6 +115,7 @@ function startRequest({ req, path, headers, socket }: Exchange): ClientRequest {
     httpValidation: 'strict',
     maxHeaderSize: maxAnswerHeaderBytes,
   });
+  if (expectsContinue) outgoing.once('socket', () => res.writeContinue());
   // Without this, headers beyond the 1,000th are dropped in silence.
   outgoing.maxHeadersCount = 0;
   return outgoing;
@@ -84,15 +128,14 @@ function sendBody({ req, framing, pace }: Exchange, outgoing: ClientRequest): vo
 
 /** Until the whole body has come. */
 function watchBody(
-  { req, framing, socket, target }: Exchange,
+  { req, framing, target }: Exchange,
+  count: () => number,
   limits: EgressLimits,
   fail: (refusal: Refusal) => void,
 ): Disposable {
   if (framing === null) return { [Symbol.dispose]() {} };
-  const watch = watchProgress(
-    () => socket.bytesWritten,
-    { ms: limits.bodyMs, least: limits.bodyBytes },
-    () => fail(refuseSlow('The body of the request came too slowly.', target)),
+  const watch = watchProgress(count, { ms: limits.bodyMs, least: limits.bodyBytes }, () =>
+    fail(refuseSlow('The body of the request came too slowly.', target)),
   );
   req.once('end', () => watch[Symbol.dispose]());
   return watch;

@@ -40,7 +40,7 @@ it('says in one way where a body ends, or refuses it, whatever a parser lets by'
 it('what goes out has our Host, our framing, and no body that is not announced', () => {
   const origin = { scheme: 'http', host: 'example.org', port: 8080 } as const;
   const headers = ['host', 'other', 'content-length', '3', 'X', 'y', 'Expect', '100-continue'];
-  assert.deepEqual(toRequestHeaders(makeRequest(headers), origin, { length: '3' }, []), [
+  assert.deepEqual(toRequestHeaders(makeRequest(headers), origin, { length: '3' }, [], 'close'), [
     'Host',
     'example.org:8080',
     'X',
@@ -50,6 +50,6 @@ it('what goes out has our Host, our framing, and no body that is not announced',
     'Connection',
     'close',
   ]);
-  const none = toRequestHeaders(makeRequest([], 'PUT'), { ...origin, port: 80 }, null, []);
-  assert.deepEqual(none, ['Host', 'example.org', 'Content-Length', '0', 'Connection', 'close']);
+  const none = toRequestHeaders(makeRequest([], 'PUT'), { ...origin, port: 80 }, null, [], 'keep-alive');
+  assert.deepEqual(none, ['Host', 'example.org', 'Content-Length', '0', 'Connection', 'keep-alive']);
 });

@@ -62,6 +62,7 @@ export function toRequestHeaders(
   origin: Origin,
   framing: BodyFraming,
   secrets: readonly NamedSecret[],
+  connection: 'close' | 'keep-alive',
 ): string[] {
   const replaced = secrets.map(({ header }) => header.toLowerCase());
   const kept = dropHopHeaders(rawHeaders, ['host', 'content-length', ...replaced]);
@@ -72,7 +73,7 @@ export function toRequestHeaders(
     ...secrets.flatMap(({ header, value }) => [header, value]),
     ...toFramingHeaders(framing, method!),
     'Connection',
-    'close',
+    connection,
   ];
 }
 

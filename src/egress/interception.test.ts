@@ -114,6 +114,7 @@ it('a secret is added inside TLS, on a new connection that is verified', async (
     seen.map(({ headers }) => headers.authorization),
     [key, key],
   );
+  assert.equal(outside.contacts.length, 1, 'on one connection');
   const [host] = way.network.usage.hosts;
   assert.deepEqual(
     [host!.host, host!.port, host!.requests, host!.secrets],
@@ -122,6 +123,32 @@ it('a secret is added inside TLS, on a new connection that is verified', async (
   assert.ok(host!.sentBytes > 100 && host!.receivedBytes > 100);
   assertNowhere(outside, way, answer);
   recordProof('D21:secrets-outside');
+});
+
+it('a connection that the host has ended is made anew, unless a body would have to be sent twice', async () => {
+  await using outside = await startOutside();
+  await using way = await openWay(outside, undefined, { secrets });
+  const used = new WeakSet<object>();
+  outside.answer = (req, res) => {
+    if (used.has(req.socket)) return void req.socket.destroy();
+    used.add(req.socket);
+    res.end('hello');
+  };
+  const secure = await tunnel(way, 'secret.example', way.egress.certificate!);
+  const statuses: string[] = [];
+  for (const request of [
+    'GET / HTTP/1.1\r\n',
+    'GET / HTTP/1.1\r\n',
+    'POST / HTTP/1.1\r\nContent-Length: 1\r\n',
+  ]) {
+    secure.write(`${request}Host: secret.example\r\n\r\n${request.startsWith('POST') ? 'x' : ''}`);
+    let seen = '';
+    while (!/\r\n\r\n[^]/.test(seen)) seen += String(((await once(secure, 'data')) as [Buffer])[0]);
+    statuses.push(seen.slice(9, 12));
+  }
+  assert.deepEqual(statuses, ['200', '200', '502']);
+  assert.equal(outside.contacts.length, 2);
+  secure.destroy();
 });
 
 it('hosts without a secret are not looked into, nor are those of users who have none', async () => {

@@ -9,11 +9,18 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { TLSSocket } from 'node:tls';
 import type { Log } from '../observability/log.ts';
 import type { CertificateAuthority } from './authority.ts';
-import { carryRequest } from './exchange.ts';
+import { carryRequest, KeptConnection } from './exchange.ts';
 import { judgeFraming, judgeTunnelFraming, toRequestHeaders } from './headers.ts';
 import { createInlet, type Inlet } from './inlet.ts';
 import type { EgressLimits } from './limits.ts';
-import { Refusal, refuseBadRequest, refuseMany, reportFailure, toRawAnswer, toReason } from './refusal.ts';
+import {
+  endWithRefusal,
+  Refusal,
+  refuseBadRequest,
+  refuseMany,
+  reportFailure,
+  sendRefusal,
+} from './refusal.ts';
 import { readInnerTarget, readProxyTarget, readTunnelTarget, type Origin } from './request-target.ts';
 import type { Routes } from './routes.ts';
 import type { Run } from './run.ts';
@@ -35,8 +42,8 @@ export interface ProxyOptions {
 interface Client {
   readonly run: Run;
   readonly stream: Duplex;
-  /** Where all its requests go; null where each says it. */
-  readonly inside: Origin | null;
+  /** Where all its requests go, and how; null where each says it. */
+  readonly inside: { readonly origin: Origin; readonly kept: KeptConnection } | null;
   /** What is being answered. Most clients wait for it before they ask again; one request may wait here. */
   current: ServerResponse | 'tunnel' | null;
   hasWaiting: boolean;
@@ -68,7 +75,7 @@ export class EgressProxy {
     run.own(stream);
     if (stream.destroyed) return;
     if (run.connections >= connections || this.#connections >= allConnections) {
-      endWith(stream, record(run, refuseMany(`A run may have ${connections} connections at once.`)));
+      endWithRefusal(stream, record(run, refuseMany(`A run may have ${connections} connections at once.`)));
       return;
     }
     run.connections++;
@@ -133,18 +140,34 @@ export class EgressProxy {
     const { limits, secrets: all } = this.#options;
     res.once('finish', () => this.#awaitRequest(client));
     try {
-      const { origin, path } = inside === null ? readProxyTarget(req) : readInnerTarget(req, inside);
+      const { origin, path } = inside === null ? readProxyTarget(req) : readInnerTarget(req, inside.origin);
       const framing = judgeFraming(req, limits.headerLines);
       if (expects === 'something else') throw refuseBadRequest('it expects what nobody knows', 417, origin);
       run.judge(origin);
       const secrets = chooseSecrets(all, origin, run.grant.user);
-      const headers = toRequestHeaders(req, origin, framing, secrets);
-      const socket = await this.#connect(run, origin, secrets);
-      if (expects === 'continue') res.writeContinue();
-      await carryRequest(
-        { req, res, target: origin, path, headers, framing, pace: run.pieces, socket },
-        limits,
+      const headers = toRequestHeaders(
+        req,
+        origin,
+        framing,
+        secrets,
+        inside === null ? 'close' : 'keep-alive',
       );
+      const connection = inside?.kept ?? { open: () => this.#connect(run, origin) };
+      const expectsContinue = expects === 'continue';
+      const pace = run.pieces;
+      const names = secrets.map(({ name }) => name);
+      const exchange = {
+        req,
+        res,
+        target: origin,
+        path,
+        headers,
+        framing,
+        expectsContinue,
+        pace,
+        connection,
+      };
+      await countRequest(run, origin, names, () => carryRequest(exchange, limits));
     } catch (error) {
       this.#sendRefusal(client, res, record(run, this.#toRefusal(run, error)));
     }
@@ -164,7 +187,7 @@ export class EgressProxy {
       if (hasSecret && authority !== null) await this.#intercept(client, origin, head, authority);
       else await this.#join(client, origin, head);
     } catch (error) {
-      endWith(stream, record(run, this.#toRefusal(run, error)));
+      endWithRefusal(stream, record(run, this.#toRefusal(run, error)));
     }
   }
 
@@ -172,7 +195,8 @@ export class EgressProxy {
   async #join({ run, stream }: Client, origin: Origin, head: Buffer): Promise<void> {
     const { limits } = this.#options;
     const inlet = createInlet();
-    const upstream = await this.#connect(run, { ...origin, scheme: 'http' }, [], inlet);
+    const open = (): Promise<Socket> => this.#connect(run, { ...origin, scheme: 'http' }, inlet);
+    const upstream = await countRequest(run, origin, [], open);
     try {
       const first = await openTunnel(stream, head, origin, limits);
       joinTunnel(stream, upstream, inlet, first, run.pieces, limits);
@@ -196,29 +220,26 @@ export class EgressProxy {
       ALPNProtocols: ['http/1.1'],
     });
     run.own(inner);
-    inner.once('close', () => stream.destroy());
-    this.#serve({ run, stream: inner, inside: origin, ...unused });
+    const kept = new KeptConnection(() => this.#connect(run, origin));
+    inner.once('close', () => {
+      kept.destroy();
+      stream.destroy();
+    });
+    this.#serve({ run, stream: inner, inside: { origin, kept }, ...unused });
   }
 
-  /** To an address that was judged, and counted for the run. */
-  async #connect(run: Run, origin: Origin, secrets: readonly NamedSecret[], inlet?: Inlet): Promise<Socket> {
+  /** To an address that was judged; its bytes are counted for the run. */
+  async #connect(run: Run, origin: Origin, inlet?: Inlet): Promise<Socket> {
     const { routes, trusted } = this.#options;
     const { user } = run.grant;
     const own = (socket: Socket): void => run.own(socket);
-    try {
-      const route = await routes.find({ ...origin, user, mayBePrivate: run.mayBePrivate(origin) });
-      const socket =
-        origin.scheme === 'http'
-          ? await routes.connect(origin.host, route, own, inlet)
-          : await routes.connectTls(origin.host, route, own, trusted);
-      const names = secrets.map(({ name }) => name);
-      run.usage.addRequest(origin, socket, names);
-      return socket;
-    } catch (error) {
-      // It was allowed, and did not come about.
-      if (error instanceof Refusal && error.kind === null) run.usage.addRequest(origin, null, []);
-      throw error;
-    }
+    const route = await routes.find({ ...origin, user, mayBePrivate: run.mayBePrivate(origin) });
+    const socket =
+      origin.scheme === 'http'
+        ? await routes.connect(origin.host, route, own, inlet)
+        : await routes.connectTls(origin.host, route, own, trusted);
+    run.usage.addConnection(origin, socket);
+    return socket;
   }
 
   /** What is no HTTP, or a connection that broke. */
@@ -236,20 +257,13 @@ export class EgressProxy {
         : refuseBadRequest('it is not strict HTTP/1.1'),
     );
     if (client.current !== null) stream.destroy();
-    else endWith(stream, refusal);
+    else endWithRefusal(stream, refusal);
   }
 
   #sendRefusal({ stream }: Client, res: ServerResponse, refusal: Refusal): void {
     // Half an answer must not look like a whole one.
-    if (res.headersSent || stream.destroyed) {
-      stream.destroy();
-      return;
-    }
-    const body = Buffer.from(`${refusal.message}\n`);
-    const headers = { 'Content-Type': 'text/plain; charset=utf-8', 'Content-Length': body.length };
-    // After nonsense nobody knows where the next request begins.
-    const ending = refusal.kind === 'bad_request' ? { Connection: 'close' } : {};
-    res.writeHead(refusal.status, toReason(refusal), { ...headers, ...ending }).end(body);
+    if (res.headersSent || stream.destroyed) stream.destroy();
+    else sendRefusal(res, refusal);
   }
 
   #toRefusal(run: Run, error: unknown): Refusal {
@@ -279,13 +293,23 @@ async function waitForTurn(run: Run): Promise<void> {
   if (waitMs > 0) await pause(waitMs);
 }
 
+/** A request counts from its beginning, unless the host turns out to be at an address that is refused. */
+async function countRequest<T>(
+  run: Run,
+  origin: Origin,
+  secrets: readonly string[],
+  work: () => Promise<T>,
+): Promise<T> {
+  run.usage.addRequest(origin, secrets);
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof Refusal && error.kind === 'private_address') run.usage.removeRequest(origin);
+    throw error;
+  }
+}
+
 function record(run: Run, refusal: Refusal): Refusal {
   run.recordRefusal(refusal);
   return refusal;
-}
-
-/** Where there is no response object. A tunnel that was opened has been ended already. */
-function endWith(stream: Duplex, refusal: Refusal): void {
-  if (stream.writableEnded || stream.destroyed) return;
-  stream.end(toRawAnswer(refusal), () => stream.destroy());
 }

@@ -2,7 +2,8 @@
  * What the proxy answers in place of the outside: a status and a text that says which host, why, and what to do, since
  * an agent reads it. It never has a header, a body or a secret in it.
  */
-import { STATUS_CODES } from 'node:http';
+import { STATUS_CODES, type ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { HostAndPort } from '../net/host-names.ts';
 import { describeAllowed, type HostRules } from '../net/host-rules.ts';
 
@@ -98,12 +99,25 @@ export const refuseSlow = (what: string, target: HostAndPort): Refusal =>
 export const reportFailure = (status: 502 | 504, what: string): Refusal => new Refusal(status, null, what);
 
 /** Many programs show nothing of a refused tunnel but the first line of the answer, so it has the reason too. */
-export function toReason(refusal: Refusal): string {
+function toReason(refusal: Refusal): string {
   const [sentence = ''] = /^[\x20-\x7e]{0,160}/.exec(refusal.message) ?? [];
   return sentence === '' ? (STATUS_CODES[refusal.status] ?? 'Refused') : sentence;
 }
 
-/** For a connection on which there is no response object, or no more. */
+export function sendRefusal(res: ServerResponse, refusal: Refusal): void {
+  const body = Buffer.from(`${refusal.message}\n`);
+  const headers = { 'Content-Type': 'text/plain; charset=utf-8', 'Content-Length': body.length };
+  // After nonsense nobody knows where the next request begins.
+  const ending = refusal.kind === 'bad_request' ? { Connection: 'close' } : {};
+  res.writeHead(refusal.status, toReason(refusal), { ...headers, ...ending }).end(body);
+}
+
+/** Where there is no response object. What has been ended already stays as it is. */
+export function endWithRefusal(stream: Duplex, refusal: Refusal): void {
+  if (stream.writableEnded || stream.destroyed) return;
+  stream.end(toRawAnswer(refusal), () => stream.destroy());
+}
+
 export function toRawAnswer(refusal: Refusal): string {
   const body = `${refusal.message}\n`;
   return [

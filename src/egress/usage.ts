@@ -41,8 +41,11 @@ interface HostEntry extends HostAndPort {
 }
 
 export interface UsageRecord {
-  /** Counts a request, and what goes over its connection if there is one. */
-  addRequest(target: HostAndPort, socket: Socket | null, secrets: readonly string[]): void;
+  addRequest(target: HostAndPort, secrets: readonly string[]): void;
+  /** It was counted, and then refused. */
+  removeRequest(target: HostAndPort): void;
+  /** Counts what goes over a connection, from its beginning to its end. */
+  addConnection(target: HostAndPort, socket: Socket): void;
   /** Whether it is the first of its kind. */
   addRefusal(target: RefusedTarget, why: RefusalKind): boolean;
   read(): NetworkUsage;
@@ -72,7 +75,7 @@ export function createUsageRecord(): UsageRecord {
   };
 
   return {
-    addRequest(target, socket, secrets) {
+    addRequest(target, secrets) {
       const entry = findHost(target);
       if (entry === null) {
         more++;
@@ -80,7 +83,17 @@ export function createUsageRecord(): UsageRecord {
       }
       entry.requests++;
       for (const name of secrets) entry.secrets.add(name);
-      if (socket !== null) countBytes(entry, socket);
+    },
+    removeRequest(target) {
+      const key = formatHostAndPort(target);
+      const entry = hosts.get(key);
+      if (entry === undefined) more--;
+      else if (entry.requests > 1) entry.requests--;
+      else hosts.delete(key);
+    },
+    addConnection(target, socket) {
+      const entry = findHost(target);
+      if (entry !== null) countBytes(entry, socket);
     },
     addRefusal({ host, port }, why) {
       const shown = host.slice(0, maxShownHost);
