@@ -7,6 +7,7 @@
 import { Agent, request, type ClientRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { callbackify } from 'node:util';
 import type { HostAndPort } from '../net/host-names.ts';
 import { toResponseHeaders, type BodyFraming } from './headers.ts';
 import { watchProgress, type EgressLimits } from './limits.ts';
@@ -45,20 +46,12 @@ export class KeptConnection extends Agent {
     this.#open = open;
   }
 
-  override createConnection(
-    _options: unknown,
-    done: (error: Error | null, socket: Duplex) => void,
-  ): undefined {
-    openInto(this.#open, done);
+  override createConnection(_options: unknown, done: Opened): undefined {
+    callbackify(this.#open)(done);
   }
 }
 
-function openInto(open: () => Promise<Socket>, done: (error: Error | null, socket: Duplex) => void): void {
-  open().then(
-    (socket) => done(null, socket),
-    (error: Error) => done(error, undefined as never),
-  );
-}
+type Opened = (error: Error | null, socket: Duplex) => void;
 
 /** Settles when the answer has been sent, and throws if it could not be, or only in part. */
 export async function carryRequest(exchange: Exchange, limits: EgressLimits): Promise<void> {
@@ -107,7 +100,7 @@ function startRequest({ req, res, path, headers, connection, expectsContinue }: 
   const outgoing = request({
     ...(connection instanceof KeptConnection
       ? { agent: connection }
-      : { createConnection: (_, done) => void openInto(connection.open, done) }),
+      : { createConnection: (_, done): undefined => callbackify(connection.open)(done) as undefined }),
     method: req.method!,
     path,
     headers,
