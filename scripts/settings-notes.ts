@@ -24,6 +24,7 @@ export const parts: readonly (readonly [first: SettingName, title: string])[] = 
 /** Defaults that are found out at the start, and so differ from machine to machine. */
 export const foundOut: Partial<Record<SettingName, string>> = {
   python: '`/usr/bin/python3`, else the first on `PATH`',
+  npm: 'the first on `PATH`, else in `/usr/bin` or `/usr/local/bin`',
   data: '`$XDG_DATA_HOME/workcrate`, else `~/.local/share/workcrate`',
 };
 

@@ -13,6 +13,8 @@ set -uf
 
 # command:package, as Debian names it.
 needed='bwrap:bubblewrap python3:python3 setpriv:util-linux unshare:util-linux mount:mount'
+# Without it code runs, and nobody installs packages for Python.
+handy='pip:python3-pip'
 wanted='dockerd:docker.io strace:strace ceph-mon:ceph-mon ceph-osd:ceph-osd radosgw:radosgw pg_ctlcluster:postgresql
   nginx:nginx-light prometheus:prometheus sqlite3:sqlite3 openssl:openssl nbformat:python3-nbformat'
 # module:package. Where Debian's own records cannot be asked, Python is.
@@ -33,9 +35,11 @@ main() {
   look_into_sbin
   missing "$needed"
   lacking=$packages
+  missing "$handy"
+  adding=$packages
   packages=
   [ "$purpose" = test ] && missing "$wanted $science"
-  [ -z "$lacking$packages" ] || provide "$lacking" "$packages"
+  [ -z "$lacking$adding$packages" ] || provide "$lacking" "$packages"
 }
 
 sandbox_is_elsewhere() {
@@ -101,9 +105,11 @@ provide() {
 install_all() {
   trap 'stop 130' INT
   trap 'stop 143' TERM HUP
-  if [ -n "$1" ]; then
-    announce "$1" 'for code to run in a sandbox'
-    install "$1"
+  if [ -n "$1$adding" ]; then
+    announce "$1${1:+${adding:+ }}$adding" 'for code to run in a sandbox with packages'
+    install "$1 $adding"
+    missing "$handy"
+    adding=$packages
     missing "$needed"
     [ -z "$packages" ] || { name "$packages" "$2" 'that failed; ' && return; }
   fi
@@ -205,6 +211,7 @@ allow_services() {
 name() {
   manager
   [ -z "$1" ] || say "${3:-}code does not run in a sandbox until you install:$manager$(names "$1")"
+  [ -z "$adding" ] || say "Python packages cannot be installed for runs until you install:$manager$(names "$adding")"
   [ -z "$2" ] || say "the tests that use them are skipped until you install:$manager$(names "$2")"
 }
 
@@ -227,6 +234,8 @@ names() {
       *dnf*:docker.io) package=moby-engine ;;
       *pacman*:docker.io | *apk*:docker.io) package=docker ;;
       *pacman*:python3) package=python ;;
+      *pacman*:python3-pip) package=python-pip ;;
+      *apk*:python3-pip) package=py3-pip ;;
       *dnf*:radosgw) package=ceph-radosgw ;;
       *dnf*:mount | *pacman*:mount | *apk*:mount) package=util-linux ;;
     esac

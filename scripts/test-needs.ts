@@ -31,6 +31,7 @@ const traces: Readonly<Record<string, readonly RegExp[]>> = {
   setpriv: [named('setpriv'), code],
   unshare: [named('unshare'), code],
   mount: [named('mount'), code],
+  pip: [/from '[\w./-]*packages\/room\.testing\.ts'/, /from '\.\/room\.testing\.ts'/],
   dockerd: [named('dockerd')],
   strace: [named('strace')],
   'ceph-mon': [named('ceph-mon')],

@@ -2,12 +2,22 @@ import type { Part, Row } from './requirements.testing.ts';
 
 const science = 'numpy, pandas and matplotlib for /usr/bin/python3 (apt-get)';
 const clients = 'the clients of e2e/clients, which npm installs on first use';
+const pip = 'pip for /usr/bin/python3 (python3-pip)';
+const npm = 'an npm that is a folder of its own';
 const docker = 'a Docker engine that the tests can start (docker.io, as root)';
 
 /** What a part needs that a machine may lack. Where it is not proven for that, it is told, and counts as skipped. */
 export const needs: Partial<Record<Part, string>> = {
   'A11:image-setting': docker,
   'B1:s3-source': 'an S3 store that the tests can start (ceph)',
+  'D13:into-the-environment-of-the-user': pip,
+  'D13:seen-by-runs-at-once': pip,
+  'D13:seen-by-sessions-at-once': pip,
+  'D13:node-packages': npm,
+  'D13:registry-setting': pip,
+  'D13:allow-list': pip,
+  'D13:network-to-the-registry-alone': pip,
+  'D13:a-failed-install-changes-nothing': pip,
   'D14:docker-by-name': docker,
   'D14:memory-limit-in-docker': docker,
   'D14:process-limit-in-docker': docker,
@@ -36,9 +46,7 @@ export const partsNotYetAskedFor: Partial<Record<Row, readonly string[]>> = {
   B8: ['base64-of-a-crate-that-is-a-folder'],
   B10: ['sync-joins-one-that-is-under-way', 'search-while-indexing-says-so'],
   D9: ['peak-memory-session-guard-verdicts-and-trace-id-in-the-line'],
-  D13: ['install-packages', 'registry-and-allow-list', 'seen-at-once', 'failed-install-changes-nothing'],
   D16: ['exposed-by-the-gateway-of-f3'],
-  D21: ['none-allow-or-host-by-setting', 'narrower-in-a-call', 'recorded-with-the-run', 'no-secret-inside'],
   F7: ['groups-found-by-search-tools'],
 };
 

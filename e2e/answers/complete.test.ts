@@ -11,6 +11,7 @@ import { showCrates } from './crates.testing.ts';
 import { showDocuments } from './documents.testing.ts';
 import { listFacts, listShowable, toShown, type JsonSchema } from './facts.testing.ts';
 import { showArtifacts, showFiles } from './files.testing.ts';
+import { showPackages } from './packages.testing.ts';
 import { showRuns } from './runs.testing.ts';
 import { showScripts } from './scripts.testing.ts';
 import { showSessions } from './sessions.testing.ts';
@@ -108,6 +109,7 @@ async function showCode(stage: Stage): Promise<void> {
   await showFiles(stage);
   await showSessions(stage);
   await showScripts(stage);
+  await showPackages(stage);
   await showRuns(stage);
   await showArtifacts(stage);
   await showCrates(stage);

@@ -21,6 +21,7 @@ import {
   key,
   serveZotero,
 } from '../../src/documents/zotero/zotero-server.testing.ts';
+import { startPythonIndex } from '../../src/packages/registries.testing.ts';
 import { connectBy, type Connected } from '../client-files/clients.testing.ts';
 import { honest } from '../client-files/honest.testing.ts';
 import { makeProject, type Project } from '../client-files/project.testing.ts';
@@ -82,6 +83,13 @@ export async function openStage(overrides: Partial<Config>): Promise<Stage> {
       collections: [collection('METHODS2', 'Methods'), collection('ABSTRAC2', 'Abstracts')],
     }),
   );
+  const index = opened.use(
+    await startPythonIndex([
+      { name: 'alpha', version: '1.0' },
+      { name: 'alpha', version: '2.0' },
+      { name: 'beta', version: '1.5' },
+    ]),
+  );
   const sources = [await makeFolder(opened), await makeFolder(opened)] as const;
   const operator = await makeFolder(opened);
   const server = opened.use(
@@ -95,6 +103,8 @@ export async function openStage(overrides: Partial<Config>): Promise<Stage> {
       zoteroUrl: zotero.url,
       zoteroKey: key,
       ...(await allowSite(await makeFolder(opened), new URL(zotero.url).host)),
+      pipIndexUrl: index.url,
+      packagesAllow: ['alpha', 'beta', 'pip', 'left'],
       skillsPath: join(operator, 'skills'),
       toolsPath: join(operator, 'tools'),
       ...overrides,

@@ -34,6 +34,17 @@ const common: Wordings = {
   timed_out: { unsaid: 'the same as the end reason' },
 };
 
+const changeWordings: Wordings = {
+  state: { words: { done: /^(?:Done|All of it|Nothing was)/m, running: /still being installed/ } },
+  language: { words: { python: /Python|^All of it/m, node: /Node|^All of it/m } },
+  changed: { words: { true: /^Done in/m, false: /Looked in/ } },
+  bytes: { silent: 0 },
+  'added[].name': { listed: 'in part' },
+  'added[].version': { listed: 'in part' },
+  'removed[].name': { listed: 'in part' },
+  'removed[].version': { listed: 'in part' },
+};
+
 const runWordings: Wordings = {
   'network.more': { silent: 0 },
   'network.refused[].host': { listed: 'in part' },
@@ -137,6 +148,16 @@ const tools: Readonly<Record<string, Wordings>> = {
   search_executions: {
     'executions[].succeeded': { unsaid: 'follows from the end and the exit code' },
     'executions[].code': { start: 80 },
+  },
+  install_packages: changeWordings,
+  remove_packages: changeWordings,
+  list_packages: {
+    'languages[].language': { words: { python: /^Python/m, node: /^Node/m } },
+    'languages[].stale': toldIfTrue(/made for another interpreter/),
+    'languages[].bytes': { silent: 0 },
+    'languages[].made_at': { form: toSecond },
+    'languages[].installed[].name': { listed: 'in part' },
+    'languages[].installed[].version': { listed: 'in part' },
   },
   send_to_session: runWordings,
   run_script: runWordings,
@@ -279,8 +300,24 @@ const runsOutOfReach = {
   'session.state = null': 'an answer comes at the end of a cell',
 };
 
+const changesOutOfReach = {
+  'state = running': 'the calls of this server wait for their installs',
+  'language = node': 'by the same function; `e2e/packages` installs for Node',
+};
+
 /** What no outcome shows on a machine of the tests: by tool, the start of `path = value`, and why. */
 export const cannotBeShown: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  install_packages: changesOutOfReach,
+  remove_packages: {
+    ...changesOutOfReach,
+    'changed = false': 'what is not there is not removed, which is an error',
+    'added[]': 'what is left keeps its versions',
+    'from_system[]': 'nothing of the system is removed',
+  },
+  list_packages: {
+    'languages[].stale = true': 'the interpreter of this server stays the same',
+    'under_way[]': 'the calls of this server wait for their installs',
+  },
   execute_code: runsOutOfReach,
   execute_bash: runsOutOfReach,
   send_to_session: runsOutOfReach,

@@ -105,7 +105,7 @@ function placeFor(folder: string, user: User, uid: number): Workspace {
     if (own !== null) chownSync(path, own, own);
     return path;
   }) as [string, string];
-  return { uid: own, workspace, artifacts };
+  return { uid: own, workspace, artifacts, packages: null };
 }
 
 /** Open to all readers: only a wall keeps it. */

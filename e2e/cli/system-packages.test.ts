@@ -137,12 +137,12 @@ it('root gets what is missing by apt-get, and is told in one line', { skip: with
   assert.deepEqual(await place.run(root, 'start'), {
     ...silent,
     stderr:
-      'workcrate: installing, for code to run in a sandbox: apt-get install --no-install-recommends bubblewrap python3 (Ctrl-C stops it, WORKCRATE_NO_INSTALL=1 leaves it out)\n',
+      'workcrate: installing, for code to run in a sandbox with packages: apt-get install --no-install-recommends bubblewrap python3 python3-pip (Ctrl-C stops it, WORKCRATE_NO_INSTALL=1 leaves it out)\n',
   });
   const calls = await place.calls();
   assert.deepEqual(
     calls.filter((call) => call !== 'update'),
-    ['install --no-install-recommends --no-remove -y bubblewrap python3'],
+    ['install --no-install-recommends --no-remove -y bubblewrap python3 python3-pip'],
   );
   assert.deepEqual(await place.run(root, 'start'), silent);
 });

@@ -53,6 +53,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   files: ['files', 'store', 'usage'],
   links: ['bundle_files', 'bundles', 'links', 'outbox', 'uploads'],
   mcp: ['shared_keys', 'tasks'],
+  packages: ['installs'],
   scripts: ['script_usage', 'script_versions', 'scripts'],
   sessions: ['sessions'],
   workspaces: ['places'],

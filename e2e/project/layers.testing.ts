@@ -25,7 +25,7 @@ export const layers: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['links'],
     ['audit'],
     ['artifacts', 'client-files', 'executions', 'skills'],
-    ['crates', 'documents', 'scripts', 'sessions'],
+    ['crates', 'documents', 'packages', 'scripts', 'sessions'],
     ['instrumentation'],
     ['server'],
     ['commands'],
@@ -204,7 +204,11 @@ export const doors: Readonly<Record<string, Doors>> = {
   observability: {
     all: 'log metrics tracing',
   },
+  packages: {
+    assembly: 'tools',
+  },
   sandbox: {
+    all: 'sandbox environments',
     assembly: 'open',
   },
   'sandbox/cgroups': {
@@ -272,7 +276,7 @@ export const packages: Readonly<Record<string, string>> = {
   'content-disposition': 'links',
   jose: 'users',
   'mime-types': 'files',
-  'node:child_process': 'sandbox workers documents paths/remove-tree.ts',
+  'node:child_process': 'sandbox workers documents packages/configured.ts paths/remove-tree.ts',
   'node:ffi': 'transfer',
   'node:sqlite': 'database data-folder',
   'node:worker_threads': 'workers crates/workers documents/pandoc',

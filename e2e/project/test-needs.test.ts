@@ -11,7 +11,7 @@ const chosen = (...words: string[]): string[] =>
 describe('what a subset of the tests needs', () => {
   it('all tests need all that the script can install', () => {
     const script = readFileSync('scripts/system-packages.sh', 'utf8');
-    const listed = [...script.matchAll(/^(?:needed|wanted|science)='([^']*)'/gm)].flatMap(([, pairs]) =>
+    const listed = [...script.matchAll(/^(?:needed|handy|wanted|science)='([^']*)'/gm)].flatMap(([, pairs]) =>
       pairs!.split(/\s+/).map((pair) => pair.split(':')[0]!),
     );
     const needs = findNeeds(every);

@@ -89,8 +89,15 @@ function findSubject({ subject, link }: AuditFields, given: CallFields): string 
 }
 
 function findFirstText(names: readonly string[], fields: CallFields): string | null {
-  const found = names.map((name) => fields[name]).find((value) => typeof value === 'string');
-  return found === undefined ? null : (found as string);
+  return names.map((name) => toSubject(fields[name])).find((text) => text !== null) ?? null;
+}
+
+/** A list of names is one subject. */
+function toSubject(value: unknown): string | null {
+  if (typeof value === 'string') return value;
+  if (!Array.isArray(value) || value.length === 0) return null;
+  const named = value.filter((each) => typeof each === 'string').slice(0, maxNamedFiles);
+  return named.map(quoteFileName).join(' ');
 }
 
 /** The public id of a token, which is secret; null for anything else, which could be a misspelt token. */

@@ -9,6 +9,7 @@ import { claims, languages, type Workspace, type Sandbox } from '../sandbox/sand
 import { toSandboxOptions } from '../server/execution.ts';
 import { collectText } from '../streams.ts';
 import { giveFolderTo } from '../workspaces/workspaces.ts';
+import { checkPackages } from './doctor-packages.ts';
 import type { Finding } from './doctor.ts';
 
 /** Runs a program in the sandbox that is set, and reports which walls and limits are enforced on this machine. */
@@ -28,6 +29,7 @@ export async function checkSandbox(config: Config): Promise<Finding[]> {
       ...ran.map((what): Finding => ({ state: 'ok', what })),
       ...(await checkPythonPackages(sandbox, config)),
       ...(await checkPreload(sandbox)),
+      ...(await checkPackages(sandbox, config)),
       ...findMissingLanguages(sandbox),
       ...findUnenforcedClaims(sandbox),
       ...sandbox.warnings.map((what): Finding => ({ state: 'note', what })),
@@ -44,7 +46,8 @@ const noWarmInterpreters = { python: 0, node: 0, bash: 0 };
 
 function makeScratchWorkspace(folder: string, config: Config): Workspace {
   const uid = process.getuid?.() === 0 ? config.sandboxUids.to : null;
-  const place = { uid, workspace: join(folder, 'workspace'), artifacts: join(folder, 'artifacts') };
+  const [workspace, artifacts] = [join(folder, 'workspace'), join(folder, 'artifacts')];
+  const place = { uid, workspace, artifacts, packages: null };
   for (const path of [place.workspace, place.artifacts]) {
     mkdirSync(path);
     if (uid !== null) giveFolderTo(path, uid);

@@ -9,6 +9,7 @@ import { readServerAddress } from '../server/server-address.ts';
 import { addUser, listKeys, rotateKey, type KeyTerms, type ListedKey } from '../users/keys.ts';
 import { demandScopes, demandUserName, parseExpiry, operatorScope, defaultScopes } from '../users/names.ts';
 import { removeUser } from '../users/remove.ts';
+import { endUserInstalls } from '../packages/packages.ts';
 import { deleteUserScripts } from '../scripts/scripts.ts';
 import { endUserSessions } from '../sessions/sessions.ts';
 import type { SubcommandOf } from './command-help.ts';
@@ -80,6 +81,7 @@ async function removeUserByName(database: Database, _input: UserInput, name: str
   let [runs, scripts] = [0, 0];
   const { keys, links, uploads } = await removeUser(database, name, Date.now(), async (tx, owner, now) => {
     await endUserSessions(tx, owner, now);
+    await endUserInstalls(tx, owner);
     scripts = await deleteUserScripts(tx, owner);
     runs = await requestCancel(tx, { owner }, 'removed_user', now);
     return { ...(await endRights(tx, owner, now)), others: scripts };

@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { programName } from '../program.ts';
-import { clientSettings, crateSettings, documentSettings } from './content-settings.ts';
+import { clientSettings, crateSettings, documentSettings, packageSettings } from './content-settings.ts';
 import {
   bytes,
   days,
@@ -252,6 +252,7 @@ export const settings = {
     ['numpy', 'pandas', 'matplotlib.pyplot'],
     'bubblewrap: modules that Python has loaded before a run starts, where they are installed',
   ),
+  ...packageSettings,
   toolsPath: defineSetting(requiredText, './tools', 'folder that is /tools in runs, read-only', {
     aliases: ['MCP_TOOLS_PATH'],
   }),
@@ -297,7 +298,7 @@ export const settings = {
   runProcesses: defineSetting(integer(4, 32_768), 128, 'most processes and threads of a run'),
   runCpus: defineSetting(integer(1, 1024), 2, 'cores that a run may use'),
   runFileSize: defineSetting(bytes, 2 * gigabyte, 'largest file that a run can write'),
-  runDisk: defineSetting(bytes, 10 * gigabyte, 'most disk space for /workspace and /artifacts of a user'),
+  runDisk: defineSetting(bytes, 10 * gigabyte, 'most disk space for the files and packages of a user'),
   runTmp: defineSetting(bytes, gigabyte / 4, 'size of /tmp in a run'),
   runOutput: defineSetting(bytes, gigabyte / 4, 'most output of a run that is kept to be fetched by link'),
   outputChars: defineSetting(

@@ -18,6 +18,7 @@ const walled: Surroundings = {
   folders: null,
   hasNetwork: false,
   allowedHosts: null,
+  canInstall: false,
   memoryBytes: 1024 ** 3,
   python,
 };
@@ -63,7 +64,7 @@ test('missing packages of Node, programs, and installs that cannot work come wit
   for (const code of ['require("left-pad")', 'import("left-pad")'])
     assert.match(
       describeMissingPackage(ended('node', failing(process.execPath, ['-e', code])), walled)!,
-      /^Node has no module left-pad here, only its built-in modules .*\. No network/,
+      /^Node has no module left-pad here, only its built-in modules, .*\. No network/,
     );
   const command = failing('bash', ['-c', 'no-such-program --version']);
   assert.match(
@@ -78,6 +79,25 @@ test('missing packages of Node, programs, and installs that cannot work come wit
       describeMissingPackage(ended('bash', line), walled)!,
       /^A run cannot install anything\. No network/,
     );
+});
+
+test('where users may install packages, the call that does it is named', () => {
+  const open = { ...walled, canInstall: true };
+  const say = (language: 'python' | 'node', stderr: string) =>
+    describeMissingPackage(ended(language, stderr), open);
+  assert.equal(
+    say('python', "ModuleNotFoundError: No module named 'sklearn.cluster'"),
+    'Python has no sklearn here. Install it: install_packages {"language":"python","names":["scikit-learn"]}, then run the code again.',
+  );
+  assert.match(
+    say('node', "Error: Cannot find module '@scope/name/part'")!,
+    /install_packages \{"language":"node","names":\["@scope\/name"\]\}/,
+  );
+  assert.match(
+    say('python', 'error: externally-managed-environment')!,
+    /^A run cannot install anything\. No network: packages by install_packages, not by pip or npm\. /,
+  );
+  assert.doesNotMatch(say('python', 'error: externally-managed-environment')!, /whoever runs/);
 });
 
 test('nothing is said of programs that did not fail for that, or where nobody knows what there is', () => {
@@ -111,6 +131,7 @@ test('what is there is told in a sentence or two', () => {
     folders: null,
     hasNetwork: true,
     allowedHosts: null,
+    canInstall: false,
     memoryBytes: null,
     python: { ...python, packages },
   };

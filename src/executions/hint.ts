@@ -53,9 +53,10 @@ function describeRemedy({ what, name }: Missing, surroundings: Surroundings): st
       return describeMissingModule(name, surroundings);
     case 'node':
       return joinSentences(
-        `Node has no module ${name} here, only its built-in modules and those in a node_modules of the working directory.`,
-        describeNetwork(surroundings),
-        describeOperatorRemedy(surroundings),
+        `Node has no module ${name} here, only its built-in modules, installed packages and those in a node_modules of the working directory.`,
+        ...(surroundings.canInstall
+          ? [toInstallCall('node', name)]
+          : [describeNetwork(surroundings), describeOperatorRemedy(surroundings)]),
       );
     case 'command':
       return joinSentences(
@@ -67,10 +68,33 @@ function describeRemedy({ what, name }: Missing, surroundings: Surroundings): st
       return joinSentences(
         'A run cannot install anything.',
         describeSurroundings(surroundings).trim(),
-        describeOperatorRemedy(surroundings),
+        surroundings.canInstall ? '' : describeOperatorRemedy(surroundings),
       );
   }
 }
+
+/** A module may be a file of a package. */
+const toInstallCall = (language: 'python' | 'node', name: string): string =>
+  `Install it: install_packages ${JSON.stringify({ language, names: [toPackageName(name)] })}, then run the code again.`;
+
+/** `@scope/name/part` is in the package `@scope/name`; a few Python modules have another name than their package. */
+function toPackageName(module: string): string {
+  const depth = module.startsWith('@') ? 2 : 1;
+  const name = module.split('/').slice(0, depth).join('/');
+  return packageNames[name] ?? name;
+}
+
+const packageNames: Readonly<Record<string, string>> = {
+  PIL: 'pillow',
+  bs4: 'beautifulsoup4',
+  cv2: 'opencv-python-headless',
+  dateutil: 'python-dateutil',
+  docx: 'python-docx',
+  pptx: 'python-pptx',
+  sklearn: 'scikit-learn',
+  skimage: 'scikit-image',
+  yaml: 'pyyaml',
+};
 
 const joinSentences = (...all: string[]): string => all.filter((one) => one !== '').join(' ');
 
@@ -78,6 +102,8 @@ const joinSentences = (...all: string[]): string => all.filter((one) => one !== 
 function describeMissingModule(name: string, surroundings: Surroundings): string | null {
   const { python } = surroundings;
   if (typeof python?.packages[name] === 'string') return null;
+  if (surroundings.canInstall)
+    return joinSentences(`Python has no ${name} here.`, toInstallCall('python', name));
   const line = python === null ? null : toInstallCommand(python, [name]);
   return joinSentences(
     `Python has no ${name} here.`,

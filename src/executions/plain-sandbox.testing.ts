@@ -50,6 +50,7 @@ export function plainSandbox(
     limits,
     warnings: [],
     runtime: async (language) => `${language} 1.0`,
+    pythonDistributions: async () => new Map(),
     pythonPackages: async () => null,
     preload: async () => null,
     folders: () => null,

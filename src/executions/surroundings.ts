@@ -17,6 +17,8 @@ export interface Surroundings {
   readonly hasNetwork: boolean;
   /** The hosts that runs may reach, in words, where there is a list of them. */
   readonly allowedHosts: string | null;
+  /** Whether users may install packages. */
+  readonly canInstall: boolean;
   /** The most memory of a run; null where that is not enforced. */
   readonly memoryBytes: number | null;
   /** Null where the interpreter did not tell. */
@@ -29,7 +31,7 @@ export interface Surroundings {
 export async function readSurroundings(
   sandbox: Sandbox | string,
   onlyPlace: Workspace | null,
-  allowedHosts: string | null,
+  { allowedHosts, canInstall }: Pick<Surroundings, 'allowedHosts' | 'canInstall'>,
 ): Promise<Surroundings | null> {
   if (typeof sandbox === 'string') return null;
   const { kind, holds } = sandbox;
@@ -38,6 +40,7 @@ export async function readSurroundings(
     kind,
     hasNetwork: holds.network !== true || allowedHosts !== null,
     allowedHosts,
+    canInstall,
     memoryBytes: holds.memory === true ? sandbox.limits.memoryBytes : null,
     python: await sandbox.pythonPackages(),
     folders,
@@ -71,9 +74,12 @@ export function describeSurroundings(surroundings: Surroundings | null): string 
     .join('');
 }
 
-export function describeNetwork({ hasNetwork, allowedHosts }: Surroundings): string {
+export function describeNetwork({ hasNetwork, allowedHosts, canInstall }: Surroundings): string {
   if (allowedHosts !== null) return `HTTP and HTTPS to ${allowedHosts} only, by the proxy of http_proxy.`;
-  return hasNetwork ? '' : 'No network, so no pip or npm install.';
+  if (hasNetwork) return '';
+  return canInstall
+    ? 'No network: packages by install_packages, not by pip or npm.'
+    : 'No network, so no pip or npm install.';
 }
 
 const describePython = ({ python }: Surroundings): string =>

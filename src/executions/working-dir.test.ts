@@ -132,7 +132,12 @@ test('whatever is given is in one of the four folders or refused', () => {
 test('what leads through a link is refused, wherever that leads, and nothing is made through one', () => {
   const home = mkdtempSync(join(tmpdir(), 'workcrate-dir-'));
   try {
-    const place = { uid: null, workspace: join(home, 'workspace'), artifacts: join(home, 'artifacts') };
+    const place = {
+      uid: null,
+      workspace: join(home, 'workspace'),
+      artifacts: join(home, 'artifacts'),
+      packages: null,
+    };
     const settle = settlingIn(place);
     for (const folder of ['workspace/real/deep', 'artifacts', 'secret'])
       mkdirSync(join(home, folder), { recursive: true });
@@ -184,7 +189,12 @@ test(
   async () => {
     const home = mkdtempSync(join(tmpdir(), 'workcrate-dir-'));
     try {
-      const place = { uid: null, workspace: join(home, 'workspace'), artifacts: join(home, 'artifacts') };
+      const place = {
+        uid: null,
+        workspace: join(home, 'workspace'),
+        artifacts: join(home, 'artifacts'),
+        packages: null,
+      };
       for (const folder of ['workspace/prey/deep', 'artifacts', 'out-of-bounds/deep'])
         mkdirSync(join(home, folder), { recursive: true });
       symlinkSync('../out-of-bounds', join(place.workspace, 'link'));

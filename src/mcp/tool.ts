@@ -113,7 +113,7 @@ export type ToolGroup = (typeof toolGroups)[number] | (typeof furtherGroups)[num
  * only its room knows their meaning.
  */
 export interface AuditFields<Argument extends string = string, Field extends string = string> {
-  /** The subject of the call: the first of these arguments that is present. Empty where it has no subject. */
+  /** The subject of the call: the first of these arguments that is present, text or a list of names. May be empty. */
   readonly subject: readonly Argument[];
   /** The arguments that name a link, by its id and by its token. They are used if there is no other subject. */
   readonly link?: { readonly id: Argument; readonly token: Argument };

@@ -7,6 +7,7 @@ import {
   createReadStream,
   fstatSync,
   linkSync,
+  readlinkSync,
   renameSync,
   rmdirSync,
   unlinkSync,
@@ -65,6 +66,8 @@ export interface FolderRoot {
   create(path: Components): OpenFile;
   /** Describes what `open` or `listFolder` would find there. */
   stat(path: Components): FolderEntry;
+  /** Where a link leads, as it is written; it is not followed. */
+  readLink(path: Components): string;
   /** Lists a folder, links as links. */
   list(path?: Components): FolderListing;
   /** Yields the names of the regular files directly in a folder, unbounded, step by step; null for anything else. */
@@ -102,6 +105,7 @@ export function openBelow(directory: string, options: RootOptions = {}): FolderR
     open: (path) => withPathErrors(path, () => openRegularFile(context, path)),
     create: (path) => withPathErrors(path, () => createFile(context, path)),
     stat: (path) => withPathErrors(path, () => statEntry(context, path)),
+    readLink: (path) => withPathErrors(path, () => readLinkTarget(context, path)),
     list: (path = rootPath) => withPathErrors(path, () => listFolder(context, path, mostEntries)),
     fileNames: (path) => eachWithPathErrors(path, listFileNames(context, path)),
     tree: (path, options) => eachWithPathErrors(path, listTree(context, path, options)),
@@ -151,6 +155,11 @@ export function readOpenFile({ fd }: OpenFile): AsyncIterable<Uint8Array> {
 function statEntry(context: WalkContext, path: Components): FolderEntry {
   using trail = walkTo(context, path);
   return toFolderEntry(path.at(-1) ?? '.', trail.end.stats);
+}
+
+function readLinkTarget(context: WalkContext, path: Components): string {
+  using entry = walkToFolder(context, path);
+  return readlinkSync(entry.folder.at(entry.name));
 }
 
 function listFolder(context: WalkContext, path: Components, mostEntries: number): FolderListing {

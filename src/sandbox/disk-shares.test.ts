@@ -12,7 +12,7 @@ function openShare(): { share: DiskShare; found: { bytes: number } } {
     measure: async () => ({ bytes: found.bytes, mayHideMore: false }),
     [Symbol.asyncDispose]: async () => {},
   };
-  const place = { workspace: tmpdir(), artifacts: tmpdir(), uid: null };
+  const place = { workspace: tmpdir(), artifacts: tmpdir(), packages: null, uid: null };
   return { share: createDiskShares(100 * mega, scales, new AbortController().signal)(place), found };
 }
 

@@ -8,6 +8,7 @@ import { openBelow } from '../paths/paths.ts';
 import { createThread, type Thread } from '../workers/workers.ts';
 import type { CountingMethods } from './counting-thread.ts';
 import { createDiskShares, type DiskShare } from './disk-shares.ts';
+import { countPackages } from './environments.ts';
 import { getCheckpointsFolder, type Workspace } from './sandbox.ts';
 import { countUnlinkedSpace } from './unlinked.ts';
 
@@ -233,6 +234,11 @@ export function* countWorkspace(counting: CountOptions): Generator<void, Workspa
   const folders = [place.workspace, place.artifacts, ...(existsSync(checkpoints) ? [checkpoints] : [])];
   for (const folder of folders) {
     const space = yield* openBelow(folder).space(mostEntries);
+    if (space.isCut) return null;
+    bytes += space.bytes;
+  }
+  if (place.packages !== null) {
+    const space = yield* countPackages(place.packages, mostEntries);
     if (space.isCut) return null;
     bytes += space.bytes;
   }

@@ -122,6 +122,31 @@ function parsePackageVersion(told: unknown): string | null {
   return /^\d[\w.+-]{0,30}$/.test(told) ? told : '';
 }
 
+/** Names all that is installed, by the folders that say so. It holds no single quote, and imports nothing slow. */
+export const distributionScript = `import sys, os, re, json
+form = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*?)-([0-9][^-]*)(?:-.*)?[.](?:dist-info|egg-info)$")
+found = {}
+for path in sys.path:
+    try: names = os.listdir(path) if path else []
+    except OSError: names = []
+    for match in filter(None, map(form.match, sorted(names))): found.setdefault(re.sub("[-_.]+", "-", match[1]).lower(), match[2])
+print("distributions", json.dumps(dict(list(found.items())[:5000])))`;
+
+/** By normalized name, with the version. Reads what the script printed, among other lines. */
+export function parseDistributions(output: string): ReadonlyMap<string, string> {
+  const line = output.split('\n').find((text) => text.startsWith('distributions {'));
+  try {
+    const told = JSON.parse(line?.slice('distributions '.length) ?? '{}') as Record<string, unknown>;
+    const pairs = Object.entries(told).map(
+      ([name, version]) => [name, parsePackageVersion(version)] as const,
+    );
+    return new Map(pairs.filter((pair): pair is [string, string] => pair[1] !== null));
+  } catch (error) {
+    if (error instanceof SyntaxError) return new Map();
+    throw error;
+  }
+}
+
 const packagesAnswerMs = 10_000;
 
 /** Asks an interpreter of this machine, on demand and only once; null if it does not answer. */
@@ -131,16 +156,29 @@ export function createPackageLookup(python: string, path: string): () => Promise
 }
 
 async function askForPackages(python: string, path: string): Promise<PythonPackages | null> {
+  return parsePackages(await runScript(python, path, packageScript));
+}
+
+/** As `createPackageLookup`, for all that is installed. */
+export function createDistributionLookup(
+  python: string,
+  path: string,
+): () => Promise<ReadonlyMap<string, string>> {
+  let known: Promise<ReadonlyMap<string, string>> | null = null;
+  return () => (known ??= runScript(python, path, distributionScript).then(parseDistributions));
+}
+
+/** What it prints; empty where it fails: a run of it will report what is wrong. */
+async function runScript(python: string, path: string, script: string): Promise<string> {
   try {
     // Without the packages in the server's own home folder, which runs do not see.
-    const { stdout } = await promisify(execFile)(python, ['-s', '-c', packageScript], {
+    const { stdout } = await promisify(execFile)(python, ['-s', '-c', script], {
       timeout: packagesAnswerMs,
-      maxBuffer: 100_000,
+      maxBuffer: 1_000_000,
       env: { PATH: path },
     });
-    return parsePackages(stdout);
+    return stdout;
   } catch {
-    // A run of it will report what is wrong.
-    return null;
+    return '';
   }
 }

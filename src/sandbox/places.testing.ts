@@ -1,6 +1,7 @@
 import { chmod, chown, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { makePackageFolders } from './environments.ts';
 import type { Workspace } from './sandbox.ts';
 
 /**
@@ -30,11 +31,15 @@ export async function testPlaces(
 }
 
 async function makePlace(folder: string, uid: number | null): Promise<Workspace> {
-  const place = { uid, workspace: join(folder, 'workspace'), artifacts: join(folder, 'artifacts') };
+  const [workspace, artifacts, packages] = ['workspace', 'artifacts', 'packages'].map((name) =>
+    join(folder, name),
+  ) as [string, string, string];
+  const place = { uid, workspace, artifacts, packages };
   for (const path of [place.workspace, place.artifacts]) {
     await mkdir(path, { recursive: true, mode: 0o755 });
     if (uid !== null) await chown(path, uid, uid);
     await chmod(path, 0o700);
   }
+  makePackageFolders(packages, uid);
   return place;
 }

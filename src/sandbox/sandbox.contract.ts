@@ -6,6 +6,7 @@ import { languagesContract } from './contract/languages.contract.ts';
 import { limitsContract } from './contract/limits.contract.ts';
 import { networkContract } from './contract/network.contract.ts';
 import { outputContract } from './contract/output.contract.ts';
+import { packagesContract } from './contract/packages.contract.ts';
 import { placesContract } from './contract/places.contract.ts';
 import { queueContract } from './contract/queue.contract.ts';
 import { sessionsContract } from './contract/sessions.contract.ts';
@@ -30,5 +31,6 @@ export function sandboxContract(name: string, make: MakeSandbox, ownDrivers = tr
     placesContract(make);
     sessionsContract(make);
     networkContract(make);
+    packagesContract(make);
   });
 }

@@ -8,9 +8,11 @@ import type { Duplex } from 'node:stream';
 import { createFairQueue, type FairQueue } from '../concurrency/fair-queue.ts';
 import { WorkcrateError } from '../errors.ts';
 import type { Log } from '../observability/log.ts';
+import type { Installation } from './environments.ts';
 import type { PythonPackages } from './interpreters.ts';
 
 export { debianNames, type PythonPackages } from './interpreters.ts';
+export { createStopper, type StopperOptions, type Stopper, type StopReason } from './stopper.ts';
 
 /** The languages that can be run. `node` is the Node that the server runs on. */
 export const languages = ['python', 'node', 'bash'] as const;
@@ -32,7 +34,7 @@ export interface RunLimitSettings {
   readonly cpus: number;
   /** The largest single file that a run can write. */
   readonly fileBytes: number;
-  /** The most that a user's /workspace and /artifacts may take together while a run goes on. */
+  /** The most that a user's /workspace, /artifacts and packages may take together while a run goes on. */
   readonly diskBytes: number;
   /** The size of /tmp, and of the home folder and /dev/shm each. */
   readonly tmpBytes: number;
@@ -81,6 +83,8 @@ export interface Workspace {
   readonly workspace: string;
   /** `/artifacts` inside. */
   readonly artifacts: string;
+  /** `/packages` inside, read-only: what the user has installed (`environments.ts`); null where nothing can be. */
+  readonly packages: string | null;
 }
 
 /**
@@ -117,6 +121,8 @@ export interface RunRequest {
   readonly signal: AbortSignal;
   /** Its way out; without one it has its own loopback alone, or the network of the host where that is the setting. */
   readonly network?: RunNetwork | null;
+  /** For a run that installs packages: what it may write of /packages. It does not see what is installed already. */
+  readonly install?: Installation | null;
 }
 
 /** A way out of the sandbox for one run: an HTTP proxy outside, which judges every host. */
@@ -248,6 +254,11 @@ export interface Sandbox extends AsyncDisposable {
   /** Which packages the Python of runs has; null if unknown. Never rejects, and looks only once. */
   pythonPackages(): Promise<PythonPackages | null>;
   /**
+   * All that the Python of runs has without the packages of users, by normalized name (`scikit-learn`) with the version.
+   * Never rejects, and looks only once.
+   */
+  pythonDistributions(): Promise<ReadonlyMap<string, string>>;
+  /**
    * What Python has loaded before a run starts. Waits for the first interpreter that loads it, which there is only after
    * `warm` or a run; null if this backend loads nothing. Never rejects.
    */
@@ -334,66 +345,4 @@ const signalNames = new Map(
 /** Such as `SIGSEGV` for 11. Real-time signals have no names. */
 export function getSignalName(number: number): string {
   return signalNames.get(number) ?? `SIG${number}`;
-}
-
-/** Why a run is stopped from outside. */
-export type StopReason = 'timeout' | 'cancelled' | 'disk' | 'oom' | 'pids' | 'lost';
-
-export interface StopperOptions {
-  readonly timeoutMs: number;
-  readonly graceMs: number;
-  /** Cancels the run. */
-  readonly signal: AbortSignal;
-  /** SIGTERM to every process of the run. Called at most once. */
-  term(): void;
-  /** SIGKILL to every process of the run. Called at most once: when the grace is over, or by `killNow`. */
-  kill(): void;
-}
-
-/** Disposed when the run has ended. Nothing is called after that. */
-export interface Stopper extends Disposable {
-  /** Why the run was stopped, or null if it was not. The first reason stays. */
-  readonly reason: StopReason | null;
-  /** Begins to stop, as the timeout and the signal do by themselves. */
-  stop(reason: StopReason): void;
-  /** Kills at once, without grace: the sandbox is closed, or the run has exceeded a limit. */
-  killNow(reason: StopReason): void;
-}
-
-/** Kills a run after its timeout, or once it is cancelled: SIGTERM, the grace, SIGKILL. The clock starts with the call. */
-export function createStopper({ timeoutMs, graceMs, signal, term, kill }: StopperOptions): Stopper {
-  let reason: StopReason | null = null;
-  let over = false;
-  let timer = setTimeout(() => stop('timeout'), timeoutMs);
-  const cancel = () => stop('cancelled');
-  signal.addEventListener('abort', cancel, { once: true });
-
-  const end = () => {
-    over = true;
-    clearTimeout(timer);
-    signal.removeEventListener('abort', cancel);
-  };
-  const killNow = (why: StopReason) => {
-    if (over) return;
-    reason ??= why;
-    end();
-    kill();
-  };
-  const stop = (why: StopReason) => {
-    if (over || reason !== null) return;
-    reason = why;
-    clearTimeout(timer);
-    timer = setTimeout(() => killNow(why), graceMs);
-    term();
-  };
-
-  if (signal.aborted) cancel();
-  return {
-    get reason() {
-      return reason;
-    },
-    stop,
-    killNow,
-    [Symbol.dispose]: end,
-  };
 }

@@ -4,12 +4,14 @@
  */
 import { randomBytes } from 'node:crypto';
 import { openSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Writable } from 'node:stream';
+import { WorkcrateError } from '../errors.ts';
 import { createWatchedDisk } from './disk.ts';
+import { getInstallVariables } from './environments.ts';
 import { openProxyPort } from './gate.ts';
 import { fitLimits, readHardLimits, noHardLimits } from './hard-limits.ts';
-import { createPackageLookup, createRuntimeLookup } from './interpreters.ts';
+import { createDistributionLookup, createPackageLookup, createRuntimeLookup } from './interpreters.ts';
 import {
   languages,
   createRunQueue,
@@ -32,7 +34,7 @@ import {
   type SubprocessOptions,
 } from './subprocess/command.ts';
 import { killFamily, signalFamily } from './subprocess/descendants.ts';
-import { createSubprocessFolders } from './subprocess/folders.ts';
+import { createSubprocessFolders, isOpenToAll } from './subprocess/folders.ts';
 import {
   getSearchPath,
   readUntilCut,
@@ -61,7 +63,7 @@ export async function subprocessSandbox(requested: SubprocessOptions): Promise<S
   const programs = await findPrograms();
   if (requested.python !== null) await demandPython(requested.python);
   const runFolders = await createSubprocessFolders();
-  const python = requested.python ?? 'python3';
+  const python = requested.python ?? programs.python;
   const path = getSearchPath(runFolders);
   const queue = createRunQueue(options);
   const disk = createWatchedDisk(options.limits.diskBytes, options.log);
@@ -84,6 +86,7 @@ export async function subprocessSandbox(requested: SubprocessOptions): Promise<S
     runtime: createRuntimeLookup({ python, bash: 'bash', path }),
     preload: async () => null,
     pythonPackages: createPackageLookup(python, path),
+    pythonDistributions: createDistributionLookup(python, path),
     folders: (place) => toHostFolders(place, options),
     warm: async () => {},
     claimDisk: (place, bytes) => disk.claim(place, bytes),
@@ -128,16 +131,21 @@ async function startSubprocess(
   request: RunRequest,
 ): Promise<{ run: SandboxRun; over: Promise<void> }> {
   const secret = randomBytes(secretBytes);
-  const { place, network = null } = request;
+  const { place, network = null, install = null } = request;
+  if (install !== null) await demandReachable(place);
   const port = network === null ? null : await openProxyPort();
   if (port !== null) port.network = network;
   const { certificates = null } = context.options;
-  const environment = (port !== null && network?.environment(port.url, certificates)) || {};
+  const environment = {
+    ...(port === null ? {} : network?.environment(port.url, certificates)),
+    ...(install === null ? {} : getInstallVariables(place.packages!, install.npm ?? '')),
+  };
   const header = JSON.stringify({
     // It starts there. By its path it could not get there if a folder above were closed to it.
     folder: '.',
     secret: secret.toString('hex'),
     roots: [place.workspace, place.artifacts],
+    packages: install === null ? place.packages : null,
   });
   const starting = startInterpreter(context, { ...request, environment }, (folder) => {
     // The code of Python comes behind its header, by the same descriptor.
@@ -152,6 +160,15 @@ async function startSubprocess(
   const reports = collectReports(readUntilCut(outputs.report), secret, toInsidePaths(place));
   const [stdout, stderr] = [readUntilCut(outputs.stdout), readUntilCut(outputs.stderr)];
   return { run: { stdout, stderr, reports, ended }, over };
+}
+
+/** Packages are found by their whole path, which another uid cannot follow through a folder that is closed to it. */
+async function demandReachable({ uid, workspace }: Workspace): Promise<void> {
+  if (uid === null || (await isOpenToAll(dirname(workspace)))) return;
+  throw new WorkcrateError(
+    'sandbox_unavailable',
+    'Packages cannot be installed here: without walls, runs have to open them by their whole path, and a folder above them is closed to the users of runs. The operator can open it (chmod o+x on the data folder), or use another --sandbox.',
+  );
 }
 
 /** Starts the router of a session, which is Python whatever the language is. */
@@ -191,13 +208,14 @@ async function startSessionRouter(context: SubprocessContext, request: SessionRe
     kill,
     findLimitReason: async () => null,
   };
-  const { workspace, artifacts } = request.place;
+  const { workspace, artifacts, packages } = request.place;
   const { certificates = null } = context.options;
   const inside = {
     folder: '.',
     roots: [workspace, artifacts],
+    packages,
     node: [join(context.runFolders.programs, 'node')],
-    bash: 'bash',
+    bash: context.programs.bash,
     environment: (port !== null && request.environment?.(port.url, certificates)) || {},
   };
   return { router, inside, over: removeRunFolder(ended, started).finally(() => port?.[Symbol.dispose]()) };

@@ -27,6 +27,7 @@ import { createSessions } from '../sessions/sessions.ts';
 import { createWorkspaces, type Workspaces } from '../workspaces/workspaces.ts';
 import type { AppContext } from './context.ts';
 import { auditNetworkUse, openNetworks, type RunNetworks } from './network.ts';
+import { openPackages } from './packages.ts';
 import { createPackageCheck } from './missing-packages.ts';
 import { getOutputBounds } from './offer.ts';
 
@@ -46,7 +47,7 @@ export async function startCodeRunner(options: CodeRunnerOptions) {
   await using started = new AsyncDisposableStack();
   const folder = getWorkspacesFolder(config);
   const places = createWorkspaces({ database, folder, uids: getSandboxUids(config), clock });
-  const networks = started.use(openNetworks(config, log));
+  const networks = started.use(openNetworks(config, options.audit, log));
   const sandbox = await openConfiguredSandbox(config, places, networks, log);
   if (typeof sandbox !== 'string') {
     started.use(sandbox);
@@ -54,7 +55,10 @@ export async function startCodeRunner(options: CodeRunnerOptions) {
     logSandboxGaps(sandbox, log);
   }
   const onlyPlace = config.auth.length === 0 ? await places.of(localCaller.user) : null;
-  const surroundings = await readSurroundings(sandbox, onlyPlace, networks.port?.allowed ?? null);
+  const packages = started.use(await openPackages({ ...options, places, sandbox, networks }));
+  const allowedHosts = networks.port?.allowed ?? null;
+  const network = { allowedHosts, canInstall: packages !== null };
+  const surroundings = await readSurroundings(sandbox, onlyPlace, network);
   const ownFiles = config.filesDir === null ? [] : [config.filesDir];
   const serverFolders = [config.data, folder, ...ownFiles, homedir()];
   const executions = createExecutions({
@@ -126,6 +130,7 @@ export async function startCodeRunner(options: CodeRunnerOptions) {
     executions: traceExecutions(executions, tracing),
     sessions,
     scripts,
+    packages,
     findMissingPackages: createPackageCheck({ sandbox, places }),
     artifacts,
     showPictures,

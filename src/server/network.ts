@@ -12,6 +12,7 @@ import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Execution, NetworkPort } from '../executions/executions.ts';
 import { formatHostRules, narrowRules, parseHostRules, type HostRules } from '../net/host-rules.ts';
 import type { Log } from '../observability/log.ts';
+import type { OpenNetwork } from '../packages/packages.ts';
 import type { RunNetwork } from '../sandbox/sandbox.ts';
 
 /** What `allow:` in --sandbox-network names; null where runs have no list. */
@@ -29,9 +30,11 @@ export interface RunNetworks extends AsyncDisposable {
   readonly certificates: string | null;
   /** Gives runs their way out; null where they have none of their own. */
   readonly port: NetworkPort | null;
+  /** Gives an install its way out: to these hosts of the operator, at private addresses too. */
+  readonly openForInstall: OpenNetwork;
 }
 
-export function openNetworks(config: Config, log: Log): RunNetworks {
+export function openNetworks(config: Config, audit: Audit, log: Log): RunNetworks {
   const { networkSecrets, networkTls, data } = config;
   const folder = join(data, 'egress');
   const egress = createEgress({
@@ -45,6 +48,11 @@ export function openNetworks(config: Config, log: Log): RunNetworks {
     egress,
     certificates: egress.certificate === null ? null : writeCertificates(folder, egress.certificate),
     port: rules === null ? null : toNetworkPort(egress, rules),
+    openForInstall({ user }, run, hosts) {
+      const { accept, close } = egress.open({ user, run, rules: [], privateHosts: hosts });
+      const finish = (): void => auditUse(audit, { id: run, owner: user }, close());
+      return { accept, close: finish, environment: describeProxy };
+    },
     [Symbol.asyncDispose]: () => egress[Symbol.asyncDispose](),
   };
 }
@@ -118,9 +126,16 @@ const badAddressError = (entry: string): WorkcrateError =>
 const maxAuditedHosts = 20;
 
 /** A line for each run that used the network, and a warning where something was refused. */
-export function auditNetworkUse(audit: Audit, { id, owner, network }: Execution): void {
-  if (network === null || network.hosts.length + network.refused.length + network.more === 0) return;
-  const { hosts, refused, more } = network;
+export function auditNetworkUse(audit: Audit, execution: Execution): void {
+  if (execution.network !== null) auditUse(audit, execution, execution.network);
+}
+
+function auditUse(
+  audit: Audit,
+  { id, owner }: Pick<Execution, 'id' | 'owner'>,
+  { hosts, refused, more }: NonNullable<Execution['network']>,
+): void {
+  if (hosts.length + refused.length + more === 0) return;
   const names = (entries: readonly { host: string; port: number | null }[]): string =>
     entries
       .slice(0, maxAuditedHosts)

@@ -85,6 +85,7 @@ export function createClosedOffer(config: Config, surroundings: Surroundings | n
     ...toToolTerms(config),
     surroundings,
     library: config.zoteroLibrary === null ? null : closedRoom,
+    packages: config.packages ? closedRoom : null,
     crates: new Proxy(toCrateFacts(config), toClosedRoom),
   };
   return selectOffer(config, new Proxy(known, toClosedRoom) as unknown as ToolsOptions);

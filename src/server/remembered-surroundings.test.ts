@@ -11,6 +11,7 @@ const found: Surroundings = {
   kind: 'bubblewrap',
   hasNetwork: false,
   allowedHosts: null,
+  canInstall: false,
   memoryBytes: 1e9,
   python: { version: '3.11', packages: { numpy: '1.24.2', pandas: null }, isDebian: true },
   folders: null,

@@ -17,6 +17,7 @@ const surroundingsSchema: z.ZodType<Surroundings> = z.strictObject({
   kind: z.enum(['bubblewrap', 'docker', 'subprocess']),
   hasNetwork: z.boolean(),
   allowedHosts: shortText.nullable(),
+  canInstall: z.boolean(),
   memoryBytes: z.number().nullable(),
   python: z
     .strictObject({
@@ -43,8 +44,8 @@ const getFile = (data: string): string => join(data, 'surroundings.json');
 
 /** The settings that decide what code finds; what was found with others is not used. */
 function describeSettings(config: Config): string {
-  const { sandbox, sandboxNetwork, runMemory, python, executorImage, placesDir, auth } = config;
-  const decisive = { sandbox, sandboxNetwork, runMemory, python, executorImage, placesDir };
+  const { sandbox, sandboxNetwork, packages, runMemory, python, executorImage, placesDir, auth } = config;
+  const decisive = { sandbox, sandboxNetwork, packages, runMemory, python, executorImage, placesDir };
   return JSON.stringify({ version: packageVersion, ...decisive, several: auth.length > 0 });
 }
 

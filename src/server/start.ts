@@ -80,6 +80,7 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
       ...stores,
       executions: code.executions,
       sessions: code.sessions,
+      packages: code.packages,
       tasks,
       intervalSeconds: config.sweepInterval,
     }),
@@ -191,7 +192,16 @@ function openSkills({ config, log }: Pick<AppContext, 'config' | 'log'>): Skills
 function createRoomOffer(
   { config, tracing, audit, clock, log }: AppContext,
   { files, links, uploads, webhook }: Stores,
-  { executions, sessions, scripts, findMissingPackages, artifacts, showPictures, surroundings }: CodeRunner,
+  {
+    executions,
+    sessions,
+    scripts,
+    packages,
+    findMissingPackages,
+    artifacts,
+    showPictures,
+    surroundings,
+  }: CodeRunner,
   rooms: { readonly crates: Crates; readonly skills: Skills } & Pick<
     DocumentToolsOptions,
     'documents' | 'library'
@@ -211,6 +221,7 @@ function createRoomOffer(
     executions,
     sessions,
     scripts,
+    packages,
     findMissingPackages,
     artifacts,
     crateFiles,

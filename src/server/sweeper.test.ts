@@ -4,7 +4,7 @@ import { createLog } from '../observability/log.ts';
 import { recordProof } from '../requirements.testing.ts';
 import { startSweeper, type SweeperOptions } from './sweeper.ts';
 
-type PartName = 'files' | 'links' | 'uploads' | 'executions' | 'sessions' | 'tasks';
+type PartName = 'files' | 'links' | 'uploads' | 'executions' | 'sessions' | 'tasks' | 'packages';
 
 /** A sweeper whose parts count how often they are swept, and fail or wait where a test says so. */
 function startTestSweeper(sweepPart: (name: PartName) => Promise<void> | void = () => {}) {
@@ -23,6 +23,7 @@ function startTestSweeper(sweepPart: (name: PartName) => Promise<void> | void = 
     executions: { sweep: async () => (await sweepOne('executions'), { executions: 1, journals: 0 }) },
     sessions: count('sessions'),
     tasks: count('tasks'),
+    packages: count('packages'),
     metrics: { sweepDone: (counts) => void done.push(counts) },
     log: createLog('debug', (line) => void lines.push(line)),
     intervalSeconds: 300,
@@ -37,7 +38,15 @@ function startTestSweeper(sweepPart: (name: PartName) => Promise<void> | void = 
   };
 }
 
-const every: readonly PartName[] = ['files', 'links', 'uploads', 'executions', 'sessions', 'tasks'];
+const every: readonly PartName[] = [
+  'files',
+  'links',
+  'uploads',
+  'executions',
+  'sessions',
+  'tasks',
+  'packages',
+];
 
 /** Lets the interval pass without waiting for it, and what it starts run to its end. */
 async function passInterval(t: TestContext, { sweeper }: ReturnType<typeof startTestSweeper>): Promise<void> {

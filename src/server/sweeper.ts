@@ -8,6 +8,7 @@ import type { Links, Uploads } from '../links/links.ts';
 import type { Tasks } from '../mcp/tasks/tasks.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import type { Packages } from '../packages/packages.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 
 export interface SweeperOptions {
@@ -17,6 +18,7 @@ export interface SweeperOptions {
   readonly executions: Pick<Executions, 'sweep'>;
   readonly sessions: Pick<Sessions, 'sweep'>;
   readonly tasks: Pick<Tasks, 'sweep'>;
+  readonly packages: Pick<Packages, 'sweep'> | null;
   readonly metrics: Pick<Metrics, 'sweepDone'>;
   readonly log: Log;
   readonly intervalSeconds: number;
@@ -30,6 +32,7 @@ export function startSweeper({
   executions,
   sessions,
   tasks,
+  packages,
   metrics,
   log,
   intervalSeconds,
@@ -54,8 +57,9 @@ export function startSweeper({
     const sweptRecords = await sweepPart(() => executions.sweep());
     const sweptSessions = await sweepPart(() => sessions.sweep());
     const sweptTasks = await sweepPart(() => tasks.sweep());
+    const sweptPackages = await sweepPart(async () => packages?.sweep() ?? 0);
     if (swept === null || sweptLinks === null || sweptUploads === null || sweptRecords === null) return;
-    if (sweptSessions === null || sweptTasks === null) return;
+    if (sweptSessions === null || sweptTasks === null || sweptPackages === null) return;
     const counts = {
       links: sweptLinks,
       uploads: sweptUploads,

@@ -10,6 +10,7 @@ import { documentTools, type DocumentToolsOptions } from '../documents/tools.ts'
 import { WorkcrateError } from '../errors.ts';
 import { createExecutionTools } from '../executions/tools.ts';
 import { fileTools } from '../files/tools.ts';
+import { createPackageTools, type PackageToolsOptions } from '../packages/tools.ts';
 import { linkTools, type LinkToolsOptions } from '../links/tools.ts';
 import { createScriptTools, type ScriptToolsOptions } from '../scripts/tools.ts';
 import { createSessionTools, type SessionToolsOptions } from '../sessions/tools.ts';
@@ -18,6 +19,7 @@ import { furtherGroups, operatorGroup, toolGroups, type Tool } from '../mcp/tool
 
 export type ToolsOptions = LinkToolsOptions &
   SessionToolsOptions &
+  PackageToolsOptions &
   ScriptToolsOptions &
   SkillToolsOptions &
   ArtifactToolsOptions &
@@ -33,6 +35,7 @@ function listAllTools(options: ToolsOptions): Tool[] {
   return [
     ...createExecutionTools(options),
     ...createSessionTools(options),
+    ...createPackageTools(options),
     ...createScriptTools(options),
     ...createArtifactTools(options),
     ...linkTools(options),

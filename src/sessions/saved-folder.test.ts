@@ -25,7 +25,12 @@ import { removeCopies, removeLeftCopies, saveFolder, stageFolder, type SaveConte
 function makePlace(t: TestContext) {
   const home = mkdtempSync(join(tmpdir(), 'workcrate-saved-'));
   t.after(() => rmSync(home, { recursive: true }));
-  const place = { uid: null, workspace: join(home, '1/workspace'), artifacts: join(home, '1/artifacts') };
+  const place = {
+    uid: null,
+    workspace: join(home, '1/workspace'),
+    artifacts: join(home, '1/artifacts'),
+    packages: null,
+  };
   const own = join(place.workspace, 'sess_a');
   mkdirSync(own, { recursive: true });
   const claims: number[] = [];

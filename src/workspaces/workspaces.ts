@@ -8,6 +8,7 @@ import type { Clock } from '../clock.ts';
 import { makeFolderAndParents } from '../data-folder/data-folder.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { getErrno, WorkcrateError } from '../errors.ts';
+import { makePackageFolders } from '../sandbox/environments.ts';
 import type { Workspace } from '../sandbox/sandbox.ts';
 
 export interface WorkspacesOptions {
@@ -54,9 +55,12 @@ export async function listWorkspaces(database: Queries) {
   return database.query<{ owner: string; number: number }>('SELECT owner, number FROM places');
 }
 
+/** Everybody can have packages. */
+type UserWorkspace = Workspace & { readonly packages: string };
+
 /** Folders as they were made or found. */
 interface MadeWorkspace {
-  readonly place: Workspace;
+  readonly place: UserWorkspace;
   readonly inodes: readonly number[];
 }
 
@@ -65,23 +69,27 @@ async function makeWorkspace(options: WorkspacesOptions, user: string): Promise<
     options,
     (await findWorkspaceNumber(options, user)) ?? (await takeWorkspaceNumber(options, user)),
   );
-  const { uid, workspace, artifacts } = place;
+  const { uid, workspace, artifacts, packages } = place;
   for (const folder of [workspace, artifacts]) {
     makeFolderAndParents(folder, 0o700);
     if (uid !== null) giveFolderTo(folder, uid);
     chmodSync(folder, 0o700);
   }
-  return { place, inodes: [workspace, artifacts].map((folder) => statSync(folder).ino) };
+  makePackageFolders(packages, uid);
+  return { place, inodes: [workspace, artifacts, packages].map((folder) => statSync(folder).ino) };
 }
 
 /**
  * Whether they are the folders that were made, and not others that somebody put there since. Opens them up: a run may
  * have closed its own folder to itself, and to every run after it.
  */
-function areFoldersIntact({ place: { uid, workspace, artifacts }, inodes }: MadeWorkspace): boolean {
-  return [workspace, artifacts].every((folder, at) => {
+function areFoldersIntact({ place, inodes }: MadeWorkspace): boolean {
+  const { uid, workspace, artifacts, packages } = place;
+  return [workspace, artifacts, packages].every((folder, at) => {
     const stats = statSync(folder, { throwIfNoEntry: false });
-    if (stats === undefined || stats.ino !== inodes[at] || (uid !== null && stats.uid !== uid)) return false;
+    if (stats === undefined || stats.ino !== inodes[at]) return false;
+    if (folder === packages) return true;
+    if (uid !== null && stats.uid !== uid) return false;
     if ((stats.mode & 0o700) !== 0o700) chmodSync(folder, 0o700);
     return true;
   });
@@ -133,7 +141,7 @@ async function takeWorkspaceNumber(options: WorkspacesOptions, user: string): Pr
   throw new WorkcrateError('database_failed', 'Too many users came at once. Try again.');
 }
 
-function toWorkspace({ folder, uids }: WorkspacesOptions, number: number): Workspace {
+function toWorkspace({ folder, uids }: WorkspacesOptions, number: number): UserWorkspace {
   const uid = uids === null ? null : uids.from + number - 1;
   if (uids !== null && uid! > uids.to)
     throw new WorkcrateError(
@@ -141,5 +149,10 @@ function toWorkspace({ folder, uids }: WorkspacesOptions, number: number): Works
       `There are more users than user ids from ${uids.from} to ${uids.to}. Allow more with --sandbox-uids.`,
     );
   const home = join(folder, String(number));
-  return { uid, workspace: join(home, 'workspace'), artifacts: join(home, 'artifacts') };
+  return {
+    uid,
+    workspace: join(home, 'workspace'),
+    artifacts: join(home, 'artifacts'),
+    packages: join(home, 'packages'),
+  };
 }

@@ -33,7 +33,8 @@ export async function createReplayWorkspace(parent: string, uid: number | null):
   const folder = await mkdtemp(join(parent, 'workcrate-replay-'));
   const remove = () => removeTree(folder);
   try {
-    const place = { uid, workspace: join(folder, 'workspace'), artifacts: join(folder, 'artifacts') };
+    const [workspace, artifacts] = [join(folder, 'workspace'), join(folder, 'artifacts')];
+    const place = { uid, workspace, artifacts, packages: null };
     for (const path of [place.workspace, place.artifacts]) makeReplayRoot(path, uid);
     return { place, [Symbol.asyncDispose]: remove };
   } catch (error) {

@@ -8,7 +8,7 @@ import { openCgroups } from '../cgroups/cgroups.ts';
 import { createWatchedDisk } from '../disk.ts';
 import { openGate, toProxyVariables } from '../gate.ts';
 import { fitLimits, readFileMax, readHardLimits } from '../hard-limits.ts';
-import { createPackageLookup, createRuntimeLookup } from '../interpreters.ts';
+import { createDistributionLookup, createPackageLookup, createRuntimeLookup } from '../interpreters.ts';
 import {
   languages,
   createRunQueue,
@@ -26,7 +26,7 @@ import { openSession } from '../sessions/session.ts';
 import { getMemoryPerProcess, getNodeFlags } from './fork-server.ts';
 import { demandPrograms, findPython, outerEnvironment, sweepTemporaryFolders } from './launch.ts';
 import { endLeftovers } from './leftovers.ts';
-import { createInterpreterPool, type InterpreterPool } from './pool.ts';
+import { createInterpreterPool, type InterpreterPool, type InterpreterPoolOptions } from './pool.ts';
 import { findImports, planPreload, type PreloadPlan } from './preload.ts';
 import type { InterpreterKind } from './user-sandbox.ts';
 import { runOnWorker, startSessionOnWorker } from './worker.ts';
@@ -51,11 +51,8 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
   if (seccomp === null)
     throw new WorkcrateError('sandbox_unavailable', `There is no system call filter for ${process.arch}.`);
   const python = await findPython(options.python);
-  const runtime = createRuntimeLookup({
-    python: python.path,
-    bash: '/bin/bash',
-    path: outerEnvironment.PATH,
-  });
+  const programs = { python: python.path, bash: '/bin/bash', path: outerEnvironment.PATH };
+  const runtime = createRuntimeLookup(programs);
   const pythonPackages = createPackageLookup(python.path, outerEnvironment.PATH);
   let plan: Promise<PreloadPlan> | null = null;
   const planOnce = (): Promise<PreloadPlan> => (plan ??= planPreload(python.path, options.pythonPreload));
@@ -75,15 +72,17 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
   const { path, folders: pythonFolders, prefix: pythonPrefix } = python;
   const shared = { limits, openFiles, python: path, pythonFolders, pythonPrefix, seccomp, cgroups, gate };
   const preloading = { planPreload: planOnce, notePreload: preload.note };
-  const pools = createUserPools(
-    (place) => createInterpreterPool(place, { ...options, ...shared, ...preloading }),
-    log,
-  );
+  const poolOptions = { ...options, ...shared, ...preloading };
+  const pools = createUserPools((place) => createInterpreterPool(place, poolOptions), log);
+  const installing = createInstallPools(poolOptions);
 
-  const chooseInterpreter = async ({ language, code }: RunRequest): Promise<InterpreterKind> =>
-    language === 'python' && findImports(code).length > 0 && (await planOnce()).isWantedBy(code)
-      ? 'preloaded'
-      : language;
+  const takeWorker = async (request: RunRequest) => {
+    const needsNetwork = (request.network ?? null) !== null;
+    if (request.install) return installing.take(request, needsNetwork);
+    const pool = pools.get(request.user, request.place);
+    const taken = await pool.take(await chooseInterpreter(request, planOnce), needsNetwork);
+    return { taken, finish: () => pools.fillBehind(pool) };
+  };
 
   return {
     kind: 'bubblewrap',
@@ -93,6 +92,7 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
     warnings,
     runtime,
     pythonPackages,
+    pythonDistributions: createDistributionLookup(python.path, outerEnvironment.PATH),
     preload: () => preload.first,
     folders: () => null,
     async warm(user, place) {
@@ -107,12 +107,10 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
       const leave = await queue.enter(request);
       try {
         await disk.admit(request.place);
-        const pool = pools.get(request.user, request.place);
-        const needsNetwork = (request.network ?? null) !== null;
-        const taken = await pool.take(await chooseInterpreter(request), needsNetwork);
+        const { taken, finish } = await takeWorker(request);
         return runOnWorker(taken, request, { ...options, limits, disk }, () => {
           leave();
-          pools.fillBehind(pool);
+          finish();
         });
       } catch (error) {
         leave();
@@ -139,11 +137,21 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
       preload.close();
       queue.close();
       await pools.close();
+      await installing.close();
       await gate[Symbol.asyncDispose]();
       await disk[Symbol.asyncDispose]();
       await cgroups.close();
     },
   };
+}
+
+/** One with libraries for code that imports any. */
+async function chooseInterpreter(
+  { language, code }: RunRequest,
+  plan: () => Promise<PreloadPlan>,
+): Promise<InterpreterKind> {
+  if (language !== 'python' || findImports(code).length === 0) return language;
+  return (await plan()).isWantedBy(code) ? 'preloaded' : language;
 }
 
 /** What the router of a session has to know. */
@@ -195,6 +203,31 @@ function createUserPools(createPool: (place: Workspace) => InterpreterPool, log:
     async close(): Promise<void> {
       closing = true;
       await Promise.all([...pools.values(), ...retired].map((pool) => pool.close()));
+    },
+  };
+}
+
+/** A sandbox of its own for each install, in which nothing else of the user runs. */
+function createInstallPools(options: InterpreterPoolOptions) {
+  const pools = new Set<InterpreterPool>();
+  const close = async (pool: InterpreterPool): Promise<void> => {
+    pools.delete(pool);
+    await pool.close();
+  };
+  return {
+    async take({ place, language, install = null }: RunRequest, needsNetwork: boolean) {
+      const pool = createInterpreterPool(place, { ...options, install });
+      pools.add(pool);
+      try {
+        const taken = await pool.take(language, needsNetwork);
+        return { taken, finish: () => void close(pool) };
+      } catch (error) {
+        await close(pool);
+        throw error;
+      }
+    },
+    async close(): Promise<void> {
+      await Promise.all([...pools].map(close));
     },
   };
 }

@@ -14,6 +14,14 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { WorkcrateError } from '../../errors.ts';
+import {
+  getNodeModules,
+  listWritableFolders,
+  npmInside,
+  packageProgramFolders,
+  packagesInside,
+  type Installation,
+} from '../environments.ts';
 import { certificatesInside, gateInside } from '../gate.ts';
 import { insideFolder } from '../inside-folder.ts';
 import type { Workspace } from '../sandbox.ts';
@@ -27,7 +35,14 @@ export interface Stage extends Disposable {
 function makeForkServerEnvironment(python: string) {
   const own = python.startsWith('/usr/') ? [] : [dirname(python)];
   return {
-    PATH: ['/opt/workcrate/bin', ...own, '/usr/local/bin', '/usr/bin', '/bin'].join(':'),
+    PATH: [
+      '/opt/workcrate/bin',
+      ...packageProgramFolders(packagesInside),
+      ...own,
+      '/usr/local/bin',
+      '/usr/bin',
+      '/bin',
+    ].join(':'),
     HOME: '/home/user',
     LANG: 'C.UTF-8',
     TERM: 'dumb',
@@ -114,6 +129,8 @@ function buildBubblewrapCommand(profile: SandboxProfile, sourceOf: (mount: BindM
     ]),
     ...listSystemMounts(),
     ...splitFlags('--proc /proc --dev /dev --dir /tmp --dir /home/user --dir /tools --dir /skills'),
+    // Node finds it from every folder.
+    ...splitFlags(`--symlink ${getNodeModules(packagesInside)} /node_modules`),
     ...(network === 'host' ? hostNameLookupMounts : []),
     ...mounts.flatMap((mount) => [mount.writable ? '--bind' : '--ro-bind', sourceOf(mount), mount.target]),
     // Both are in memory that all runs of a user would share and could fill.
@@ -146,6 +163,8 @@ export interface MountOptions {
   /** The server's socket for the way out. */
   readonly gate: string;
   readonly certificates?: string | null;
+  /** For a sandbox in which packages are installed. */
+  readonly install?: Installation | null;
 }
 
 /** What programs of /usr look for in /etc. None of it is secret, and none has to exist. */
@@ -166,10 +185,11 @@ const harmlessEtcEntries = [
   'timezone',
 ];
 
+const readOnly = (source: string, target: string): BindMount => ({ source, target, writable: false });
+const writable = (source: string, target: string): BindMount => ({ source, target, writable: true });
+
 export function listMounts(options: MountOptions): BindMount[] {
-  const { place, tools, skills, pythonFolders, gate, certificates = null } = options;
-  const readOnly = (source: string, target: string): BindMount => ({ source, target, writable: false });
-  const writable = (source: string, target: string): BindMount => ({ source, target, writable: true });
+  const { place, tools, skills, pythonFolders, gate, certificates = null, install = null } = options;
   return [
     ...harmlessEtcEntries
       .map((name) => `/etc/${name}`)
@@ -187,6 +207,17 @@ export function listMounts(options: MountOptions): BindMount[] {
     ...(skills === null || !existsSync(skills) ? [] : [readOnly(skills, '/skills')]),
     writable(place.workspace, '/workspace'),
     writable(place.artifacts, '/artifacts'),
+    ...(place.packages === null ? [] : listPackageMounts(place.packages, install)),
+  ];
+}
+
+/** What may be written lies in what is read-only, and so comes after it. */
+function listPackageMounts(packages: string, install: Installation | null): BindMount[] {
+  const folders = install === null ? [] : listWritableFolders(install);
+  return [
+    readOnly(packages, packagesInside),
+    ...folders.map((name) => writable(join(packages, name), join(packagesInside, name))),
+    ...(install?.npm ? [readOnly(install.npm, npmInside)] : []),
   ];
 }
 
@@ -247,7 +278,7 @@ export async function findPython(chosen: string | null): Promise<Python> {
 /** Runs have other folders there, and would not see Python. */
 function demandVisible(folder: string): void {
   if (
-    /^\/(?:$|(?:tmp|home\/user|dev|proc|workspace|artifacts|tools|skills|opt\/workcrate)(?:\/|$))/.test(
+    /^\/(?:$|(?:tmp|home\/user|dev|proc|workspace|artifacts|packages|node_modules|tools|skills|opt\/workcrate)(?:\/|$))/.test(
       folder,
     )
   )

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Log } from '../../observability/log.ts';
+import { readInstalledModules } from '../environments.ts';
 import type { GatePass } from '../gate.ts';
 import { sandboxClosedError, type Language, type Preload, type Workspace } from '../sandbox.ts';
 import { toPreload, type PreloadPlan } from './preload.ts';
@@ -147,7 +148,7 @@ export function createInterpreterPool(place: Workspace, options: InterpreterPool
       running++;
       try {
         // It does not wait for what it may not need: to import that takes as long as to load it.
-        const kind = wanted === 'preloaded' && !libraries.areLoaded ? 'python' : wanted;
+        const kind = wanted === 'preloaded' && !libraries.areOfUseTo(place) ? 'python' : wanted;
         const isMadeForIt = needsNetwork && options.isProxied !== true;
         const taken = isMadeForIt ? await make(kind, true) : (waiting[kind].shift() ?? (await next(kind)));
         void taken.worker.outcome.then(() => running--);
@@ -215,6 +216,8 @@ function keepUserSandbox(
   };
 }
 
+const nothingLoaded = { pid: 0, loaded: [], failed: {}, modules: [], ms: 0 };
+
 /** Loads libraries in the sandbox of a user, once in each. */
 function createLibraryLoader(
   getUserSandbox: () => Promise<UserSandbox>,
@@ -222,20 +225,28 @@ function createLibraryLoader(
 ) {
   let loading: Promise<Preload> | null = null;
   let areLoaded = false;
+  let modules: readonly string[] = [];
 
   const load = async (): Promise<Preload> => {
     const plan = await planPreload();
     const userSandbox = plan.names.length === 0 ? null : await getUserSandbox();
     const event = await userSandbox?.preload(plan.names).catch((error: Error) => {
       const failed = Object.fromEntries(plan.names.map((name) => [name, error.message]));
-      return { pid: 0, loaded: [], failed, ms: 0 };
+      return { ...nothingLoaded, failed };
     });
-    return toPreload(event ?? { pid: 0, loaded: [], failed: {}, ms: 0 }, plan);
+    ({ modules } = event ?? nothingLoaded);
+    return toPreload(event ?? nothingLoaded, plan);
   };
 
   return {
     get areLoaded() {
       return areLoaded;
+    },
+    /** Not to a user who has installed one of the loaded modules: code would get the wrong version. */
+    areOfUseTo(place: Workspace): boolean {
+      if (!areLoaded) return false;
+      const installed = readInstalledModules(place);
+      return installed.size === 0 || !modules.some((name) => installed.has(name));
     },
     /** Whether it worked. Of several calls, the first loads. */
     async load(): Promise<boolean> {

@@ -7,6 +7,7 @@ import { createLog } from '../../observability/log.ts';
 import { recordProof } from '../../requirements.testing.ts';
 import { collectText } from '../../streams.ts';
 import { makeEnvironment } from '../environment.testing.ts';
+import { putPythonModules } from '../environments.testing.ts';
 import { testPlaces } from '../places.testing.ts';
 import { contractOptions } from '../sandbox.contract.ts';
 import { findMissingScience } from '../science.testing.ts';
@@ -62,6 +63,38 @@ const tellLoaded = (rest: string): string => `import sys
 print([name for name in ("numpy", "pandas", "matplotlib.pyplot") if name in sys.modules])
 import pandas
 ${rest}`;
+
+/** A Python whose packages are a test's own: `loaded`, which needs `beside`. */
+const ownPackages = { loaded: 'import beside\nvalue = "system"', beside: 'value = "system"' };
+const ownPreload = ['loaded'];
+
+it('libraries that are loaded in advance hide nothing that the user has installed', async () => {
+  using environment = makeEnvironment(ownPackages);
+  await using it = await openLoaded({ python: environment.python, pythonPreload: ownPreload });
+  assert.deepEqual(it.preload.loaded, ownPreload);
+  const code =
+    'import sys\nwas = "loaded" in sys.modules\nimport loaded, beside\nprint(was, loaded.value, beside.value)';
+  assert.equal(await it.run(code), 'True system system\n');
+  const runtime = await it.sandbox.runtime('python');
+  putPythonModules(it.place, runtime, { 'other.py': '' });
+  assert.equal(await it.run(code), 'True system system\n');
+  putPythonModules(it.place, runtime, { 'beside.py': 'value = "own"' });
+  assert.equal(await it.run(code), 'False system own\n');
+  putPythonModules(it.place, runtime, { 'loaded.py': 'value = "own"' });
+  assert.equal(await it.run(code), 'False own system\n');
+  const session = await it.sandbox.startSession({
+    id: 'sess_000000000002',
+    user: 'ann',
+    place: it.place,
+    language: 'python',
+    workingDir: '/workspace',
+  });
+  const { signal } = new AbortController();
+  const cell = await session.run({ code, stdin: '', timeoutMs: 60_000, signal });
+  const [out] = await Promise.all([collectText(cell.stdout), collectText(cell.stderr)]);
+  assert.equal(out, 'False own system\n');
+  await session.close();
+});
 
 describe('libraries that are loaded in advance', { skip: findMissingScience() }, () => {
   it('are there in every run that imports something, and are the usual modules', async () => {

@@ -106,6 +106,8 @@ export interface PreloadedEvent {
   readonly pid: number;
   readonly loaded: readonly string[];
   readonly failed: Readonly<Record<string, string>>;
+  /** All top-level modules that came with them. */
+  readonly modules: readonly string[];
   readonly ms: number;
 }
 

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { constants, openSync } from 'node:fs';
 import { Socket } from 'node:net';
 import type { WatchedDisk } from '../disk.ts';
+import { getInstallVariables, npmInside, packagesInside } from '../environments.ts';
 import { toProxyVariables } from '../gate.ts';
 import { collectReports, secretBytes } from '../sessions/frames.ts';
 import type { SessionProcess } from '../sessions/session.ts';
@@ -34,6 +35,8 @@ export type WorkerOutcome = {
 
 export interface WorkerTask extends Pick<RunRequest, 'code' | 'stdin'> {
   readonly folder: string;
+  /** Whether it sees what the user has installed. */
+  readonly hasPackages: boolean;
   readonly environment: Readonly<Record<string, string>>;
 }
 
@@ -105,8 +108,11 @@ export function attachWorker(
 }
 
 /** JSON for Python; for the others what a shell can read. The code follows behind a NUL. */
-function buildTaskHeader(language: Language, { folder, environment }: WorkerTask, secret: Buffer): string {
-  if (language === 'python') return JSON.stringify({ folder, secret: secret.toString('hex'), environment });
+function buildTaskHeader(language: Language, task: WorkerTask, secret: Buffer): string {
+  const { folder, environment, hasPackages } = task;
+  const packages = hasPackages ? packagesInside : null;
+  if (language === 'python')
+    return JSON.stringify({ folder, secret: secret.toString('hex'), environment, packages });
   const variables = Object.entries(environment).map(([name, value]) => `${name}=${value}\0`);
   return `${folder}\0${variables.join('')}`;
 }
@@ -261,12 +267,15 @@ export function runOnWorker(
     term: () => userSandbox.term(worker.id),
     kill: () => killWorker({ worker, userSandbox }),
   });
-  const { network = null, workingDir: folder, code, stdin } = request;
+  const { network = null, install = null, workingDir: folder, code, stdin } = request;
   if (pass !== null) pass.network = network;
   const watch = disk.watch(request.place, () => stop.killNow('disk'));
   const longer = setTimeout(() => userSandbox.watch(worker.id), watchAfterMs);
-  const environment = toProxyVariables(network?.environment, { certificates });
-  const reports = worker.begin({ folder, code, stdin, environment });
+  const environment = {
+    ...toProxyVariables(network?.environment, { certificates }),
+    ...(install === null ? {} : getInstallVariables(packagesInside, npmInside)),
+  };
+  const reports = worker.begin({ folder, code, stdin, environment, hasPackages: install === null });
 
   const finish = async (): Promise<RunEnd> => {
     const outcome = await waitForEnd({ worker, userSandbox });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { chown, mkdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
+import { makePackageFolders } from '../environments.ts';
 import type { Workspace } from '../sandbox.ts';
 import { outcomeOf, useBench, type MakeSandbox } from './harness.contract.ts';
 
@@ -31,5 +32,6 @@ async function makeAgain(place: Workspace): Promise<Workspace> {
     await mkdir(folder, { recursive: true, mode: 0o755 });
     if (place.uid !== null) await chown(folder, place.uid, place.uid);
   }
+  makePackageFolders(place.packages!, place.uid);
   return { ...place };
 }

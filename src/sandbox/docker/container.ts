@@ -1,7 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { statSync } from 'node:fs';
 import type { Socket } from 'node:net';
+import { join } from 'node:path';
 import { WorkcrateError } from '../../errors.ts';
+import {
+  getInstallVariables,
+  listWritableFolders,
+  nodeNamesFolder,
+  npmInside,
+  packagesInside,
+  type Installation,
+} from '../environments.ts';
 import { certificatesInside, gateInside, type Gate, type GatePass } from '../gate.ts';
 import { fitLimits, readFileMax, noHardLimits, type FittedLimits } from '../hard-limits.ts';
 import { insideFolder } from '../inside-folder.ts';
@@ -33,10 +42,12 @@ export interface ContainerPurpose {
   readonly place: Workspace | null;
   /** The server's socket, for a container whose run may be given a network; it has no other then. */
   readonly gate: Gate | null;
+  /** For a container in which packages are installed. */
+  readonly install?: Installation | null;
 }
 
 /** The request body that creates a container: all isolation, around one supervisor. */
-function toContainerConfig(asked: DockerOptions, { place, gate }: ContainerPurpose): object {
+function toContainerConfig(asked: DockerOptions, { place, gate, install = null }: ContainerPurpose): object {
   const options = gate === null ? asked : { ...asked, network: 'none' as const };
   const uid = getContainerUid(place);
   return {
@@ -61,7 +72,11 @@ function toContainerConfig(asked: DockerOptions, { place, gate }: ContainerPurpo
     HostConfig: {
       ...toIsolationConfig(options),
       ...toContainerLimits(options, uid),
-      Mounts: [...listDockerMounts(options, place), ...(gate === null ? [] : listGateMounts(gate, options))],
+      Mounts: [
+        ...listDockerMounts(options, place),
+        ...listPackageMounts(place, install),
+        ...(gate === null ? [] : listGateMounts(gate, options)),
+      ],
     },
   };
 }
@@ -153,6 +168,20 @@ function listGateMounts({ path }: Gate, { certificates = null }: DockerOptions):
   return certificates === null ? [socket] : [socket, toBindMount(certificates, certificatesInside, true)];
 }
 
+/** The root folder of an image can be given no link, so /node_modules is a folder of links. */
+function listPackageMounts(place: Workspace | null, install: Installation | null): DockerMount[] {
+  const packages = place?.packages ?? null;
+  if (packages === null) return [];
+  const names = join(packages, nodeNamesFolder);
+  const folders = install === null ? [] : listWritableFolders(install);
+  return [
+    toBindMount(packages, packagesInside, true),
+    ...(isExistingFolder(names) ? [toBindMount(names, '/node_modules', true)] : []),
+    ...folders.map((name) => toBindMount(join(packages, name), join(packagesInside, name), false)),
+    ...(install?.npm ? [toBindMount(install.npm, npmInside, true)] : []),
+  ];
+}
+
 function toBindMount(source: string, target: string, readOnly: boolean): DockerMount {
   return { Type: 'bind', Source: source, Target: target, ReadOnly: readOnly };
 }
@@ -178,7 +207,10 @@ export interface Container {
   remove(): Promise<void>;
 }
 
-export type ContainerTask = Pick<RunRequest, 'language' | 'code' | 'workingDir' | 'stdin' | 'network'> & {
+export type ContainerTask = Pick<
+  RunRequest,
+  'language' | 'code' | 'workingDir' | 'stdin' | 'network' | 'install'
+> & {
   /** Added to that of every run. */
   readonly environment: Readonly<Record<string, string>>;
   /** When it ends by itself. */
@@ -228,9 +260,13 @@ function wrapContainer(
       return alive;
     },
     begin(task) {
-      const { language, workingDir, mostMs, network = null } = task;
+      const { language, workingDir, mostMs, network = null, install = null } = task;
       if (pass !== null) pass.network = network;
-      const way = { gate: pass?.token ?? null, environment: task.environment };
+      const environment = {
+        ...task.environment,
+        ...(install === null ? {} : getInstallVariables(packagesInside, npmInside)),
+      };
+      const way = { gate: pass?.token ?? null, environment };
       const outputs = sendTask(socket, { language, workingDir, mostMs, ...way }, task.code);
       socket.end(task.stdin);
       return outputs;

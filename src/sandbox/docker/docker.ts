@@ -5,8 +5,16 @@
 import { WorkcrateError } from '../../errors.ts';
 import { collectText } from '../../streams.ts';
 import { createWatchedDisk } from '../disk.ts';
+import type { Installation } from '../environments.ts';
 import { openGate, toProxyVariables } from '../gate.ts';
-import { packageScript, parsePackages, parseVersionLine, type PythonPackages } from '../interpreters.ts';
+import {
+  distributionScript,
+  packageScript,
+  parseDistributions,
+  parsePackages,
+  parseVersionLine,
+  type PythonPackages,
+} from '../interpreters.ts';
 import {
   createRunQueue,
   type EnforcedClaims,
@@ -52,19 +60,25 @@ export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
   const engine = openDockerEngine(options.socket);
   const info = await engine.call<EngineInfo>('GET', '/info');
   await removeLeftContainers(engine, options);
-  const { runtimes, packages } = await probeImage(engine, options);
+  const { runtimes, packages, distributions } = await probeImage(engine, options);
   const languages = [...runtimes.keys()];
 
   const queue = createRunQueue(options);
   const disk = createWatchedDisk(options.limits.diskBytes, options.log);
   const gate = await openGate();
   const isProxied = options.isProxied === true;
-  const start = (place: Workspace, isGated: boolean): Promise<Container> =>
-    startContainer(engine, options, { place, gate: isGated ? gate : null });
+  const start = (
+    place: Workspace,
+    isGated: boolean,
+    install: Installation | null = null,
+  ): Promise<Container> => startContainer(engine, options, { place, gate: isGated ? gate : null, install });
   const waiting = createWaitingContainers(options, (place) => start(place, isProxied));
   /** A container that waits may be one that cannot be given a network. */
-  const take = ({ user, place }: Pick<RunRequest, 'user' | 'place'>, needsNetwork: boolean) =>
-    needsNetwork && !isProxied ? start(place, true) : waiting.take(user, place);
+  const take = (request: Pick<RunRequest, 'user' | 'place' | 'install'>, needsNetwork: boolean) => {
+    const { user, place, install = null } = request;
+    if (install !== null) return start(place, needsNetwork, install);
+    return needsNetwork && !isProxied ? start(place, true) : waiting.take(user, place);
+  };
   const running = new Set<ContainerRun>();
   const sessions = new Set<ContainerSession>();
 
@@ -76,6 +90,7 @@ export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
     warnings: fitDockerLimits(options).warnings,
     runtime: async (language) => runtimes.get(language) ?? null,
     pythonPackages: async () => packages,
+    pythonDistributions: async () => distributions,
     preload: async () => null,
     folders: () => null,
     warm: (user, place) => waiting.warm(user, place),
@@ -140,12 +155,13 @@ async function removeLeftContainers(engine: Engine, { instance, log }: DockerOpt
 
 /** Every line is a version; the last one is missing if there is no node, and the exit code says so. */
 const versionScript =
-  `python3 -s -c '${packageScript}';` +
+  `python3 -s -c '${packageScript}'; python3 -s -c '${distributionScript}';` +
   'python3 --version; echo "GNU bash $BASH_VERSION"; version=$(node --version) && echo "Node.js $version"';
 
 interface ProbedImage {
   readonly runtimes: ReadonlyMap<Language, string | null>;
   readonly packages: PythonPackages | null;
+  readonly distributions: ReadonlyMap<string, string>;
 }
 
 /**
@@ -176,7 +192,7 @@ async function probeImage(engine: Engine, options: DockerOptions): Promise<Probe
     const found = new Map<Language, string | null>([['python', findVersion('Python')]]);
     if (/^Node\.js /m.test(out)) found.set('node', findVersion('Node.js'));
     if (!err.startsWith('bash cannot be started')) found.set('bash', findVersion('GNU bash'));
-    return { runtimes: found, packages: parsePackages(out) };
+    return { runtimes: found, packages: parsePackages(out), distributions: parseDistributions(out) };
   } finally {
     clearTimeout(timer);
     await container.remove();

@@ -14,7 +14,7 @@ const programs =
 const omitted = /\/(?:config-3[^/]*|test|idlelib|lib2to3|pydoc_data|ensurepip|distutils|tkinter)(?:\/|$)/;
 
 /**
- * A root file system from files of this machine, as a tar: Bash, coreutils, Python with its library, and the
+ * A root file system from files of this machine, as a tar: Bash, coreutils, Python with its library and pip, and the
  * libraries that they and Node need. No registry is asked.
  */
 export async function imageTar(): Promise<{ stream: Readable } & AsyncDisposable> {
@@ -26,11 +26,12 @@ export async function imageTar(): Promise<{ stream: Readable } & AsyncDisposable
   );
   const python = realpathSync('/usr/bin/python3');
   const library = globSync(`/usr/lib/${python.split('/').at(-1)}/**`).filter((path) => !omitted.test(path));
+  const pip = globSync('/usr/lib/python3/dist-packages/pip{,-*}{,/**}');
   const binaries = [...found, python, ...library.filter((path) => path.endsWith('.so'))];
   const needed = await librariesOf([...binaries, process.execPath]);
   const beside = ['/etc/passwd', '/etc/group', '/etc/ld.so.cache', '/bin', '/lib'].filter(existsSync);
   const paths = new Set(
-    [...found, '/usr/bin/python3', python, ...library, ...needed, ...beside].flatMap(withLinks),
+    [...found, '/usr/bin/python3', python, ...library, ...pip, ...needed, ...beside].flatMap(withLinks),
   );
 
   const tar = spawn('tar', ['-C', '/', '-c', '--no-recursion', '--null', '-T', '-'], {

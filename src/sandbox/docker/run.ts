@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { WatchedDisk } from '../disk.ts';
+import { packagesInside } from '../environments.ts';
 import {
   getSignalName,
   createStopper,
@@ -71,9 +72,11 @@ export function runInContainer(
 }
 
 /** For Python, which reports beside its output. */
-function addHeader({ language, workingDir, code }: RunRequest, secret: Buffer): string {
+function addHeader({ language, workingDir, code, install }: RunRequest, secret: Buffer): string {
   if (language !== 'python') return code;
-  return `${JSON.stringify({ folder: workingDir, secret: secret.toString('hex') })}\0${code}`;
+  const packages = install ? null : packagesInside;
+  const header = { folder: workingDir, secret: secret.toString('hex'), packages };
+  return `${JSON.stringify(header)}\0${code}`;
 }
 
 /** When the run has ended. */

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { insideFolder } from '../inside-folder.ts';
 import { nodeDriver } from '../drivers.ts';
+import { packageProgramFolders, packagesInside } from '../environments.ts';
 import type { Language } from '../sandbox.ts';
 
 /**
@@ -201,7 +202,8 @@ def wait_for_task(from_supervisor, reports):
         task, code = json.loads(line), pipe.read()
     os.setsid()
     install_filter(bytes.fromhex(sys.argv[1]))
-    os.environ.update(task['environment'])
+    system_path = os.environ['PATH']
+    os.environ.update(task['environment'], PATH=sys.argv[5])
     folder = task['workingDir']
     try:
         if folder.startswith(('/tmp/', '/home/user/')): os.makedirs(folder, exist_ok=True)
@@ -220,7 +222,7 @@ def wait_for_task(from_supervisor, reports):
         move(high[1], 4)
         become_python()
     os.set_inheritable(file, True)
-    exec_interpreter(task['language'], f'/dev/fd/{file}')
+    exec_interpreter(task['language'], f'/dev/fd/{file}', system_path)
 
 def become_router():
     high = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 100) for fd in (0, 1)]
@@ -236,14 +238,15 @@ def become_python(with_relay=False):
     run_python(3, with_relay)
     os._exit(0)
 
-def exec_interpreter(language, path):
+def exec_interpreter(language, path, system_path):
     commands = {'node': ['node', '-e', sys.argv[2], path], 'bash': ['bash', path]}
     # Python ignores these, and so would all others after it.
     for number in (signal.SIGPIPE, signal.SIGXFSZ): signal.signal(number, signal.SIG_DFL)
-    try: os.execvp(commands[language][0], commands[language])
-    except OSError as error:
-        os.write(2, f'{language} cannot be started in this image: {error.strerror}\\n'.encode())
-        os._exit(127)
+    for folder in system_path.split(':'):
+        try: os.execv(os.path.join(folder, commands[language][0]), commands[language])
+        except OSError as error: why = error.strerror
+    os.write(2, f'{language} cannot be started in this image: {why}\\n'.encode())
+    os._exit(127)
 
 sys.path.insert(0, '${modulesInContainer}')
 to_relay = start_relay() if sys.argv[4] == 'gate' else None
@@ -263,9 +266,16 @@ wait_for_task(reading, reports)
 
 const kernelMemoryScript = readFileSync(`${insideFolder}/workcrate_inside/kernel_memory.py`, 'utf8');
 
+const systemFolders = ['/usr/local/bin', '/usr/bin', '/bin'];
+
+/** The PATH of runs. The supervisor has another: no package of a user may put itself in the place of its programs. */
+const searchPath = ['/opt/workcrate/bin', ...packageProgramFolders(packagesInside), ...systemFolders].join(
+  ':',
+);
+
 /** Fixed, whatever the image says: `env -i` comes first. */
 const environment = {
-  PATH: '/opt/workcrate/bin:/usr/local/bin:/usr/bin:/bin',
+  PATH: ['/opt/workcrate/bin', ...systemFolders].join(':'),
   HOME: '/home/user',
   LANG: 'C.UTF-8',
   TERM: 'dumb',
@@ -277,6 +287,6 @@ const environment = {
 export function buildSupervisorCommand(filter: Buffer, network: 'none' | 'host', isGated: boolean): string[] {
   const names = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
   const code = kernelMemoryScript + supervisorScript;
-  const program = ['python3', '-c', code, filter.toString('hex'), nodeDriver, network, isGated ? 'gate' : ''];
-  return ['/usr/bin/env', '-i', ...names, ...program];
+  const facts = [filter.toString('hex'), nodeDriver, network, isGated ? 'gate' : '', searchPath];
+  return ['/usr/bin/env', '-i', ...names, 'python3', '-c', code, ...facts];
 }

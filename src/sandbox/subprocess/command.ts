@@ -13,21 +13,34 @@ import { nodeDriver, pythonStarter } from '../drivers.ts';
 import { createRuntimeLookup } from '../interpreters.ts';
 import type { EnforcedClaims, Language, RunRequest, SandboxOptions } from '../sandbox.ts';
 
-/** Paths of the programs of util-linux, null if they are missing. */
+/** Paths of the programs of util-linux, null if they are missing, and of the interpreters. */
 export interface Programs {
   readonly setpriv: string | null;
   readonly prlimit: string | null;
+  readonly python: string;
+  readonly bash: string;
 }
+
+/** Where runs look for the system's programs. */
+export const systemFolders = ['/usr/local/bin', '/usr/bin', '/bin'] as const;
 
 export async function findPrograms(): Promise<Programs> {
   for (const name of ['mkfifo', 'rm'])
     if ((await findProgram(name)) === null)
       throw new WorkcrateError('sandbox_unavailable', `${name} is missing. Install coreutils.`);
-  return { setpriv: await findProgram('setpriv'), prlimit: await findProgram('prlimit') };
+  return {
+    setpriv: await findProgram('setpriv'),
+    prlimit: await findProgram('prlimit'),
+    // By their paths: packages of the user may have commands of these names.
+    python: (await findProgram('python3', systemFolders)) ?? 'python3',
+    bash: (await findProgram('bash', systemFolders)) ?? 'bash',
+  };
 }
 
-async function findProgram(name: string): Promise<string | null> {
-  for (const folder of ['/usr/bin', '/bin', '/usr/local/bin', '/usr/sbin']) {
+const usualFolders = ['/usr/bin', '/bin', '/usr/local/bin', '/usr/sbin'];
+
+async function findProgram(name: string, folders: readonly string[] = usualFolders): Promise<string | null> {
+  for (const folder of folders) {
     const path = join(folder, name);
     if (
       await access(path, constants.X_OK).then(
@@ -72,7 +85,7 @@ export function buildCommand(
       ? []
       : [programs.setpriv, ...privileges, '--no-new-privs', '--pdeathsig', 'KILL', '--']),
     ...(programs.prlimit === null ? [] : [programs.prlimit, '--core=0', `--fsize=${fileBytes}`, '--']),
-    ...getInterpreter(request.language, options),
+    ...getInterpreter(request.language, { ...programs, python: options.python ?? programs.python }),
     argument,
   ];
 }
@@ -82,9 +95,9 @@ function dropPrivilegesFlags(uid: number): string[] {
 }
 
 /** One argument follows. */
-function getInterpreter(language: Language, { python }: SubprocessOptions): string[] {
-  if (language === 'python') return [python ?? 'python3', '-c', pythonStarter];
-  return language === 'node' ? ['node', '-e', nodeDriver] : ['bash', '--'];
+function getInterpreter(language: Language, { python, bash }: Programs): string[] {
+  if (language === 'python') return [python, '-c', pythonStarter];
+  return language === 'node' ? ['node', '-e', nodeDriver] : [bash, '--'];
 }
 
 export function describeSubprocessLimits(

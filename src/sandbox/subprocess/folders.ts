@@ -7,6 +7,7 @@ import { chmod, chown, copyFile, cp, mkdir, mkdtemp, stat, symlink, writeFile } 
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { removeTree } from '../../paths/paths.ts';
+import { getNodeModules } from '../environments.ts';
 import { insideFolder } from '../inside-folder.ts';
 import type { SandboxFolders, RunRequest } from '../sandbox.ts';
 
@@ -78,6 +79,8 @@ async function makeRunFolder(
   // The same names for everybody, so that the description of a tool can name them: ~/workspace, ~/artifacts.
   for (const [name, target] of Object.entries(folders) as [string, string | null][])
     if (target !== null) await symlink(target, join(home, name));
+  // For code in the home or temporary folder.
+  if (place.packages !== null) await symlink(getNodeModules(place.packages), join(folder, 'node_modules'));
   await writeFile(join(folder, 'main'), code, { mode: 0o644 });
   await writeFile(join(folder, 'stdin'), stdin, { mode: 0o644 });
   const roots = {

@@ -3,16 +3,18 @@
  * for how long, is decided in `../subprocess.ts`.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { closeSync, existsSync, openSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, statSync, symlinkSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import { dirname, resolve } from 'node:path';
-import { WorkcrateError } from '../../errors.ts';
+import { dirname, join, resolve } from 'node:path';
+import { getErrno, WorkcrateError } from '../../errors.ts';
 import type { WatchedDisk } from '../disk.ts';
+import { getNodeModules, packageProgramFolders } from '../environments.ts';
 import type { RunEnd, RunRequest, SandboxFolders, SandboxOptions, Stopper, Workspace } from '../sandbox.ts';
 import {
   buildCommand,
   closeChildEnds,
   createOutputPipes,
+  systemFolders,
   type OutputPipes,
   type Pipe,
   type Programs,
@@ -22,7 +24,7 @@ import type { ProcessFamily } from './descendants.ts';
 import { isOpenToAll, type RunFolder, type SubprocessFolders } from './folders.ts';
 
 /** What is the same for all runs. */
-type InterpreterRequest = Omit<RunRequest, 'timeoutMs' | 'signal' | 'network'> & {
+type InterpreterRequest = Omit<RunRequest, 'timeoutMs' | 'signal' | 'network' | 'install'> & {
   /** Added to the environment of every run. */
   readonly environment: Readonly<Record<string, string>>;
 };
@@ -57,6 +59,7 @@ export async function startInterpreter(
 ): Promise<StartedInterpreter> {
   const uid = demandRunUid(request);
   await warnIfFolderClosed(context, request);
+  linkNodeModules(request.place);
   const folders = toHostFolders(request.place, context.options);
   const folder = await context.runFolders.folderFor(request, uid, folders);
   try {
@@ -97,6 +100,16 @@ async function warnIfFolderClosed(
   options.log.warn('sandbox.place_closed', { folder: place.workspace, message });
 }
 
+/** Node looks for packages in this folder above the user's own; a session finds later ones by itself. */
+function linkNodeModules({ workspace, packages }: Workspace): void {
+  if (packages === null || !existsSync(getNodeModules(packages))) return;
+  try {
+    symlinkSync(getNodeModules(packages), join(dirname(workspace), 'node_modules'));
+  } catch (error) {
+    if (getErrno(error) !== 'EEXIST') throw error;
+  }
+}
+
 function demandRunUid({ place }: Pick<RunRequest, 'place'>): number {
   const uid = place.uid ?? process.getuid?.() ?? 0;
   if (uid !== 0) return uid;
@@ -126,7 +139,7 @@ async function spawnInterpreter(
     const [file, ...args] = buildCommand(programs, { options, request, uid, argument });
     const child = spawn(file!, args, {
       cwd: demandExistingFolder(folder.hostPathOf(request.workingDir)),
-      env: { ...makeRunEnvironment(runFolders, folder), ...request.environment },
+      env: { ...makeRunEnvironment(runFolders, folder, request.place), ...request.environment },
       stdio: [stdin, pipes.stdout.childEnd, pipes.stderr.childEnd, ...further],
       detached: true,
       ...(programs.setpriv === null && request.place.uid !== null ? { uid, gid: uid } : {}),
@@ -149,12 +162,17 @@ function demandExistingFolder(folder: string): string {
   throw new WorkcrateError('sandbox_failed', 'The working directory of the run does not exist.');
 }
 
-export const getSearchPath = ({ programs }: SubprocessFolders): string =>
-  `${programs}:/usr/local/bin:/usr/bin:/bin`;
+/** Without the commands of packages, which differ from user to user. */
+export const getSearchPath = ({ programs }: SubprocessFolders, packages: string | null = null): string =>
+  [programs, ...(packages === null ? [] : packageProgramFolders(packages)), ...systemFolders].join(':');
 
-function makeRunEnvironment(runFolders: SubprocessFolders, { home, tmp }: RunFolder): NodeJS.ProcessEnv {
+function makeRunEnvironment(
+  runFolders: SubprocessFolders,
+  { home, tmp }: RunFolder,
+  { packages }: Workspace,
+): NodeJS.ProcessEnv {
   return {
-    PATH: getSearchPath(runFolders),
+    PATH: getSearchPath(runFolders, packages),
     HOME: home,
     LANG: 'C.UTF-8',
     TERM: 'dumb',

@@ -266,9 +266,9 @@ def serve_preloaded(server, names):
     """As `serve`, in the process that loads libraries."""
     settings = server.settings
     report = load_libraries(names, settings["processors"])
-    take_snapshot()
+    modules = take_snapshot().list_libraries()
     gc.freeze()
-    send_event({"preloaded": {"pid": os.getpid(), **report}})
+    send_event({"preloaded": {"pid": os.getpid(), "modules": modules, **report}})
     if not report["loaded"]:
         return False
     return answer_commands(ForkServer(settings, server.gate), read_commands(0))

@@ -25,6 +25,7 @@ const takeKey = Symbol.for('workcrate.take');
 const importKey = Symbol.for('workcrate.import');
 
 const folder = process.cwd();
+require('./session-packages.cjs').seePackages(process.argv[2]);
 process.argv = [process.argv[0]];
 
 const inspector = new Session();

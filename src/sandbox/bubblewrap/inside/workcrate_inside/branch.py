@@ -17,6 +17,7 @@ from .cells import print_error_somehow
 from .copies import find_danger, keep_random_state, reopen_files
 from .frames import FrameWriter
 from .messages import MessageReader
+from .packages import FOLDER, see_packages
 from .python import get_exit_code, leave, make_main
 from .start import become_branch
 from .streams import SPARE, Streams
@@ -29,6 +30,7 @@ class PythonBranch:
         self.is_running_code = False
         self.was_interrupted = False
         self.streams = Streams()
+        self.packages = start.get("packages", FOLDER)
         sys.argv[:] = [""]
         self.cells = cells
         cells.results.is_muted = self.streams.is_muted
@@ -85,6 +87,7 @@ class PythonBranch:
         error = None
         try:
             self.is_running_code = True
+            see_packages(self.packages)
             error = self.cells.run(number, "cell %d" % number, code)
             self.streams.flush()
             self.is_running_code = False

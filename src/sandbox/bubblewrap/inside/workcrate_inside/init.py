@@ -24,7 +24,7 @@ AWAITED = {signal.SIGCHLD, signal.SIGTERM, signal.SIGUSR1}
 
 # The code is not in a file and not among the arguments; errors read as those of bash -c.
 BASH = (
-    'IFS= read -r -d "" -u 3 REPLY; [[ $REPLY != /tmp/* && $REPLY != /home/user/* ]] || mkdir -p -- "$REPLY";'
+    'IFS= read -r -d "" -u 3 REPLY; [[ $REPLY != /tmp/* && $REPLY != /home/user/* ]] || /bin/mkdir -p -- "$REPLY";'
     ' cd -- "$REPLY" || exit 126; while IFS= read -r -d "" -u 3 REPLY && [[ -n $REPLY ]]; do export -- "$REPLY"; done;'
     ' IFS= read -r -d "" -u 3 BASH_EXECUTION_STRING;'
     ' exec 3<&-; unset REPLY OLDPWD; export -n PWD SHLVL OLDPWD; eval "$BASH_EXECUTION_STRING"'

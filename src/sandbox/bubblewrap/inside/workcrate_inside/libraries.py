@@ -38,6 +38,10 @@ class Snapshot:
         libraries = {name for name in self.known if "." not in name and name[:1] != "_" and find_folder(name)}
         self.preloaded = libraries - {__package__}
 
+    def list_libraries(self):
+        """As many as an event has room for."""
+        return sorted(self.preloaded)[:MOST_LIBRARIES]
+
 
 snapshot = None
 
@@ -46,6 +50,7 @@ def take_snapshot():
     """Of the fork server, once: to look at every module in every run would copy the memory of them all."""
     global snapshot
     snapshot = Snapshot()
+    return snapshot
 
 
 def list_new_modules(known):

@@ -13,6 +13,7 @@ from .cells import Cells, print_error
 from .frames import FrameWriter
 from .kernel import libc
 from .libraries import list_new_modules
+from .packages import FOLDER, see_packages
 from .preload import read_local_matplotlibrc
 
 REPORTS = 4
@@ -63,6 +64,7 @@ def run_python(descriptor, with_relay=False):
     header, code = read_task(start, descriptor)
     os.environ.update(header.get("environment", ()))
     enter_folder(header["folder"])
+    see_packages(header.get("packages", FOLDER))
     sys.argv[:] = ["main.py"]
     sys.stdout.reconfigure(line_buffering=True)
     main = make_main()

@@ -7,6 +7,7 @@ import signal
 from .bash import BASH_OPTIONS, get_bash_descriptors
 from .kernel import PR_SET_DUMPABLE, PR_SET_PDEATHSIG, prctl
 from .messages import MessageReader
+from .packages import FOLDER
 from .python import enter_folder
 
 INSIDE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -27,7 +28,8 @@ def start_branch(connection, code, cells):
 
         return PythonBranch(connection, start, cells).serve()
     if language == "node":
-        start_program(start["node"] + ["--expose-internals", INSIDE + "/session.cjs"], {3: connection.fileno()})
+        arguments = ["--expose-internals", INSIDE + "/session.cjs", start.get("packages") or FOLDER]
+        start_program(start["node"] + arguments, {3: connection.fileno()})
     if language == "bash":
         start_program([start["bash"]] + BASH_OPTIONS, get_bash_descriptors(connection.fileno(), code))
     os.write(2, ("there are no sessions of %s\n" % language).encode())
@@ -39,6 +41,15 @@ def become_branch():
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     prctl(PR_SET_DUMPABLE, 1)
     os.setsid()
+
+
+def find_program(name):
+    """Not among the commands of packages, which are the user's own."""
+    for folder in os.environ.get("PATH", "").split(":"):
+        path = os.path.join(folder, name)
+        if not folder.startswith(FOLDER + "/") and os.access(path, os.X_OK):
+            return path
+    return name
 
 
 def start_program(command, descriptors):
@@ -55,7 +66,7 @@ def start_program(command, descriptors):
     for number, end in high.items():
         os.dup2(end, number)
     try:
-        os.execvp(command[0], command)
+        os.execv(find_program(command[0]), command)
     except OSError as error:
         os.write(2, ("cannot start %s: %s\n" % (command[0], error)).encode())
         os._exit(127)

@@ -1,0 +1,36 @@
+import { after, describe } from 'node:test';
+import { dockerSandbox } from '../sandbox/docker/docker.ts';
+import { noEngine, startEngine } from '../sandbox/docker/engine.testing.ts';
+import { testPlaces } from '../sandbox/places.testing.ts';
+import { contractOptions } from '../sandbox/sandbox.contract.ts';
+import { packagesContract } from './packages.contract.ts';
+
+const engine = await startEngine();
+let count = 0;
+
+describe('packages in containers', { skip: engine === null && noEngine }, () => {
+  after(async () => engine?.[Symbol.asyncDispose]());
+
+  packagesContract('docker', async () => {
+    const places = await testPlaces();
+    const { socket, image } = engine!;
+    const limits = { ...contractOptions.limits, memoryBytes: 1024 ** 3, diskBytes: 200 * 1024 ** 2 };
+    const instance = `packages-${count++}`;
+    const sandbox = await dockerSandbox({
+      ...contractOptions,
+      limits,
+      socket,
+      image,
+      instance,
+      runtime: null,
+    });
+    return {
+      sandbox,
+      place: (user) => places.place(user),
+      async [Symbol.asyncDispose]() {
+        await sandbox[Symbol.asyncDispose]();
+        await places[Symbol.asyncDispose]();
+      },
+    };
+  });
+});

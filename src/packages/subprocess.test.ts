@@ -1,0 +1,19 @@
+import { testPlaces } from '../sandbox/places.testing.ts';
+import { contractOptions } from '../sandbox/sandbox.contract.ts';
+import { subprocessSandbox } from '../sandbox/subprocess.ts';
+import { packagesContract } from './packages.contract.ts';
+
+packagesContract('subprocess', async () => {
+  // Runs of another uid have to reach their folder by its path.
+  const places = await testPlaces(0o711);
+  const limits = { ...contractOptions.limits, diskBytes: 200 * 1024 ** 2 };
+  const sandbox = await subprocessSandbox({ ...contractOptions, limits, python: null });
+  return {
+    sandbox,
+    place: (user) => places.place(user),
+    async [Symbol.asyncDispose]() {
+      await sandbox[Symbol.asyncDispose]();
+      await places[Symbol.asyncDispose]();
+    },
+  };
+});

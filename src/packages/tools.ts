@@ -1,0 +1,117 @@
+/**
+ * The tools `install_packages`, `list_packages` and `remove_packages`. They translate between MCP and `packages.ts`. The
+ * texts are in `text.ts`, the schemas in `schema.ts`.
+ */
+import { z } from 'zod';
+import { defineTool, readEndOfCall, type Tool, type ToolContext } from '../mcp/tool.ts';
+import type { PackageChange } from './install.ts';
+import type { JobTerms, RunningJob } from './jobs.ts';
+import type { Packages } from './packages.ts';
+import {
+  changeShape,
+  installInput,
+  listShape,
+  removeInput,
+  showChange,
+  showList,
+  showRunning,
+} from './schema.ts';
+import { describeChange, describeList, describeRunning } from './text.ts';
+
+export interface PackageToolsOptions {
+  /** Null where nobody may install anything. */
+  readonly packages: Packages | null;
+  /** After so long a client that cannot wait is answered; null for never. */
+  readonly detachMs: number | null;
+}
+
+export function createPackageTools({ packages, detachMs }: PackageToolsOptions): Tool[] {
+  if (packages === null) return [];
+  return [
+    createInstallTool(packages, detachMs),
+    createListTool(packages),
+    createRemoveTool(packages, detachMs),
+  ];
+}
+
+/** One that is cancelled ends. One whose client went away goes on: what it fetches is wanted all the same. */
+function toTerms({ signal, canWait, progress }: ToolContext, detachMs: number | null): JobTerms {
+  const cancel = new AbortController();
+  signal.addEventListener('abort', () => {
+    if (readEndOfCall(signal) !== 'disconnected') cancel.abort(signal.reason);
+  });
+  let lines = 0;
+  return {
+    cancel: cancel.signal,
+    patienceMs: canWait ? null : detachMs,
+    progress: (line) => progress(++lines, null, line),
+  };
+}
+
+const isRunning = (outcome: PackageChange | RunningJob): outcome is RunningJob => 'since' in outcome;
+
+function answerChange(outcome: PackageChange | RunningJob, verb: 'installed' | 'removed', began: number) {
+  if (!isRunning(outcome)) return { text: describeChange(outcome, verb), structured: showChange(outcome) };
+  const tookMs = Math.round(performance.now() - began);
+  return { text: describeRunning(outcome, tookMs), structured: showRunning(outcome, tookMs) };
+}
+
+function createInstallTool(packages: Packages, detachMs: number | null): Tool {
+  return defineTool({
+    name: 'install_packages',
+    group: 'code',
+    title: 'Install packages',
+    description:
+      'Installs Python or Node packages for your runs and sessions, in place of pip or npm in code. They stay. If it fails, nothing is changed.',
+    searchHint: 'pip install, npm install, library, dependency, ModuleNotFoundError',
+    input: installInput,
+    output: changeShape,
+    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
+    auditFields: { subject: ['names'] },
+    async handle(asked, context) {
+      const began = performance.now();
+      const outcome = await packages.install(context.caller, asked, toTerms(context, detachMs));
+      return answerChange(outcome, 'installed', began);
+    },
+  });
+}
+
+function createListTool(packages: Packages): Tool {
+  return defineTool({
+    name: 'list_packages',
+    group: 'code',
+    title: 'List installed packages',
+    description: 'Lists the packages that you have installed, and where they come from.',
+    input: z.strictObject({}),
+    output: listShape,
+    annotations: { readOnlyHint: true, openWorldHint: false },
+    auditFields: { subject: [] },
+    async handle(_input, { caller }) {
+      const { languages, jobs } = await packages.list(caller);
+      const { allowed } = packages;
+      return {
+        text: describeList(languages, jobs, allowed),
+        structured: showList(languages, jobs, allowed),
+      };
+    },
+  });
+}
+
+function createRemoveTool(packages: Packages, detachMs: number | null): Tool {
+  return defineTool({
+    name: 'remove_packages',
+    group: 'code',
+    title: 'Remove packages',
+    description: 'Removes packages that you have installed, with what only they needed.',
+    searchHint: 'uninstall',
+    input: removeInput,
+    output: changeShape,
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+    auditFields: { subject: ['names'] },
+    async handle(asked, context) {
+      const began = performance.now();
+      const outcome = await packages.remove(context.caller, asked, toTerms(context, detachMs));
+      return answerChange(outcome, 'removed', began);
+    },
+  });
+}

@@ -1,0 +1,66 @@
+/**
+ * Ends a run from outside: after its timeout, when it is cancelled, or at once when it exceeds a limit. What has to be
+ * signalled the backend knows.
+ */
+
+/** Why a run is stopped from outside. */
+export type StopReason = 'timeout' | 'cancelled' | 'disk' | 'oom' | 'pids' | 'lost';
+
+export interface StopperOptions {
+  readonly timeoutMs: number;
+  readonly graceMs: number;
+  /** Cancels the run. */
+  readonly signal: AbortSignal;
+  /** SIGTERM to every process of the run. Called at most once. */
+  term(): void;
+  /** SIGKILL to every process of the run. Called at most once: when the grace is over, or by `killNow`. */
+  kill(): void;
+}
+
+/** Disposed when the run has ended. Nothing is called after that. */
+export interface Stopper extends Disposable {
+  /** Why the run was stopped, or null if it was not. The first reason stays. */
+  readonly reason: StopReason | null;
+  /** Begins to stop, as the timeout and the signal do by themselves. */
+  stop(reason: StopReason): void;
+  /** Kills at once, without grace: the sandbox is closed, or the run has exceeded a limit. */
+  killNow(reason: StopReason): void;
+}
+
+/** Kills a run after its timeout, or once it is cancelled: SIGTERM, the grace, SIGKILL. The clock starts with the call. */
+export function createStopper({ timeoutMs, graceMs, signal, term, kill }: StopperOptions): Stopper {
+  let reason: StopReason | null = null;
+  let over = false;
+  let timer = setTimeout(() => stop('timeout'), timeoutMs);
+  const cancel = () => stop('cancelled');
+  signal.addEventListener('abort', cancel, { once: true });
+
+  const end = () => {
+    over = true;
+    clearTimeout(timer);
+    signal.removeEventListener('abort', cancel);
+  };
+  const killNow = (why: StopReason) => {
+    if (over) return;
+    reason ??= why;
+    end();
+    kill();
+  };
+  const stop = (why: StopReason) => {
+    if (over || reason !== null) return;
+    reason = why;
+    clearTimeout(timer);
+    timer = setTimeout(() => killNow(why), graceMs);
+    term();
+  };
+
+  if (signal.aborted) cancel();
+  return {
+    get reason() {
+      return reason;
+    },
+    stop,
+    killNow,
+    [Symbol.dispose]: end,
+  };
+}
