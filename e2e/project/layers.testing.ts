@@ -34,7 +34,7 @@ export const layers: Readonly<Record<string, readonly (readonly string[])[]>> = 
   'client-files': [['policy', 'text'], ['cache'], ['requests'], ['tools']],
   crates: [
     ['metadata', 'pack', 'sources', 'text'],
-    ['contents', 'query'],
+    ['contents', 'query', 'validate'],
     ['index'],
     ['semantic'],
     ['sync'],

@@ -368,6 +368,23 @@ export const commandHelp = {
     examples: ['replay crate_6de0c805e19e1cc7580adb1a', 'replay ./melt-rates.zip --json'],
     docs: 'docs/crates.md',
   },
+  validate: {
+    takes: 'CRATE',
+    summary:
+      'Check a crate (a .zip file, a folder or a CRATE_ID) by the rules of RO-Crate and of its profiles. The exit code is 1 if it breaks one.',
+    flags: [
+      {
+        flag: '--profile NAME',
+        help: 'ro-crate-1.1, ro-crate-1.2, ro-crate-1.3, process-run-crate, workflow-ro-crate, workflow-run-crate or provenance-run-crate',
+        usual: 'what the crate states',
+      },
+      asUser,
+      jsonFlag,
+    ],
+    settings: [...stored, 'maxMetadata'],
+    examples: ['validate ./melt-rates.zip', 'validate ./melt-rates --profile ro-crate-1.2 --json'],
+    docs: 'docs/validate.md',
+  },
 } satisfies Record<string, CommandHelp>;
 
 export type CommandName = keyof typeof commandHelp;

@@ -25,6 +25,7 @@ export const loadCommand: Readonly<Record<CommandName, () => Promise<RunCommand>
   index: async () => (await import('./crates.ts')).runIndex,
   crates: async () => (await import('./crates.ts')).runCrates,
   replay: async () => (await import('./replay.ts')).runReplay,
+  validate: async () => (await import('./validate.ts')).runValidate,
 };
 
 const commandNames = Object.keys(commandHelp);

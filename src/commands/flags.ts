@@ -25,6 +25,7 @@ const commandFlags = {
   author: { type: 'string', multiple: true },
   keyword: { type: 'string', multiple: true },
   specification: { type: 'string' },
+  profile: { type: 'string' },
   shared: { type: 'boolean' },
   to: { type: 'string' },
   level: { type: 'string' },

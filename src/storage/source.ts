@@ -58,6 +58,9 @@ export interface Source {
 
   open(name: string, signal?: AbortSignal): Promise<OpenSourceObject | null>;
 
+  /** Whether there is a folder of this name. Only where there can be one without objects, as on a disk. */
+  hasFolder?(name: string, signal?: AbortSignal): Promise<boolean>;
+
   /** A URL for a GET without this server in between; null if there is no such thing. */
   presign(
     name: string,

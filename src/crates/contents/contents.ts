@@ -34,8 +34,7 @@ export function createCrateContents(options: CrateContentsOptions) {
 
   return {
     /** Opens the crate itself, for callers that read much of it. */
-    open: async (caller: Caller, crateId: string, signal: AbortSignal): Promise<CrateContainer> =>
-      (await open(caller, crateId, signal)).container,
+    open,
 
     async list(
       caller: Caller,

@@ -9,6 +9,18 @@ import { createMetadataIssues, type MetadataGraph, type MetadataIssues, type Nod
 import { findDescriptor, findRootEntity, readRootEntity } from './root.ts';
 import { buildMetadataGraph } from './walk.ts';
 
+// What `validate/` reads documents with, since it has to see them as they were written.
+export { parseFreeFormDate } from './dates.ts';
+export {
+  isJsonObject,
+  parseMetadataJson,
+  readJsonLdContext,
+  type ContextTerms,
+  type JsonObject,
+} from './document.ts';
+export { createMetadataIssues, parseRoCrateVersion } from './graph.ts';
+export { toEntityKey } from './ids.ts';
+
 /**
  * Reads the bytes of an `ro-crate-metadata.json`. Whatever is odd is accepted and listed as an issue. Throws
  * `metadata_invalid` only if there is no JSON or no entity in it, and `too_large` if it would not fit in memory.

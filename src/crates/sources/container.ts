@@ -55,6 +55,8 @@ export interface CrateContainer extends AsyncDisposable {
   files(signal?: AbortSignal): AsyncIterable<CrateFile>;
   /** By its exact path: neither case nor Unicode form is folded. */
   find(path: string, signal?: AbortSignal): Promise<CrateFile | null>;
+  /** Whether there is a folder of this path, without a slash at its end, that `files` may have nothing of. */
+  hasFolder(path: string, signal?: AbortSignal): Promise<boolean>;
   /**
    * The bytes of a file; the last are given only once all are verified. A chunk is valid only until the next one is
    * requested.
@@ -119,6 +121,10 @@ function createObjectContainer(
     },
     files,
     find,
+    hasFolder: async (path, signal) =>
+      kind === 'folder' &&
+      isSafeCratePath(path) &&
+      ((await source.hasFolder?.(folder + path, signal)) ?? false),
     read,
     stored,
     // Read from the open object, whose stamp was checked.

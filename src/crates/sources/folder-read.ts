@@ -28,6 +28,16 @@ export function statSourceFile(folder: SourceFolder, name: string): SourceObject
   return file && toSourceObject(name, statOpenFile(file));
 }
 
+/** Whether there is a folder of this name, even an empty one. Links are not followed. */
+export function hasSourceFolder(folder: SourceFolder, name: string): boolean {
+  try {
+    return folder.root.stat(parseObjectPath(name)).type === 'folder';
+  } catch (error) {
+    if (isAbsentFileError(error)) return checkFolderForAbsence(folder) !== null;
+    throw error;
+  }
+}
+
 export function openSourceFile(folder: SourceFolder, name: string): OpenSourceObject | null {
   const file = tryOpenSourceFile(folder, name);
   if (file === null) return null;

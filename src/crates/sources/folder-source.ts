@@ -6,6 +6,7 @@ import { putSourceFile, removeSourceFile } from './folder-put.ts';
 import {
   checkFolderForAbsence,
   toFolderError,
+  hasSourceFolder,
   openSourceFile,
   statSourceFile,
   walkSourceFolder,
@@ -41,6 +42,7 @@ export function createFolderSource(directory: string, knownAs?: string): Source 
       attempt(() => (isSourceName(name) ? statSourceFile(folder, name) : checkFolderForAbsence(folder))),
     open: (name) =>
       attempt(() => (isSourceName(name) ? openSourceFile(folder, name) : checkFolderForAbsence(folder))),
+    hasFolder: (name) => attempt(() => isSourceName(name) && hasSourceFolder(folder, name)),
     presign: async () => null,
     put: (name, size, bytes, signal) => putSourceFile(folder, name, size, bytes, signal),
     remove: (made) => attempt(() => removeSourceFile(folder, made)),

@@ -63,6 +63,7 @@ export async function createZipContainer(
       const member = directory.find(root + path);
       return member && memberToCrateFile(member, root);
     },
+    hasFolder: async (path) => directory.find(`${root}${path}/`)?.isFolder === true,
     async metadata(limit, signal) {
       const file = metadata === null ? null : memberToCrateFile(directory.at(metadata), root);
       if (file === null) throw noMetadataInArchiveError();
