@@ -95,7 +95,7 @@ export const doors: Readonly<Record<string, Doors>> = {
   },
   crates: {
     assembly:
-      'metadata/metadata pack/pack pack/replay resources sources/address sources/folder-put sources/sources tools tools/schema',
+      'crate metadata/metadata pack/pack pack/replay resources sources/address sources/folder-put sources/sources tools tools/schema validate/validate',
   },
   'crates/contents': {
     all: 'contents copies',
@@ -119,7 +119,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     all: 'words',
   },
   'crates/tools': {
-    all: 'find pack redact-folders share sync',
+    all: 'find pack redact-folders share sync validate',
   },
   'crates/workers': {
     all: 'workers lost-index',

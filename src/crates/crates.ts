@@ -16,6 +16,7 @@ import type { EntityRequest, SearchRequest, StatusRequest } from './index/readin
 import { crateSummarySchema, type CrateSummary } from './metadata/summary.ts';
 import type { CratePacker, PackRequest, PackProgress } from './pack/pack.ts';
 import type { SourceReport } from './sync/sync.ts';
+import type { ValidationProfile } from './validate/validate.ts';
 import { getLostIndexFile, identifyIndex, removeLogOfDeletedIndex } from './workers/lost-index.ts';
 import type { IndexingMethods, IndexingSettings, SearchingMethods } from './workers/workers.ts';
 
@@ -134,6 +135,12 @@ export function createCrates(options: CratesOptions) {
       sourceOf,
       find: async (caller, crateId, signal) => (await find(caller, crateId, signal)).place,
     }),
+
+    /** Judges a crate by the rules of RO-Crate, and of what it states or what is asked for. */
+    async validate(caller: Caller, crateId: string, profile: ValidationProfile | null, signal: AbortSignal) {
+      const { place } = await find(caller, crateId, signal);
+      return indexing.call('validate', { viewer: caller.user, place, profile }, { signal });
+    },
 
     /** Brings the index up to date; `index_busy` while another process does so. */
     sync: ({ signal, report, forget = false }: CrateSyncOptions): Promise<SourceReport[]> =>

@@ -101,7 +101,7 @@ export interface ToolAnswer<Output> {
 export const toolGroups = ['code', 'artifacts', 'files', 'crates', 'documents', 'client', 'skills'] as const;
 
 /** The groups that are offered only where `--tools` names them: every tool costs tokens in every conversation. */
-export const furtherGroups = ['scripts'] as const;
+export const furtherGroups = ['scripts', 'validation'] as const;
 
 /** For those who run the server; it must be granted explicitly. */
 export const operatorGroup = 'operator';

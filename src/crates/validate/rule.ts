@@ -1,6 +1,6 @@
 /**
  * What a rule is, and how most of them are made: a small object that says who demands what, and a function that finds the
- * entities which break it. The rules are in `rules/`; `validate.ts` runs them.
+ * entities which break it. The rules are in `*-rules.ts`; `validate.ts` runs them.
  */
 import { quoteName, quoteShort } from '../../text.ts';
 import type { CrateVersion } from './context.ts';

@@ -18,7 +18,8 @@ import {
 } from '../index/reading.ts';
 import { createIndexWriter } from '../index/writing.ts';
 import { createFitting, createMeaning, type EndpointOptions, type Provider } from '../semantic/semantic.ts';
-import { computeCrateId, toCrateLocation } from '../sources/sources.ts';
+import type { CrateLocation } from '../crate.ts';
+import { computeCrateId, openCrateContainer, toCrateLocation } from '../sources/sources.ts';
 import { createIndexUpdater } from '../sync/index-updater.ts';
 import { readCrate } from '../sync/retry.ts';
 import {
@@ -28,6 +29,7 @@ import {
   type ConfiguredSource,
   type SourceReport,
 } from '../sync/sync.ts';
+import { toValidationAnswer, validateCrate, type ValidationProfile } from '../validate/validate.ts';
 import { identifyIndex, removeLogOfDeletedIndex, setIndexAside } from './index-file.ts';
 import { lostIndexError, getLostIndexFile } from './lost-index.ts';
 
@@ -40,6 +42,7 @@ export function createIndexingWorker(
   const clock = Date.now;
   const { location, semantics: provider, endpoint, maxMetadata } = settings;
   const watched = memoizeUntilFailure(() => openIndexedSources(settings.sources));
+  const validations = createFairQueue(validationQueueOptions);
   const index = createIndexHolder(location, async (database) => {
     const reader = createIndexReader(database, null);
     const writer = createIndexWriter(database, { clock });
@@ -98,6 +101,20 @@ export function createIndexingWorker(
       return place.crateId;
     },
 
+    /** Judges a crate by the rules of RO-Crate. Its metadata may be large, so this is not done where users wait. */
+    async validate(
+      { viewer, place, profile }: { viewer: string; place: CrateLocation; profile: ValidationProfile | null },
+      { signal }: CallContext,
+    ) {
+      const found = (await watched()).find((one) => one.source.url === place.source);
+      if (!found)
+        throw new WorkcrateError('crate_gone', `${place.source} is no longer a source of this server.`);
+      return validations.run({ user: viewer, signal }, async () => {
+        await using container = await openCrateContainer(found.source, place, { signal });
+        return toValidationAnswer(await validateCrate({ container, place, maxMetadata, profile, signal }));
+      });
+    },
+
     /** Removes one crate from the index that was removed from its source. */
     async forget({ source, object }: { source: string; object: string }): Promise<void> {
       const found = (await watched()).find((one) => one.source.url === source);
@@ -131,22 +148,26 @@ interface ViewerRequest<T> {
 }
 
 /** A fair queue: users take turns. */
-const searchQueueOptions: FairQueueOptions = {
-  most: 16,
-  mostOfUser: 4,
+const makeQueueOptions = (what: string, most: number, mostOfUser: number): FairQueueOptions => ({
+  most,
+  mostOfUser,
   mostWaitingOfUser: 50,
   order: 'rotation',
   refusals: {
     busy: (running, queued) =>
       new WorkcrateError(
         'too_many_requests',
-        `Too many searches are waiting. Of yours, ${running} are running and ${queued} are waiting. Try again later.`,
+        `Too many ${what} are waiting. Of yours, ${running} are running and ${queued} are waiting. Try again later.`,
         { details: { running, queued } },
       ),
     cancelled: ({ reason }) => reason as unknown,
     closed: () => new WorkcrateError('stopping', 'The server is stopping.'),
   },
-};
+});
+
+const searchQueueOptions = makeQueueOptions('searches', 16, 4);
+/** One at a time: the metadata of a crate may fill much of the memory of the process. */
+const validationQueueOptions = makeQueueOptions('validations', 1, 1);
 
 /** The calls of the thread that searches. It never writes, and no user's searches block those of others. */
 export function createSearchingWorker(settings: IndexSettings, log: Log) {

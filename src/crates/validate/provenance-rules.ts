@@ -13,8 +13,8 @@ import {
   type Rule,
   type RuleLevel,
   type Violation,
-} from '../rule.ts';
-import type { ViewedEntity } from '../view.ts';
+} from './rule.ts';
+import type { ViewedEntity } from './view.ts';
 import { makeProfileRule } from './process-rules.ts';
 
 const profile = 'provenance-run-crate';

@@ -1,5 +1,5 @@
 /** Rules about the two entities that every crate has: the descriptor of the metadata file, and the root. */
-import { parseFreeFormDate, parseRoCrateVersion } from '../../metadata/metadata.ts';
+import { parseFreeFormDate, parseRoCrateVersion } from '../metadata/metadata.ts';
 import {
   findTargets,
   fromVersion12,
@@ -16,8 +16,8 @@ import {
   type CrateView,
   type Rule,
   type Violation,
-} from '../rule.ts';
-import type { ViewedEntity } from '../view.ts';
+} from './rule.ts';
+import type { ViewedEntity } from './view.ts';
 
 const profile = 'ro-crate';
 

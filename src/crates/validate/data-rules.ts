@@ -10,8 +10,8 @@ import {
   type CrateView,
   type Rule,
   type Violation,
-} from '../rule.ts';
-import type { ViewedEntity } from '../view.ts';
+} from './rule.ts';
+import type { ViewedEntity } from './view.ts';
 import { findInvalidUriPart } from './entity-rules.ts';
 
 const profile = 'ro-crate';

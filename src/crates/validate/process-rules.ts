@@ -10,9 +10,9 @@ import {
   toText,
   type CrateView,
   type Rule,
-} from '../rule.ts';
-import type { ViewedEntity } from '../view.ts';
-import { profileAddresses } from '../profiles.ts';
+} from './rule.ts';
+import type { ViewedEntity } from './view.ts';
+import { profileAddresses } from './profiles.ts';
 import { isIsoDate } from './root-rules.ts';
 
 const profile = 'process-run-crate';

@@ -16,8 +16,8 @@ import {
   type CrateView,
   type Rule,
   type RuleLevel,
-} from '../rule.ts';
-import type { ViewedEntity } from '../view.ts';
+} from './rule.ts';
+import type { ViewedEntity } from './view.ts';
 import { isIsoDate } from './root-rules.ts';
 
 const profile = 'ro-crate';

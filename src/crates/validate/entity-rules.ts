@@ -1,5 +1,5 @@
 /** Rules about every entity, whatever it is: its id, its types, the form of its values, and what it refers to. */
-import { isJsonObject, type JsonObject } from '../../metadata/metadata.ts';
+import { isJsonObject, type JsonObject } from '../metadata/metadata.ts';
 import {
   fromVersion12,
   makeRule,
@@ -11,8 +11,8 @@ import {
   type CrateView,
   type Rule,
   type Violation,
-} from '../rule.ts';
-import type { ViewedEntity } from '../view.ts';
+} from './rule.ts';
+import type { ViewedEntity } from './view.ts';
 
 const profile = 'ro-crate';
 

@@ -1,5 +1,5 @@
 /** Rules about the metadata document as JSON-LD: its name, its encoding, its context and the words that it uses. */
-import { isJsonObject } from '../../metadata/metadata.ts';
+import { isJsonObject } from '../metadata/metadata.ts';
 import {
   fromVersion12,
   makeRule,
@@ -9,8 +9,8 @@ import {
   type CrateView,
   type Rule,
   type Violation,
-} from '../rule.ts';
-import type { WordUse } from '../view.ts';
+} from './rule.ts';
+import type { WordUse } from './view.ts';
 
 const profile = 'ro-crate';
 const contextUrl = (version: string): string => `https://w3id.org/ro/crate/${version}/context`;

@@ -10,9 +10,9 @@ import {
   type CrateView,
   type Rule,
   type Violation,
-} from '../rule.ts';
-import type { ViewedEntity } from '../view.ts';
-import { profileAddresses } from '../profiles.ts';
+} from './rule.ts';
+import type { ViewedEntity } from './view.ts';
+import { profileAddresses } from './profiles.ts';
 import { makeProfileRule } from './process-rules.ts';
 
 const findMainWorkflows = (crate: CrateView): ViewedEntity[] =>
