@@ -51,4 +51,4 @@ export const partsNotYetAskedFor: Partial<Record<Row, readonly string[]>> = {
 };
 
 /** The rows that have not been asked for yet. */
-export const rowsNotYetAskedFor = 'B14 C14 F1 F2 F3 F4 F5 F6 G1 G2 H1 H2 H3 H4'.split(' ');
+export const rowsNotYetAskedFor = 'C14 F1 F2 F3 F4 F5 F6 G1 G2 H1 H2 H3 H4'.split(' ');

@@ -111,6 +111,16 @@ export const requirements = {
     'chain-replayed',
     'specification-1.1-by-default-others-on-request',
   ],
+  B14: [
+    'ro-crate-1.1-to-1.3',
+    'process-run-crate',
+    'workflow-run-crate',
+    'profile-by-argument-or-by-what-it-states',
+    'offline',
+    'each-finding-with-the-entity-and-what-to-do',
+    'what-is-packed-is-valid',
+    'hostile-crates-are-bounded',
+  ],
   C1: [
     'one-shape-over-all-tools',
     'size-time-and-curl-in-the-text',

@@ -60,7 +60,8 @@ export interface ValidationRequest {
   readonly signal: AbortSignal;
 }
 
-const allRules: readonly Rule[] = [
+/** All rules, of every version and profile. */
+export const validationRules: readonly Rule[] = [
   ...documentRules,
   ...entityRules,
   ...rootRules,
@@ -197,7 +198,7 @@ async function applyRules(
 ): Promise<BrokenRule[]> {
   const slices = startTimeSlices(signal);
   const broken: BrokenRule[] = [];
-  for (const { find, id: rule, level, profile, text, remedy, versions } of allRules) {
+  for (const { find, id: rule, level, profile, text, remedy, versions } of validationRules) {
     if (!versions.includes(crate.version) || !profiles.includes(profile)) continue;
     const violations: Violation[] = [];
     let count = 0;
