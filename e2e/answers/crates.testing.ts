@@ -36,6 +36,7 @@ const crates = {
     datePublished: 'UNPUBLISHED',
   }),
   'lakes-ro-crate-metadata.json': metadata('Lakes with ice'),
+  'seas-ro-crate-metadata.json': metadata('Northern seas'),
   'nested_directory.zip': zipFixture('nested_directory.zip'),
   'unsafe.zip': archive([
     { name: 'ro-crate-metadata.json', bytes: Buffer.from(metadata('Names that lead outside')) },
@@ -44,6 +45,15 @@ const crates = {
   'many/ro-crate-metadata.json': metadata('Many files'),
   ...Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`many/${at}.csv`, 'year\n'])),
   'broken.zip': 'this is no archive',
+  'wrong/ro-crate-metadata.json': metadata(
+    'Wrong in many ways',
+    { hasPart: [], conformsTo: { '@id': 'https://example.org/profile' } },
+    Array.from({ length: 15 }, (_, at) => ({ '@id': `gone ${at}.csv`, '@type': 'File', 'odd term': 1 })),
+  ),
+  'good/ro-crate-metadata.json': metadata('Keeps every rule', {
+    description: 'It does.',
+    license: 'Use it.',
+  }),
 };
 
 export async function showCrates(stage: Stage): Promise<void> {
@@ -70,10 +80,21 @@ export async function showCrates(stage: Stage): Promise<void> {
   for (const query of ['rivers', 'soon']) await call('get_crate', { crate_id: await id(query) });
   for (const query of ['outside', '"many files"'])
     await call('list_crate_files', { crate_id: await id(query) });
+  for (const query of [
+    'jotunheimen',
+    'outside',
+    'rivers',
+    '"wrong in many ways"',
+    '"every rule"',
+    '"northern seas"',
+  ])
+    await call('validate_crate', { crate_id: await id(query) });
+  await call('validate_crate', { crate_id: await id('rivers'), profile: 'workflow-run-crate' });
   await showPacking(stage);
   const none = { crate_id: `crate_${'0'.repeat(24)}` };
   for (const tool of ['sync_index', 'index_status']) await refuse(tool, { more: true });
-  for (const tool of ['get_crate', 'list_crate_files', 'download_crate']) await refuse(tool, none);
+  for (const tool of ['get_crate', 'list_crate_files', 'download_crate', 'validate_crate'])
+    await refuse(tool, none);
   await refuse('read_crate_file', { ...none, path: 'a.txt' });
 }
 

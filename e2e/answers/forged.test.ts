@@ -183,7 +183,10 @@ describe('a name of somebody else never passes for words of ours', { skip: noSan
     });
     await demandHonest('list_searchable_fields', {});
     const { results } = (await stage.call('search_index', { query: '', limit: 100 })).data;
-    for (const { crate_id } of results.slice(0, 20)) await demandHonest('get_crate', { crate_id });
+    for (const { crate_id } of results.slice(0, 20)) {
+      await demandHonest('get_crate', { crate_id });
+      assert.deepEqual(listForged((await stage.call('validate_crate', { crate_id })).text), []);
+    }
     const whole = results.find((one: { resource_locator: string }) => one.resource_locator.includes('whole'));
     await demandHonest('list_crate_files', { crate_id: whole.crate_id });
     assert.deepEqual(listForged((await stage.call('index_status', {})).text), []);

@@ -223,6 +223,12 @@ const tools: Readonly<Record<string, Wordings>> = {
     crate_id: { unsaid: 'as the call asked for' },
     resource_locator: { unsaid: 'get_crate says it' },
   },
+  validate_crate: {
+    valid: { words: { true: /: Valid as/, false: /: Not valid as/ } },
+    attached: { words: { true: /with its files/, false: /metadata alone/ } },
+    'findings[].count': { unsaid: 'the lines below the rule' },
+    'findings[].total': { unsaid: 'told where it is more than the lines below the rule' },
+  },
   index_status: {
     syncing: toldIfTrue(/syncing now/),
     'semantic.stale': toldIfTrue(/being updated/),

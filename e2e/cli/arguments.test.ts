@@ -40,7 +40,7 @@ it('--version prints the version of the package', async () => {
 const mistakes: [string[], RegExp][] = [
   [
     [],
-    /Say what to do: serve, stdio, check, doctor, user, usage, status, call, audit, build, index, crates, replay\./,
+    /Say what to do: serve, stdio, check, doctor, user, usage, status, call, audit, build, index, crates, replay, validate\./,
   ],
   [['sreve'], /no command "sreve"\. Did you mean serve\? The commands are serve, stdio, check, doctor/],
   [['users', 'add', '--help'], /no command "users"\. Did you mean user\?/],
@@ -71,6 +71,8 @@ const mistakes: [string[], RegExp][] = [
   [['crates', 'index', '--json=yes'], /'--json' does not take an argument/],
   [['replay'], /CRATE is missing\. Usage: npx workcrate replay CRATE /],
   [['replay', 'a.zip', 'b.zip'], /"b\.zip" is one word too many/],
+  [['validate'], /CRATE is missing\. Usage: npx workcrate validate CRATE /],
+  [['validate', 'a.zip', '--profile', 'none'], /--profile takes one of ro-crate-1\.1, .*, not "none"/],
   [['user', 'list', 'ada'], /"ada" is one word too many\. Usage: npx workcrate user list /],
   [['user', 'add'], /NAME is missing/],
   [['build'], /FILE is missing/],

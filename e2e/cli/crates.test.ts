@@ -85,6 +85,29 @@ describe('workcrate index, crates and replay, as processes of their own', () => 
     assert.deepEqual([stdout, stderr], ['year0\n', '']);
   });
 
+  it('validate judges an archive, a folder, a metadata file and a crate_id, and its exit code is the verdict', async () => {
+    const folder = join(source, 'glaciers');
+    const named = [
+      join(source, 'nested_directory.zip'),
+      folder,
+      join(folder, 'ro-crate-metadata.json'),
+      crate,
+    ];
+    for (const which of named) {
+      const { code, stdout, stderr } = await run(['validate', which, ...settings]);
+      assert.deepEqual([code, stderr], [1, ''], which);
+      assert.match(stdout, /^Not valid as RO-Crate 1\.\d.*\n(?:.*\n)*MUST [a-z-]+ \(RO-Crate\): /, which);
+    }
+    const good = join(home, 'good');
+    await mkdir(good);
+    const text = metadata('Good', { description: 'It is.', license: 'MIT' });
+    await writeFile(join(good, 'ro-crate-metadata.json'), text);
+    const told = await run(['validate', good, '--json']);
+    assert.equal(told.code, 0);
+    assert.equal(JSON.parse(told.stdout).valid, true);
+    assert.equal((await run(['validate', good, '--profile', 'process-run-crate'])).code, 1);
+  });
+
   it('what is not there is one line and exit code 1', async () => {
     const asked: [string[], RegExp][] = [
       [
@@ -98,6 +121,7 @@ describe('workcrate index, crates and replay, as processes of their own', () => 
         /There is no crate "\S+" in the index of \S+\. npx workcrate crates search lists/,
       ],
       [['replay', join(home, 'none.zip')], /neither a crate_id nor a file/],
+      [['validate', home], /neither a crate_id nor a file/],
     ];
     const ended = await Promise.all(asked.map(([words]) => run([...words, ...settings])));
     for (const [at, { code, stdout, stderr }] of ended.entries()) {

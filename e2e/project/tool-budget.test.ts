@@ -74,9 +74,10 @@ it('every tool belongs to a group, and --tools chooses among them', async () => 
   const usual = await listed(['default']);
   assert.deepEqual(
     all.filter((name) => !usual.includes(name)),
-    [...scriptTools, 'search_audit'],
+    [...scriptTools, 'validate_crate', 'search_audit'],
   );
   assert.deepEqual(await listed(['scripts']), scriptTools);
+  assert.deepEqual(await listed(['validation']), ['validate_crate']);
   assert.deepEqual((await listed(['default', 'scripts'])).toSorted(), [...usual, ...scriptTools].toSorted());
   const groups = [
     'code',
@@ -87,6 +88,7 @@ it('every tool belongs to a group, and --tools chooses among them', async () => 
     'client',
     'skills',
     'scripts',
+    'validation',
     'operator',
   ];
   const byGroup = await Promise.all(groups.map((group) => listed([group])));

@@ -80,6 +80,7 @@ describe('OAuth, with a real issuer', () => {
           'client',
           'skills',
           'scripts',
+          'validation',
           'operator',
         ],
         bearer_methods_supported: ['header'],

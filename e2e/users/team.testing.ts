@@ -40,7 +40,17 @@ export interface Team extends AsyncDisposable {
   key(name: string, scopes?: readonly string[], expiresAt?: number | null): Promise<string>;
 }
 
-const everything = ['code', 'artifacts', 'files', 'crates', 'documents', 'client', 'skills', 'scripts'];
+const everything = [
+  'code',
+  'artifacts',
+  'files',
+  'crates',
+  'documents',
+  'client',
+  'skills',
+  'scripts',
+  'validation',
+];
 
 /** A real server in this process that asks for keys, unless told otherwise. */
 export async function startTeam(overrides: Partial<Config> = {}): Promise<Team> {

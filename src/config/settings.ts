@@ -173,7 +173,7 @@ export const settings = {
   tools: defineSetting(
     list,
     ['default'],
-    'groups of tools to offer: default, all, or names (code, artifacts, files, crates, documents, client, skills, operator, and beyond the default scripts)',
+    'groups of tools to offer: default, all, or names (code, artifacts, files, crates, documents, client, skills, operator, and beyond the default scripts, validation)',
   ),
   structured: defineSetting(
     trueOrFalse,

@@ -57,6 +57,7 @@ const shown: Readonly<Record<string, string>> = {
     'subject: execution_id, session_id; made: filename; files: execution_ids, file_ids; link: token',
   sync_index: '',
   index_status: '',
+  validate_crate: 'subject: crate_id',
   build_exports_content: 'subject: documentFile, outputBasename',
   validate_citations: 'subject: documentFile',
   search_library: '',

@@ -144,7 +144,12 @@ export const documentRules: readonly Rule[] = [
         text: `Every @type ${level} be a term of the @context.`,
         remedy: 'Use a type of the RO-Crate context, or define this one in the @context.',
       },
-      (crate) => findUndefinedWords(crate, crate.typesInUse),
+      // A whole address is a type by itself, whatever the context.
+      (crate) =>
+        findUndefinedWords(
+          crate,
+          crate.typesInUse.filter(({ word }) => !/^[a-z][a-z0-9+.-]*:\/\//i.test(word)),
+        ),
     ),
   ),
 ];
