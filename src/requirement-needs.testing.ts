@@ -42,9 +42,6 @@ export const needs: Partial<Record<Part, string>> = {
 /** Of rows that are built, what has not been asked for yet. */
 export const partsNotYetAskedFor: Partial<Record<Row, readonly string[]>> = {
   B3: ['ranking-as-good-as-fts5', 'unrelated-crates-are-not-found-by-meaning'],
-  B6: ['10,000-a-page-with-total-and-next'],
-  B8: ['base64-of-a-crate-that-is-a-folder'],
-  B10: ['sync-joins-one-that-is-under-way', 'search-while-indexing-says-so'],
   D9: ['peak-memory-session-guard-verdicts-and-trace-id-in-the-line'],
   D16: ['exposed-by-the-gateway-of-f3'],
   F7: ['groups-found-by-search-tools'],

@@ -68,7 +68,14 @@ export const requirements = {
     'lsa-is-the-default',
   ],
   B5: ['stable-shape', 'iso-dates-and-json', 'unknown-is-not-found'],
-  B6: ['listing-shape', 'paged', 'safe-posix-paths', 'read-by-ranges', 'link-to-the-whole-list-in-the-text'],
+  B6: [
+    'listing-shape',
+    'paged',
+    '10,000-a-page-with-total-and-next',
+    'safe-posix-paths',
+    'read-by-ranges',
+    'link-to-the-whole-list-in-the-text',
+  ],
   B7: ['small-text-inline-else-link', 'absent-is-not-found', 'sizes-and-crc-agree', 'limit-while-inflating'],
   B8: [
     'link-by-default',
@@ -79,6 +86,7 @@ export const requirements = {
     'default-of-50',
     'environment-name',
     'folder-as-zip-by-link',
+    'base64-of-a-crate-that-is-a-folder',
   ],
   B9: [
     'by-type-property-and-value',
@@ -87,7 +95,13 @@ export const requirements = {
     'entry-field-and-value',
     'paging-is-stable',
   ],
-  B10: ['searchable-fields-listed', 'progress-heard-by-a-client', 'status-of-the-index'],
+  B10: [
+    'searchable-fields-listed',
+    'progress-heard-by-a-client',
+    'status-of-the-index',
+    'sync-joins-one-that-is-under-way',
+    'search-while-indexing-says-so',
+  ],
   B11: [
     'unknown-crate',
     'source-not-reachable',

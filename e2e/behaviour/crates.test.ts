@@ -223,16 +223,18 @@ describe(`crates, on ${backends}`, () => {
     const some = (await server.call('list_crate_files', { crate_id, glob: '*.csv' })).data;
     assert.deepEqual([some.count, some.files[0].path], [1, 'data/glaciers.csv']);
     const page = (await server.call('list_crate_files', { crate_id, limit: 2 })).data;
-    assert.deepEqual([page.files.length, page.next_offset], [2, 2]);
+    assert.deepEqual([page.count, page.total, page.files.length, page.next], [2, 3, 2, 2]);
+    const last = (await server.call('list_crate_files', { crate_id, limit: 2, offset: 2 })).data;
+    assert.deepEqual([last.count, last.total, last.next], [1, 3, null]);
     recordProof('B6:paged');
   });
 
   it('the listing of an archive has for each file its path, size, compressed size and time', async () => {
     const crate_id = await idAt('workflow-0.2.0.zip');
-    const { data } = await server.call('list_crate_files', { crate_id, limit: 5000 });
+    const { data } = await server.call('list_crate_files', { crate_id });
     assert.equal(data.crate_id, crate_id);
     assert.match(data.resource_locator, /workflow-0\.2\.0\.zip$/);
-    assert.equal(data.count, data.files.length);
+    assert.deepEqual([data.count, data.total, data.next], [data.files.length, data.files.length, null]);
     for (const file of data.files) {
       assert.deepEqual(Object.keys(file).toSorted(), ['compressed_size', 'last_modified', 'path', 'size']);
       assert.equal(new Date(file.last_modified).toISOString(), file.last_modified);
@@ -247,12 +249,12 @@ describe(`crates, on ${backends}`, () => {
     const crate_id = await idAt('workflow-0.2.0.zip');
     const { text, data } = await server.call('list_crate_files', { crate_id });
     const lines = text.split('\n');
-    assert.equal(lines[0], `${data.count} files, 1 to 50 shown, each after its bytes:`);
+    assert.equal(lines[0], `${data.total} files, 1 to 50 shown, each after its bytes:`);
     assert.equal(lines.filter((line) => /^\d+ \S/.test(line)).length, 51, text);
-    assert.equal(lines.at(-2), `and ${data.count - 50} more: call again with offset 50`);
+    assert.equal(lines.at(-2), `and ${data.total - 50} more: call again with offset 50`);
     assert.ok(lines.at(-1)!.includes(data.whole_list.downloadUrl), text);
     const whole = (await (await fetch(data.whole_list.downloadUrl)).text()).trim().split('\n');
-    assert.equal(whole.length, data.count);
+    assert.equal(whole.length, data.total);
     assert.deepEqual(
       whole.slice(0, data.files.length).map((line) => JSON.parse(line)),
       data.files,

@@ -69,7 +69,7 @@ describe('workcrate index, crates and replay, as processes of their own', () => 
       told('status'),
     ]);
     assert.match(shown, /^title: +Glaciers .*\ncrate: +crate_/);
-    assert.deepEqual([listing.crate_id, listing.count, listing.next_offset], [crate, 1, null]);
+    assert.deepEqual([listing.crate_id, listing.count, listing.total, listing.next], [crate, 1, 1, null]);
     assert.deepEqual(Object.keys(listing.files[0]), ['path', 'size', 'compressed_size', 'last_modified']);
     assert.equal(bytes, await readFile(join(source, 'glaciers/lengths.csv'), 'utf8'));
     assert.match(status, /\n3 crates, 1 broken\n.*\nbroken: .*just_a_zip\.zip: .* \(metadata_invalid\)\n$/);

@@ -135,7 +135,7 @@ test('a recursive listing is a tree in the text and in the structured content, a
     ['  a/', '    x.md', '  b/', '    c/', '      x.md'],
     'a name alone does not tell where it is',
   );
-  assert.equal(same.structured.count, 2);
+  assert.equal(same.structured.total, 2);
   const [a, b] = same.structured.entries;
   assert.deepEqual(
     [a.children[0].path, b.children[0].name, b.children[0].children[0].path],
@@ -144,7 +144,7 @@ test('a recursive listing is a tree in the text and in the structured content, a
   assert.doesNotMatch(same.text, /set recursive/);
   assert.match((await listed('docs/a/x.md', '**/x.md', false)).text, /set recursive\.$/);
   const long = await listed(Array.from({ length: 1001 }, (_, at) => `docs/${at}`).join('\n'));
-  assert.deepEqual([long.structured.entries.length, long.structured.count], [1000, 1001]);
+  assert.deepEqual([long.structured.entries.length, long.structured.total], [1000, 1001]);
   const file = await it.files.find({ user: 'ann' }, long.structured.file_id);
   await using object = (await it.files.open(file!))!;
   const text = await collectText(object.read(0, object.size));
@@ -153,11 +153,11 @@ test('a recursive listing is a tree in the text and in the structured content, a
   const wide = await listed(Array.from({ length: 300 }, (_, at) => `docs/${deep}/${at}`).join('\n'));
   const [folder] = wide.structured.entries;
   assert.ok(folder.children.length < 300, 'long names fill a conversation as well');
-  assert.deepEqual([wide.structured.count, typeof wide.structured.file_id], [301, 'string']);
+  assert.deepEqual([wide.structured.total, typeof wide.structured.file_id], [301, 'string']);
   const chains = Array.from({ length: 20 }, (_, at) => `docs/${at}/${'d/'.repeat(240)}x`);
   const chained = await listed(chains.join('\n'), '**/x');
   assert.ok(JSON.stringify(chained.structured.entries).length < 200_000, 'and so do folders in folders');
-  assert.equal(chained.structured.count, 20);
+  assert.equal(chained.structured.total, 20);
   recordProof('E1:recursion-as-a-tree');
 });
 

@@ -66,7 +66,7 @@ function formatCrateSummary(summary: Summary): string {
   return [...shown, ...issues].join('');
 }
 
-function formatCrateFiles({ count, files, next, unsafe }: CrateListing): string {
+function formatCrateFiles({ total, files, next, unsafe }: CrateListing): string {
   const rows = files.map(({ path, size, modified }) => [
     String(size),
     modified === null ? '' : new Date(modified).toISOString().slice(0, 16).replace('T', ' '),
@@ -77,7 +77,7 @@ function formatCrateFiles({ count, files, next, unsafe }: CrateListing): string 
     unsafe === 0
       ? ''
       : `${unsafe} entries are not listed, because their names lead outside the crate or cannot be read\n`;
-  return `${formatTable([['BYTES', 'MODIFIED', 'PATH'], ...rows])}${count} files\n${more}${left}`;
+  return `${formatTable([['BYTES', 'MODIFIED', 'PATH'], ...rows])}${total} files\n${more}${left}`;
 }
 
 function formatSourceReports(reports: readonly SourceReport[]): string {

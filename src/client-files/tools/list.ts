@@ -53,7 +53,7 @@ const listOutputSchema = z.object({
   offer: listingInstructionsShape.optional(),
   local_path: z.string().optional().describe('Where the server listed it in place'),
   entries: z.array(entryShape).optional().describe(`A tree, of at most ${maxShownEntries} in all`),
-  count: z.number().int().optional().describe('How many there are in all'),
+  total: z.number().int().optional().describe('How many there are in all'),
   hidden: z.number().int().optional().describe('How many were left out because they are not allowed'),
   cut: z.boolean().optional().describe('Whether there are, or may be, more than are counted'),
   file_id: z.string().optional().describe('All of them, one JSON object a line'),
@@ -107,7 +107,7 @@ async function answerWithListing(large: LargeAnswers, listing: ClientListing, co
     rung,
     ...(listing.localPath === null ? {} : { local_path: listing.localPath }),
     entries: buildTree(nodes),
-    count: entries.length,
+    total: entries.length,
     hidden,
     cut,
   };

@@ -143,14 +143,14 @@ export interface CrateListExport extends Pick<CrateListRequest, 'glob'> {
 }
 
 export interface CrateListPage {
-  /** How many match in total. */
-  readonly count: number;
+  /** How many match in all. */
+  readonly total: number;
   readonly files: readonly CrateFile[];
   readonly next: number | null;
 }
 
 /** A page also ends when it has this size as JSON, since names may have up to 4 KiB. */
-const maxListPageBytes = 1024 * 1024;
+const maxListPageBytes = 4 * 1024 * 1024;
 /** What JSON adds to each name. */
 const jsonBytesPerListedFile = 120;
 
@@ -162,15 +162,15 @@ async function listCratePage(
   signal: AbortSignal,
 ): Promise<CrateListPage> {
   const files: CrateFile[] = [];
-  let [count, bytes, isFull] = [0, 0, false];
+  let [total, bytes, isFull] = [0, 0, false];
   for await (const file of findMatchingFiles(container, fits, signal)) {
-    if (count++ < offset || isFull) continue;
+    if (total++ < offset || isFull) continue;
     bytes += jsonBytesPerListedFile + Buffer.byteLength(JSON.stringify(file.path));
     isFull = files.length >= limit || (bytes > maxListPageBytes && files.length > 0);
     if (!isFull) files.push(file);
   }
-  const next = offset + files.length < count && files.length > 0 ? offset + files.length : null;
-  return { count, files, next };
+  const next = offset + files.length < total && files.length > 0 ? offset + files.length : null;
+  return { total, files, next };
 }
 
 /** Lines are written many at a time. */

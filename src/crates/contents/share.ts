@@ -71,20 +71,27 @@ export function createCrateSharing(options: CrateContentsOptions, open: OpenCrat
       return { locator: place.locator, shared };
     },
 
-    /** The whole crate as bytes, up to the limit. */
+    /** The whole crate as bytes, up to the limit; a folder as a ZIP. */
     async bytes(caller: Caller, crateId: string, signal: AbortSignal) {
       const { place, source, container } = await open(caller, crateId, signal);
       await using _held = container;
       const { mostBytes } = options;
-      if (place.kind === 'folder')
-        throw new WorkcrateError(
-          'unsupported',
-          'This crate is a folder, which cannot be sent as base64. Use delivery "link" instead.',
+      const collect = (bytes: AsyncIterable<Uint8Array>): Promise<Buffer> =>
+        collectBytes(bytes, { limit: mostBytes, tooLong: () => base64TooLargeError(null, mostBytes) });
+      if (place.kind === 'folder') {
+        const tooLarge = (): WorkcrateError => base64TooLargeError(null, mostBytes);
+        const listed = await listFilesToZip(container, mostBytes, tooLarge, signal);
+        const size = computeZipSize(listed);
+        if (size > mostBytes) throw base64TooLargeError(size, mostBytes);
+        const archive = createArchive(
+          await digestFiles({ place, container }, listed, { signal, report: () => {} }),
         );
+        return { locator: place.locator, bytes: await collect(archive.bytes(signal, () => {})) };
+      }
       await using object = await source.open(place.object, signal);
       if (object === null || object.object.stamp !== place.stamp) throw changedSinceIndexedError(place);
       if (object.size > mostBytes) throw base64TooLargeError(object.size, mostBytes);
-      return { locator: place.locator, bytes: await collectBytes(object.read(0, object.size, signal)) };
+      return { locator: place.locator, bytes: await collect(object.read(0, object.size, signal)) };
     },
   };
 }
@@ -95,10 +102,10 @@ const unpackedTooLargeError = (path: string, size: number, most: number): Workcr
     `${JSON.stringify(path.slice(0, 200))} has ${size} bytes unpacked, and the limit is ${most}. Get the whole crate with download_crate.`,
   );
 
-const base64TooLargeError = (size: number, most: number): WorkcrateError =>
+const base64TooLargeError = (size: number | null, most: number): WorkcrateError =>
   new WorkcrateError(
     'too_large',
-    `The crate has ${size} bytes, and the limit for base64 is ${most}. Use download_crate with delivery "link" instead.`,
+    `The crate has ${size ?? `more than ${most}`} bytes, and the limit for base64 is ${most}. Use download_crate with delivery "link" instead.`,
   );
 
 const changedSinceIndexedError = ({ locator }: CrateLocation): WorkcrateError =>
@@ -145,16 +152,10 @@ async function shareFolderAsZip(
   { caller, place, container, terms }: ShareRequest,
   { signal, report }: ArchiveProgress,
 ): Promise<SharedLink> {
-  const listed = await listFilesToZip(container, files.maxFileSize, signal);
+  const tooLarge = folderTooLargeToZipError;
+  const listed = await listFilesToZip(container, files.maxFileSize, tooLarge, signal);
   await files.demandQuota(caller, computeZipSize(listed));
-  const members: ArchiveMember[] = [];
-  for (const file of listed) {
-    const read = (until: AbortSignal) => container.read(file, { limit: file.size, signal: until });
-    const digest = await computeDigest(read(signal));
-    members.push({ ...digest, path: file.path, modified: file.modified ?? place.modified, read });
-    report(members.length, listed.length);
-  }
-  const archive = createArchive(members);
+  const archive = createArchive(await digestFiles({ place, container }, listed, { signal, report }));
   const name = `${place.locator.replace(/\/+$/, '').split('/').at(-1) || 'crate'}.zip`;
   const kept = { name, mediaType: 'application/zip', origin: 'crate', keepSeconds: terms.ttlSeconds };
   const { id } = await files.add(
@@ -166,11 +167,27 @@ async function shareFolderAsZip(
   return links.share(caller, id, terms);
 }
 
+async function digestFiles(
+  { place, container }: Pick<OpenCrate, 'place' | 'container'>,
+  listed: readonly CrateFile[],
+  { signal, report }: ArchiveProgress,
+): Promise<ArchiveMember[]> {
+  const members: ArchiveMember[] = [];
+  for (const file of listed) {
+    const read = (until: AbortSignal) => container.read(file, { limit: file.size, signal: until });
+    const digest = await computeDigest(read(signal));
+    members.push({ ...digest, path: file.path, modified: file.modified ?? place.modified, read });
+    report(members.length, listed.length);
+  }
+  return members;
+}
+
 const maxFilesOfSharedFolder = 100_000;
 
 async function listFilesToZip(
   container: CrateContainer,
   mostBytes: number,
+  tooLarge: (what: string) => WorkcrateError,
   signal: AbortSignal,
 ): Promise<CrateFile[]> {
   const listed: CrateFile[] = [];
@@ -180,8 +197,8 @@ async function listFilesToZip(
     bytes += file.size;
     listed.push(file);
     if (listed.length > maxFilesOfSharedFolder)
-      throw folderTooLargeToZipError(`has more than ${maxFilesOfSharedFolder} files`);
-    if (bytes > mostBytes) throw folderTooLargeToZipError(`has more than ${mostBytes} bytes`);
+      throw tooLarge(`has more than ${maxFilesOfSharedFolder} files`);
+    if (bytes > mostBytes) throw tooLarge(`has more than ${mostBytes} bytes`);
   }
   return listed;
 }

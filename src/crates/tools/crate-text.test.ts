@@ -54,7 +54,7 @@ test('every fact of a crate is a line, and its own text is quoted', () => {
 
 const listing = (paths: readonly string[], more: Partial<CrateFileListing> = {}): CrateFileListing => ({
   locator: 'file:///data/',
-  count: paths.length,
+  total: paths.length,
   files: paths.map((path) => ({
     path,
     size: 7,
@@ -80,7 +80,7 @@ test('files are listed a line each, and what is left out is counted', () => {
 
 test('the next call goes on after the last file that the text shows, though the page has more', () => {
   const paths = Array.from({ length: 200 }, (_, at) => `${at}.csv`);
-  const { text, isAll } = describeFiles(listing(paths, { count: 300, next: 230 }), 30);
+  const { text, isAll } = describeFiles(listing(paths, { total: 300, next: 230 }), 30);
   assert.equal(isAll, false);
   assert.match(text, /^300 files, 31 to 80 shown[^]*\n7 49\.csv\nand 220 more: call again with offset 80$/);
   const long = describeFiles(listing(paths.map((path) => 'x'.repeat(4000) + path)), 0).text;

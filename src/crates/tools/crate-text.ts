@@ -97,7 +97,7 @@ const maxListingCharacters = 16_000;
 
 /** The files on a page that the text shows: fewer where their names are long. */
 export function describeFiles(listing: CrateFileListing, offset: number): { text: string; isAll: boolean } {
-  const { count: total, files, unsafe } = listing;
+  const { total, files, unsafe } = listing;
   const lines: string[] = [];
   let characters = 0;
   for (const { path, size } of files.slice(0, maxFilesInText)) {

@@ -21,13 +21,14 @@ export function toSearchAnswer(query: string, { mode, total, results, facets, ne
 }
 
 /** The files of a crate, as tools and `--json` give them. */
-export function toListingAnswer(crateId: string, { locator, count, files, next, unsafe }: CrateFileListing) {
+export function toListingAnswer(crateId: string, { locator, total, files, next, unsafe }: CrateFileListing) {
   return {
     crate_id: crateId,
     resource_locator: locator,
-    count,
+    count: files.length,
+    total,
     files: files.map(toFileAnswer),
-    next_offset: next,
+    next,
     unsafe_names: unsafe,
   };
 }

@@ -37,6 +37,9 @@ const crateFileSchema = z.object({
   last_modified: z.string().nullable(),
 });
 
+/** The text shows far fewer: this is for programs. */
+const maxFilesPerPage = 10_000;
+
 function createListCrateFilesTool(options: CrateShareToolsOptions): Tool {
   const { crates } = options;
   return defineTool({
@@ -48,15 +51,16 @@ function createListCrateFilesTool(options: CrateShareToolsOptions): Tool {
     input: z.strictObject({
       crate_id: crateIdSchema,
       glob: makeText(1000, 'Such as *.csv (anywhere), data/*.csv, data/**').optional(),
-      limit: makeCount(1, 5000, 200),
+      limit: makeCount(1, maxFilesPerPage, maxFilesPerPage),
       offset: offsetSchema,
     }),
     output: z.object({
       crate_id: z.string(),
       resource_locator: z.string(),
-      count: z.number().int().describe('How many files match in all'),
+      count: z.number().int().describe('How many files are on this page'),
+      total: z.number().int().describe('How many match in all'),
       files: z.array(crateFileSchema),
-      next_offset: z.number().int().nullable(),
+      next: z.number().int().nullable().describe('The offset of the next page; null on the last'),
       unsafe_names: z
         .number()
         .int()
@@ -181,7 +185,7 @@ function createDownloadCrateTool(options: CrateShareToolsOptions): Tool {
       delivery: listAs(z.enum(['link', 'base64']).default('link'), {
         type: 'string',
         enum: ['link', 'base64'],
-        description: 'Default link; base64: the bytes of a small archive in this answer',
+        description: 'Default link; base64: the bytes of a small crate in this answer',
       }),
       ...toLinkTermFields(options),
     }),
