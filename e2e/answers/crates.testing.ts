@@ -101,7 +101,11 @@ export async function showCrates(stage: Stage): Promise<void> {
 /** The answer comes from another moment than the sync, so it may take several. */
 async function showSyncing({ call }: Stage): Promise<void> {
   await eventually(async () => {
-    const [, status] = await Promise.all([call('sync_index', {}), call('index_status', {})]);
+    const [, , status] = await Promise.all([
+      call('sync_index', {}),
+      call('sync_index', {}),
+      call('index_status', {}),
+    ]);
     return status.data.syncing;
   });
 }

@@ -234,6 +234,7 @@ const tools: Readonly<Record<string, Wordings>> = {
     'semantic.stale': toldIfTrue(/being updated/),
   },
   sync_index: {
+    joined: toldIfTrue(/joined an update/),
     'sources[].state': { unsaid: 'a source that cannot be reached has its reason instead of counts' },
   },
   validate_citations: {

@@ -92,6 +92,21 @@ it(`10,000 files are a page, which says how many there are in all and where the 
   recordProof('B6:10,000-a-page-with-total-and-next');
 });
 
+it(`calls of sync_index at once are one sync, and each gets its result, on ${backends}`, async () => {
+  const crates = Array.from({ length: 30 }, (_, at) => [
+    `${at}/ro-crate-metadata.json`,
+    metadata(`Crate ${at}`),
+  ]);
+  await using server = await startCrateServer(Object.fromEntries(crates));
+  const replies = await Promise.all(Array.from({ length: 4 }, () => server.call('sync_index', {})));
+  const reads = replies.map(({ data }) => data.sources[0].read);
+  const joined = replies.filter(({ data }) => data.joined);
+  assert.deepEqual(reads, [30, 30, 30, 30], 'the first read all of them, and nobody again');
+  assert.equal(joined.length, 3);
+  for (const { text } of joined) assert.match(text, /joined an update that was under way\. Call it again/);
+  recordProof('B10:sync-joins-one-that-is-under-way');
+});
+
 /** An archive of exactly so many bytes that holds a crate. */
 function crateOfSize(size: number): Buffer {
   const withPadding = (length: number) =>

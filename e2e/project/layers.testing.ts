@@ -113,7 +113,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     all: 'facets parse text-fields',
   },
   'crates/sync': {
-    all: 'sync index-updater retry',
+    all: 'sync index-updater retry shared-sync under-way',
   },
   'crates/text': {
     all: 'words',

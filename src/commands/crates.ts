@@ -1,5 +1,5 @@
 import { pipeline } from 'node:stream/promises';
-import type { Crates, SourceReport } from '../crates/crates.ts';
+import type { Crates, SourceReport, SyncProgress } from '../crates/crates.ts';
 import { crateSpecificationVersions } from '../crates/pack/pack.ts';
 import { toListingAnswer, toSearchAnswer } from '../crates/tools/schema.ts';
 import { getErrno, type WorkcrateError } from '../errors.ts';
@@ -209,16 +209,22 @@ const toPrettyJson = (value: unknown): string => `${JSON.stringify(value, null, 
 
 async function bringUpToDate({ crates, signal }: CrateDesk, input: CratesInput): Promise<number> {
   const isTerminal = process.stderr.isTTY;
-  const reports = await crates.sync({
+  const { reports } = await crates.sync({
     signal,
-    report({ seen, read, broken }) {
-      if (isTerminal) process.stderr.write(`\r${seen} seen, ${read} read, ${broken} broken …`);
+    wait: true,
+    report(progress) {
+      if (isTerminal) process.stderr.write(`\r${formatSyncProgress(progress)} …`);
     },
   });
   if (isTerminal) process.stderr.write('\r\u001b[K');
   process.stdout.write(wantsJson(input) ? toPrettyJson({ sources: reports }) : formatSourceReports(reports));
   return reports.some(({ state }) => state !== 'ok') ? 1 : 0;
 }
+
+const formatSyncProgress = (progress: SyncProgress): string =>
+  'waiting' in progress
+    ? 'another process is updating the index'
+    : `${progress.seen} seen, ${progress.read} read, ${progress.broken} broken`;
 
 async function searchCommand(
   { crates, caller, signal }: CrateDesk,

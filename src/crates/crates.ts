@@ -15,14 +15,14 @@ import { createCrateContents } from './contents/contents.ts';
 import type { EntityRequest, SearchRequest, StatusRequest } from './index/reading.ts';
 import { crateSummarySchema, type CrateSummary } from './metadata/summary.ts';
 import type { CratePacker, PackRequest, PackProgress } from './pack/pack.ts';
-import type { SourceReport } from './sync/sync.ts';
+import type { SyncResult } from './sync/shared-sync.ts';
 import type { ValidationProfile } from './validate/validate.ts';
 import { getLostIndexFile, identifyIndex, removeLogOfDeletedIndex } from './workers/lost-index.ts';
-import type { IndexingMethods, IndexingSettings, SearchingMethods } from './workers/workers.ts';
+import type { IndexingMethods, IndexingSettings, SearchingMethods, SyncProgress } from './workers/workers.ts';
 
 export { createExternalCrateTargets } from './contents/copies.ts';
 export { openIndexedSources, type ConfiguredSource, type SourceReport } from './sync/sync.ts';
-export type { IndexingSettings } from './workers/workers.ts';
+export type { IndexingSettings, SyncProgress } from './workers/workers.ts';
 
 export interface CratesOptions {
   /** For the threads that write to the index and search it. */
@@ -39,9 +39,11 @@ export interface CratesOptions {
 
 export interface CrateSyncOptions {
   readonly signal: AbortSignal;
-  report(progress: SourceReport): void;
+  report(progress: SyncProgress): void;
   /** Whether to remove sources from the index that the settings no longer name; default: they stay. */
   readonly forget?: boolean;
+  /** Whether to wait while another process syncs; default: `index_busy`. */
+  readonly wait?: boolean;
 }
 
 /** A packed crate that is in the index. */
@@ -142,9 +144,9 @@ export function createCrates(options: CratesOptions) {
       return indexing.call('validate', { viewer: caller.user, place, profile }, { signal });
     },
 
-    /** Brings the index up to date; `index_busy` while another process does so. */
-    sync: ({ signal, report, forget = false }: CrateSyncOptions): Promise<SourceReport[]> =>
-      indexing.call('sync', { forget }, { signal, report }),
+    /** Brings the index up to date, or joins a sync that is under way here. */
+    sync: ({ signal, report, forget = false, wait = false }: CrateSyncOptions): Promise<SyncResult> =>
+      indexing.call('sync', { forget, wait }, { signal, report }),
 
     /** How much is packed, as far as the index knows: of one owner, of everybody (null), or in total (undefined). */
     packedBytes: (owner?: string | null) =>

@@ -27,9 +27,9 @@ export function meterCrates(crates: Crates, { cratesSynced }: Pick<Metrics, 'cra
   return {
     ...crates,
     async sync(watching) {
-      const reports = await crates.sync(watching);
-      cratesSynced(reports);
-      return reports;
+      const result = await crates.sync(watching);
+      if (!result.joined) cratesSynced(result.reports);
+      return result;
     },
   };
 }

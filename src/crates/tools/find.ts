@@ -132,6 +132,7 @@ function createSearchByEntityTool(crates: Crates): Tool {
       count: z.number().int(),
       results: z.array(foundCrateSchema),
       next_offset: z.number().int().nullable(),
+      notes: z.array(z.string()),
     }),
     annotations: findToolAnnotations,
     auditFields: { subject: [] },
@@ -162,8 +163,16 @@ function createSearchByEntityTool(crates: Crates): Tool {
         authors: [...authors],
       }));
       return {
-        text: describeEntitySearch(page, input.offset),
-        structured: { total: page.total, count: results.length, results, next_offset: page.next },
+        text: [describeEntitySearch(page, input.offset), ...page.notes.map((note) => `Note: ${note}`)].join(
+          '\n',
+        ),
+        structured: {
+          total: page.total,
+          count: results.length,
+          results,
+          next_offset: page.next,
+          notes: page.notes,
+        },
       };
     },
   });

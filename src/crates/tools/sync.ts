@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { defineTool, type Tool } from '../../mcp/tool.ts';
 import type { Crates } from '../crates.ts';
 import type { IndexStatus } from '../index/reading.ts';
-import type { SourceReport } from '../sync/sync.ts';
 import { makeCount, offsetSchema } from './schema.ts';
 import { describeNext, formatLocator } from './search-text.ts';
 
@@ -37,7 +36,12 @@ function createSyncIndexTool(crates: Crates): Tool {
     description:
       'Look for new, changed and removed crates in all sources now (otherwise done every few minutes), so that search_index finds them.',
     input: z.strictObject({}),
-    output: z.object({ sources: z.array(sourceReportSchema) }),
+    output: z.object({
+      sources: z.array(sourceReportSchema),
+      joined: z
+        .boolean()
+        .describe('Whether it was under way already, so that it may miss what was added since'),
+    }),
     annotations: {
       readOnlyHint: false,
       destructiveHint: false,
@@ -48,21 +52,27 @@ function createSyncIndexTool(crates: Crates): Tool {
     auditFields: { subject: [] },
     async handle(_input, { signal, progress }) {
       let done = 0;
-      const reports = await crates.sync({
+      const { reports, joined } = await crates.sync({
         signal,
-        report: (now: SourceReport) =>
-          crates.isOfSeveral(now.source) ? undefined : progress(++done, null, formatSourceReport(now)),
+        wait: true,
+        report(now) {
+          if ('waiting' in now) progress(++done, null, 'another process is updating the index');
+          else if (!crates.isOfSeveral(now.source)) progress(++done, null, formatSourceReport(now));
+        },
       });
       const sources = reports.map((one) =>
         crates.isOfSeveral(one.source) ? { ...one, ...hiddenCounts } : one,
       );
       return {
-        text: sources.map(formatSourceReport).join('\n') || noSources,
-        structured: { sources },
+        text: [...sources.map(formatSourceReport), ...(joined ? [joinedNote] : [])].join('\n') || noSources,
+        structured: { sources, joined },
       };
     },
   });
 }
+
+const joinedNote =
+  'This joined an update that was under way. Call it again for crates that were added since that began.';
 
 function formatSourceReport(report: z.input<typeof sourceReportSchema>): string {
   const { source, state, reason, seen, read, unchanged, broken, removed } = report;

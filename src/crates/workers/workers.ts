@@ -2,10 +2,11 @@
  * What the process that indexes and the thread that searches can do, as calls. How calls cross threads, restarts and
  * shutdown are in `src/workers/`; the index itself is in `index/`.
  */
+import { setTimeout as pause } from 'node:timers/promises';
 import { createFairQueue, type FairQueueOptions } from '../../concurrency/fair-queue.ts';
 import type { Database } from '../../database/database.ts';
 import { isDamagedDatabase, openDatabase } from '../../database/open.ts';
-import { WorkcrateError } from '../../errors.ts';
+import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import type { Log } from '../../observability/log.ts';
 import type { CallContext } from '../../workers/workers.ts';
 import {
@@ -22,6 +23,8 @@ import type { CrateLocation } from '../crate.ts';
 import { computeCrateId, openCrateContainer, toCrateLocation } from '../sources/sources.ts';
 import { createIndexUpdater } from '../sync/index-updater.ts';
 import { readCrate } from '../sync/retry.ts';
+import { createSharedSync, type SyncResult } from '../sync/shared-sync.ts';
+import { describeSyncUnderWay } from '../sync/under-way.ts';
 import {
   createCrateRetries,
   openIndexedSources,
@@ -73,6 +76,11 @@ export function createIndexingWorker(
     void readAll().catch((error: unknown) => log.error('crates.sync_failed', { error }));
   }
 
+  const sharedSync = createSharedSync(async (request) => {
+    const sources = await watched();
+    return use((room) => syncAllSources(room, sources, request));
+  });
+
   async function readAll(): Promise<void> {
     const sources = await watched();
     const syncing = { signal: new AbortController().signal, report: () => {}, forget: true };
@@ -80,10 +88,19 @@ export function createIndexingWorker(
   }
 
   return {
-    /** Brings the index up to date with all sources. */
-    async sync({ forget }: { forget: boolean }, { signal, report }: CallContext): Promise<SourceReport[]> {
-      const sources = await watched();
-      return use((room) => syncAllSources(room, sources, { signal, report, forget }));
+    /** Brings the index up to date with all sources; joins a sync that is under way, or waits for another process. */
+    async sync(
+      { forget, wait }: { forget: boolean; wait: boolean },
+      { signal, report }: CallContext,
+    ): Promise<SyncResult> {
+      for (;;)
+        try {
+          return await sharedSync({ signal, report, forget });
+        } catch (error) {
+          if (!wait || !isWorkcrateError(error, 'index_busy')) throw error;
+          report({ waiting: true } satisfies SyncProgress);
+          await pause(busyPauseMs, null, { signal });
+        }
     },
 
     /** Indexes one crate that was just written, so that it is found at once; gives its id. */
@@ -129,6 +146,12 @@ export function createIndexingWorker(
     },
   };
 }
+
+/** How long until it is tried again while another process syncs. */
+const busyPauseMs = 500;
+
+/** What is told of a sync: how far it is, or that another process is at it. */
+export type SyncProgress = SourceReport | { readonly waiting: true };
 
 /** Runs it once; again only after a failure. */
 function memoizeUntilFailure<T>(work: () => Promise<T>): () => Promise<T> {
@@ -179,12 +202,25 @@ export function createSearchingWorker(settings: IndexSettings, log: Log) {
   });
   const read = <T>(work: (reader: IndexReader) => Promise<T>): Promise<T> =>
     index.use(({ reader }) => work(reader));
+  /** What is found, and that there may soon be more. */
+  const readAndNote = <T>(work: (reader: IndexReader) => Promise<T>): Promise<[page: T, notes: string[]]> =>
+    index.use(async ({ reader, database }) => {
+      // Asked first: what is found by a search that began during a sync may lack something.
+      const note = await describeSyncUnderWay(database, Date.now());
+      return [await work(reader), note === null ? [] : [note]];
+    });
 
   return {
     search: ({ viewer, request }: ViewerRequest<SearchRequest>, { signal }: CallContext) =>
-      queue.run({ user: viewer, signal }, () => read((reader) => reader.search(viewer, request, signal))),
+      queue.run({ user: viewer, signal }, async () => {
+        const [page, notes] = await readAndNote((reader) => reader.search(viewer, request, signal));
+        return { ...page, notes: [...page.notes, ...notes] };
+      }),
     byEntity: ({ viewer, request }: ViewerRequest<EntityRequest>, { signal }: CallContext) =>
-      queue.run({ user: viewer, signal }, () => read((reader) => reader.byEntity(viewer, request, signal))),
+      queue.run({ user: viewer, signal }, async () => {
+        const [page, notes] = await readAndNote((reader) => reader.byEntity(viewer, request, signal));
+        return { ...page, notes };
+      }),
     fields: ({ viewer }: ViewerRequest<null>, { signal }: CallContext) =>
       queue.run({ user: viewer, signal }, () => read((reader) => reader.fields(viewer, signal))),
     status: ({ viewer, request }: ViewerRequest<StatusRequest>, { signal }: CallContext) =>
