@@ -100,13 +100,15 @@ export async function showCrates(stage: Stage): Promise<void> {
 
 /** The answer comes from another moment than the sync, so it may take several. */
 async function showSyncing({ call }: Stage): Promise<void> {
+  const seen = { syncing: false, joined: false, noted: false };
+  const entity = { type_name: 'Person', prop_path: 'name', prop_value: 'Ada Byron' };
   await eventually(async () => {
-    const [, , status] = await Promise.all([
-      call('sync_index', {}),
-      call('sync_index', {}),
-      call('index_status', {}),
-    ]);
-    return status.data.syncing;
+    const syncs = Array.from({ length: 3 }, () => call('sync_index', {}));
+    const [status, found] = await Promise.all([call('index_status', {}), call('search_by_entity', entity)]);
+    seen.syncing ||= status.data.syncing;
+    seen.noted ||= found.data.notes.length > 0;
+    for (const { data } of await Promise.all(syncs)) seen.joined ||= data.joined;
+    return seen.syncing && seen.joined && seen.noted;
   });
 }
 
