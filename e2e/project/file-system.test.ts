@@ -53,6 +53,7 @@ const allowed: readonly { readonly because: string; readonly files: readonly str
       'src/commands/build.ts',
       'src/commands/call.ts',
       'src/config/content-settings.ts',
+      'src/commands/open-crate.ts',
       'src/config/file.ts',
       'src/config/settings.ts',
       'src/database/migrate.ts',

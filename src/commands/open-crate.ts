@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import type { CrateLocation } from '../crates/crate.ts';
 import {
   ownedByEverybody,
@@ -39,7 +39,7 @@ export async function openNamedCrate(
   const names = isFolder ? ['ro-crate-metadata.json', 'ro-crate-metadata.jsonld'] : [basename(path)];
   const folder = await openCrateSource({
     kind: 'folder',
-    directory: isFolder ? path : dirname(join(path)),
+    directory: isFolder ? path : dirname(path),
   });
   opened.defer(() => folder.close());
   for (const name of names) {

@@ -80,8 +80,6 @@ export function createCrates(options: CratesOptions) {
     }
   }
   const isForSeveral = settings.sources.some(({ packsOf }) => packsOf === 'several');
-  const sourceOf = (url: string): Source | null =>
-    options.sources.find((source) => source.url === url) ?? null;
 
   async function find({ user: viewer }: Caller, crateId: string, signal: AbortSignal) {
     const found = await ask(() => searching.call('get', { viewer, request: crateId }, { signal }), signal);
@@ -134,7 +132,7 @@ export function createCrates(options: CratesOptions) {
 
     inside: createCrateContents({
       ...options,
-      sourceOf,
+      sourceOf: (url) => options.sources.find((source) => source.url === url) ?? null,
       find: async (caller, crateId, signal) => (await find(caller, crateId, signal)).place,
     }),
 

@@ -31,13 +31,14 @@ export function createSharedSync(start: (request: SyncRequest) => Promise<Source
     return { forget, stop, followers, done };
   }
 
-  /** One that ends, or that leaves out what is asked for, cannot be joined. */
-  const canJoin = (sync: RunningSync, forget: boolean): boolean =>
-    !sync.stop.signal.aborted && (sync.forget || !forget);
+  /** The sync that has to end first: one that is ending, or that leaves out what is asked for, cannot be joined. */
+  const findObstacle = (forget: boolean): RunningSync | null =>
+    running !== null && (running.stop.signal.aborted || (forget && !running.forget)) ? running : null;
 
   return async function sync(request: SyncRequest): Promise<SyncResult> {
     request.signal.throwIfAborted();
-    while (running !== null && !canJoin(running, request.forget)) await Promise.allSettled([running.done]);
+    for (let first = findObstacle(request.forget); first !== null; first = findObstacle(request.forget))
+      await Promise.allSettled([first.done]);
     request.signal.throwIfAborted();
     const joined = running !== null;
     running ??= begin(request.forget);

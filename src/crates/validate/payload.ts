@@ -74,7 +74,7 @@ function listNamedPaths({ entities, toPath }: DocumentView): NamedPaths {
 }
 
 /** A path of an @id as the file may be named: decoded, or as it is. */
-export function listSpellings(path: string): string[] {
+function listSpellings(path: string): string[] {
   const decoded = decodePath(path);
   return decoded === path ? [path] : [decoded, path];
 }

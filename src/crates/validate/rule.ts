@@ -9,14 +9,12 @@ import type { DocumentView, ViewedEntity, ViewedValue } from './view.ts';
 export type RuleLevel = 'MUST' | 'SHOULD';
 
 /** Who makes the rule: the specification of RO-Crate, or a profile of it. */
-export const ruleProfiles = [
-  'ro-crate',
-  'process-run-crate',
-  'workflow-ro-crate',
-  'workflow-run-crate',
-  'provenance-run-crate',
-] as const;
-export type RuleProfile = (typeof ruleProfiles)[number];
+export type RuleProfile =
+  | 'ro-crate'
+  | 'process-run-crate'
+  | 'workflow-ro-crate'
+  | 'workflow-run-crate'
+  | 'provenance-run-crate';
 
 /** A crate as rules see it. */
 export interface CrateView extends DocumentView {

@@ -311,9 +311,7 @@ for (const version of crateVersions)
             found.violations.map((one) => one.entity),
             [entity],
           );
-          const [declared] = validationRules.filter(
-            (one) => one.id === rule && one.versions.includes(version),
-          );
+          const declared = validationRules.find((one) => one.id === rule && one.versions.includes(version));
           assert.deepEqual(
             [found.level, found.text, found.remedy],
             [declared!.level, declared!.text, declared!.remedy],
