@@ -31,7 +31,8 @@ for (const { kind, url, skip } of databases)
       for (const name of ['Dragonflies of the rivers', 'Rivers and lakes', 'Lakes in winter'])
         await folderCrate(join(source, name), name);
       const crateSources = [pathToFileURL(source).href];
-      team = cleanup.use(await startTeam({ database: await url(), crateSources, crateInterval: 0 }));
+      const tools = ['default', 'validation'];
+      team = cleanup.use(await startTeam({ database: await url(), crateSources, crateInterval: 0, tools }));
       [bob, eve] = [await team.join('bob1'), await team.join('eve1')];
       await pack(eve, 'Dragonflies that eve saw', 'seen at lakes');
       await sync(eve);
@@ -146,13 +147,14 @@ for (const { kind, url, skip } of databases)
         ['read_crate_file', { crate_id, path, delivery: 'link' }],
         ['download_crate', { crate_id }],
         ['download_crate', { crate_id, delivery: 'base64' }],
+        ['validate_crate', { crate_id }],
         ['execute_code', { language: 'bash', code: 'ls', ...run }],
         ['execute_bash', { command: 'ls', ...run }],
       ];
     };
 
     it('the ids of bob’s crates, also of a broken one, are as unknown to eve as any', async () => {
-      const reader = await team.join('reader', ['crates']);
+      const reader = await team.join('reader', ['crates', 'validation']);
       for (const id of [crate, broken])
         for (const [at, [tool, input]] of inside(id).entries()) {
           const unknown = inside(madeUpId)[at]![1];

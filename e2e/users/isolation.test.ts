@@ -35,7 +35,7 @@ for (const { kind, url, skip } of databases)
     let others: Belongings;
     let untouched: unknown;
     before(async () => {
-      team = await startTeam({ database: await url(), tools: ['default', 'scripts'] });
+      team = await startTeam({ database: await url(), tools: ['default', 'scripts', 'validation'] });
       const bob = await team.join('bob1');
       eve = await team.join('eve1');
       own = await belongingsOf(team, eve);
@@ -111,6 +111,7 @@ for (const { kind, url, skip } of databases)
         ['read_crate_file', { crate_id: real('crate'), path: 'ro-crate-metadata.json', delivery: 'link' }],
         ['download_crate', { crate_id: real('crate') }],
         ['download_crate', { crate_id: real('crate'), delivery: 'base64' }],
+        ['validate_crate', { crate_id: real('crate') }],
         ['pack_crate', { execution_id: real('execution') }],
         ['pack_crate', { file_ids: [real('file')] }],
         ['build_exports_content', { documentFile: real('file'), formats: ['plain'] }],

@@ -25,7 +25,7 @@ it('by meaning, whoever has private crates alone is told why nothing is found, a
 });
 
 it('users see neither the path of a crate on the server nor an id that means nothing', async () => {
-  await using team = await startTeam({ crateInterval: 0 });
+  await using team = await startTeam({ crateInterval: 0, tools: ['default', 'validation'] });
   const ada = await team.join('ada1');
   const packed = await pack(ada, 'Glaciers of Norway', true);
   const crate_id = packed['crate_id'];
@@ -38,6 +38,7 @@ it('users see neither the path of a crate on the server nor an id that means not
     await ada.call('list_crate_files', { crate_id }),
     await ada.call('download_crate', { crate_id }),
     await ada.call('download_crate', { crate_id, delivery: 'base64' }),
+    await ada.call('validate_crate', { crate_id }),
     await ada.call('search_by_entity', { type_name: 'File', prop_path: 'name', prop_value: 'table.csv' }),
     await ada.call('sync_index'),
     await ada.call('index_status'),
