@@ -167,7 +167,10 @@ describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
   it('the tools say what there is, and a missing package comes with what to do', async () => {
     const { tools } = await server().client.listTools();
     const { description } = tools.find((tool) => tool.name === 'execute_code')!;
-    assert.match(description!, /No network: packages by install_packages, not by pip or npm\. Python 3\.\d+ (with|without) /);
+    assert.match(
+      description!,
+      /No network: packages by install_packages, not by pip or npm\. Python 3\.\d+ (with|without) /,
+    );
     const missing = { language: 'python', code: 'import a_package_that_nobody_has' };
     const { text, data } = await server().call('execute_code', missing);
     assert.match(data.hint, /^Python has no a_package_that_nobody_has here\. Install it: install_packages /);
