@@ -111,6 +111,20 @@ export function sessionsContract(make: MakeSandbox): void {
         await session.close();
       });
 
+    for (const [language, sleep] of [
+      ['python', 'import time\ntime.sleep(60)'],
+      ['node', 'await new Promise((go) => setTimeout(go, 60_000))'],
+      ['bash', 'sleep 60'],
+    ] as const)
+      it(`${language}: an interrupt that comes before the cell has begun is not lost`, async () => {
+        const session = await start(language);
+        const running = runCell(session, sleep, { timeoutMs: 30_000 });
+        session.interrupt();
+        const got = await running;
+        assert.deepEqual([got.reason, got.state], ['signal', 'kept'], got.err);
+        await session.close();
+      });
+
     it('a cell that does not mind the interrupt ends with its session, and what it left is gone', async () => {
       const session = await start('python');
       const code =

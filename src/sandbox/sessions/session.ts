@@ -92,6 +92,12 @@ interface RunningCell {
 
 type CellRunner = ReturnType<typeof createCellRunner>;
 
+/** A cell that has not begun. */
+interface WaitingCell {
+  readonly branch: Branch;
+  isInterrupted: boolean;
+}
+
 /** Runs the cells of all branches of a router, one at a time. */
 function createCellRunner(process: SessionProcess, request: SessionRequest, options: SessionOptions) {
   const { queue, disk, translate = (report: Report) => report } = options;
@@ -99,6 +105,7 @@ function createCellRunner(process: SessionProcess, request: SessionRequest, opti
   const mutex = createMutex({ mostWaiting: maxWaitingCells, refuse: tooManyCellsError });
   let lastNumber = 0;
   let running: RunningCell | null = null;
+  const waiting: WaitingCell[] = [];
 
   const router = createRouter(process, {
     getStopReason: (branch) => (running?.branch === branch ? running.stop.reason : null),
@@ -112,13 +119,17 @@ function createCellRunner(process: SessionProcess, request: SessionRequest, opti
   watchDisk(process, request, disk, () => running === null);
 
   /** Gives the cell before it ends. */
-  const begin = async (branch: Branch, cell: CellRequest): Promise<CellRun> => {
+  const begin = async (branch: Branch, cell: CellRequest, isInterrupted: () => boolean): Promise<CellRun> => {
     if (branch.isOver) throw sessionEndedError();
     if (cell.signal.aborted) throw runCancelledError();
     const leave = await queue.enter({ user: request.user, signal: cell.signal });
     try {
       await disk.admit(request.place);
       if (branch.isOver) throw sessionEndedError();
+      if (isInterrupted()) {
+        leave();
+        return describeUnbegunCell();
+      }
       const [stdout, stderr] = [outputs[0].begin(), outputs[1].begin()];
       process.setNetwork(cell.network ?? null);
       const started = startCell(process, router, branch, ++lastNumber, cell);
@@ -143,8 +154,12 @@ function createCellRunner(process: SessionProcess, request: SessionRequest, opti
     router,
     run(branch: Branch, cell: CellRequest): Promise<CellRun> {
       const given = Promise.withResolvers<CellRun>();
+      const own: WaitingCell = { branch, isInterrupted: false };
+      waiting.push(own);
+      const stopWaiting = (): void => void waiting.splice(waiting.indexOf(own), 1);
+      given.promise.then(stopWaiting, stopWaiting);
       const takeTurn = async (): Promise<void> => {
-        const run = await begin(branch, cell);
+        const run = await begin(branch, cell, () => own.isInterrupted);
         given.resolve(run);
         await run.ended;
       };
@@ -153,8 +168,11 @@ function createCellRunner(process: SessionProcess, request: SessionRequest, opti
     },
     /** After the cells that were asked for before. */
     between: <T>(work: () => Promise<T>): Promise<T> => mutex.run(work),
+    /** The cell that runs, or the one that waits for its turn, which then never begins. */
     interrupt(branch: Branch): void {
-      if (running?.branch === branch) router.tell({ interrupt: { branch: branch.name } });
+      if (running?.branch === branch) return void router.tell({ interrupt: { branch: branch.name } });
+      const next = waiting.find((cell) => cell.branch === branch);
+      if (next !== undefined) next.isInterrupted = true;
     },
     async close(branch: Branch): Promise<void> {
       if (!branch.isOver && router.isLast()) process.kill('cancelled');
@@ -164,6 +182,22 @@ function createCellRunner(process: SessionProcess, request: SessionRequest, opti
     },
   };
 }
+
+async function* yieldNothing(): AsyncGenerator<never> {}
+
+/** Of a cell that was interrupted while it waited. */
+const describeUnbegunCell = (): CellRun => ({
+  stdout: yieldNothing(),
+  stderr: yieldNothing(),
+  reports: yieldNothing(),
+  ended: Promise.resolve({
+    reason: 'signal',
+    exitCode: null,
+    signal: 'SIGINT',
+    state: 'kept',
+    durationMs: 0,
+  }),
+});
 
 /** Also between cells, since what they started may go on. */
 function watchDisk(
