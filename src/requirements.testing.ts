@@ -59,6 +59,8 @@ export const requirements = {
     'hostile-text-is-no-error',
     'other-field-filters-refused',
     'limit-and-offset',
+    'ranks-as-well-as-fts5',
+    'only-what-is-near-by-meaning',
   ],
   B4: [
     'same-ranking-every-time',

@@ -116,7 +116,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     all: 'sync index-updater retry shared-sync under-way',
   },
   'crates/text': {
-    all: 'words',
+    all: 'stop-words words',
   },
   'crates/tools': {
     all: 'find pack redact-folders share sync validate',

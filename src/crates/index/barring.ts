@@ -1,8 +1,7 @@
 import { facets } from '../query/facets.ts';
 import type { FacetFilter } from '../query/parse.ts';
-import type { ClauseLists } from './clause-lists.ts';
 import type { Pace } from './pace.ts';
-import { walk } from './scoring.ts';
+import { walk, type ClauseLists } from './scoring.ts';
 import type { Visible } from './visible.ts';
 
 /** By segment: 1 for each document that must not be found. */

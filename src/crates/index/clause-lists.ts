@@ -7,10 +7,8 @@ import { phraseIn } from './phrase.ts';
 import { onlyInField } from './postings-of-field.ts';
 import type { Postings } from './postings.ts';
 import { prefixLists } from './prefix.ts';
+import type { ClauseLists } from './scoring.ts';
 import type { Visible } from './visible.ts';
-
-/** The documents of a clause in each segment, with the fields that it is in. */
-export type ClauseLists = readonly (Postings | null)[];
 
 /** What clauses are read with. */
 export interface Reading {

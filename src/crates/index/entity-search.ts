@@ -2,17 +2,15 @@ import type { Database } from '../../database/database.ts';
 import { WorkcrateError } from '../../errors.ts';
 import { maxEntityPathSteps, parseFieldFilters, type EntityCondition } from '../query/parse.ts';
 import { barByFilter, barDocuments, nothingBarred, type Barred } from './barring.ts';
-import { Best, compareKeys, type Hit } from './best.ts';
 import type { BlockCache } from './block-cache.ts';
 import { listsOf } from './clause-lists.ts';
 import { candidatesIn, documentsHolding, leadingBack, readings } from './entity-matching.ts';
 import { documentNumber } from './locating.ts';
-import { match } from './matching.ts';
 import type { Pace } from './pace.ts';
 import { boundPaging, mostOffset } from './paging.ts';
 import { resultRows, shownIn, type ResultRow } from './result-rows.ts';
 import { mostDescription, type SearchResult } from './results.ts';
-import { weigh } from './scoring.ts';
+import { Best, compareKeys, match, weigh, type Hit } from './scoring.ts';
 import { startOf } from './snippet.ts';
 import type { Visible } from './visible.ts';
 
@@ -124,7 +122,7 @@ function firstOf(visible: Visible, sure: Sifted['sure'], wanted: number) {
   let total = 0;
   for (const [index, documents] of sure.entries()) {
     const { sortNumbers } = visible.segments[index]!.of.columns;
-    for (const at of documents) best.add(index, at, 0, -sortNumbers[at]!);
+    for (const at of documents) best.add(index, at, -sortNumbers[at]!);
     total += documents.length;
   }
   return { hits: best.sorted(), total };

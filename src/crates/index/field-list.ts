@@ -3,7 +3,7 @@ import { countFacets, topOf, type ValueCount } from './facet-counts.ts';
 import { facets } from '../query/facets.ts';
 import { afterPrefix, fromKey, kinds } from './keys.ts';
 import { scan } from './lookup.ts';
-import { newest } from './matching.ts';
+import { newest } from './scoring.ts';
 import { nothingBarred } from './barring.ts';
 import type { Pace } from './pace.ts';
 import { eachPosting, type Postings } from './postings.ts';

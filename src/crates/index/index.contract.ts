@@ -66,7 +66,7 @@ function wordContract(backend: Backend): void {
     recordProof('B3:all-text-fields-searched');
   });
 
-  test('the title weighs more than the description, and what holds all words comes first', async (t) => {
+  test('the title weighs more than the description, and what has more of the words comes first', async (t) => {
     const index = await newIndex(t, backend);
     await index.put(fjord, forest, { id: 'rare', title: 'Zooplankton' });
     assert.deepEqual(await index.find('climate'), ['fjord', 'forest']);

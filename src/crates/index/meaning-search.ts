@@ -1,16 +1,13 @@
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
-import type { Hit } from './best.ts';
 import { listsOf } from './clause-lists.ts';
 import { documentNumber, locate } from './locating.ts';
-import { clearRoom, giveBack, match, newest, rankAny, type Found } from './matching.ts';
-import type { Pace } from './pace.ts';
 import type { Allowed, Ranked, WordRanking } from './ranking.ts';
 import { meaningText, rowsByDocument } from './result-rows.ts';
-import { addScores, weigh, type Weighed } from './scoring.ts';
+import { findFields, match, newest, weigh, type Found, type Hit } from './scoring.ts';
 import type { Prepared, Searching } from './searching.ts';
 import type { Visible } from './visible.ts';
 
-/** Nobody reads on beyond these, and what is found by meaning has no other end. */
+/** So many are ranked by meaning at most; nobody reads on beyond them. */
 const mostRanked = 1000;
 
 /** Null where words alone have to do, since there is no search by meaning. */
@@ -18,31 +15,41 @@ export async function searchByMeaning(
   searching: Searching,
   prepared: Prepared,
   mode: 'semantic' | 'hybrid',
+  most: number,
 ): Promise<Found | null> {
   const { visible, meaning, pace } = searching;
-  const allowed = await allowedBy(visible, prepared, pace);
-  const { text } = prepared.query;
+  const { query, wanted, required } = prepared;
+  const clauses = [...wanted, ...required];
   try {
-    if (meaning === null) throw isOff();
-    const ranked =
-      mode === 'semantic'
-        ? await meaning.nearest(text, mostRanked, allowed)
-        : await meaning.hybrid(text, wordRanking(searching), mostRanked, allowed);
-    return await foundBy(visible, prepared, ranked, pace);
+    if (meaning === null) throw semanticSearchOffError();
+    const allowed = await allowedBy(searching, prepared);
+    const found = await match(visible, prepared, most + mostRanked, pace);
+    if (mode === 'semantic') {
+      const hasWords = isIn(visible, found.chosen);
+      const ranked = await meaning.nearest(query.text, mostRanked, allowed, hasWords);
+      return putFirst(visible, clauses, ranked, null);
+    }
+    const ranked = await meaning.hybrid(query.text, wordRanking(searching, prepared, found), allowed);
+    return putFirst(visible, clauses, ranked, found);
   } catch (error) {
     if (mode === 'hybrid' && isWorkcrateError(error, 'unsupported')) return null;
     throw error;
   }
 }
 
-const isOff = (): WorkcrateError =>
+const semanticSearchOffError = (): WorkcrateError =>
   new WorkcrateError('unsupported', 'Search by meaning is off on this server. Use mode "keyword".');
 
-async function allowedBy(visible: Visible, { required, barred }: Prepared, pace: Pace): Promise<Allowed> {
+/** What the caller may see and fits all that is not a matter of rank. */
+async function allowedBy({ visible, pace }: Searching, { required, barred }: Prepared): Promise<Allowed> {
   const { chosen } =
     required.length === 0
       ? await newest(visible, barred, 0, pace)
       : await match(visible, { wanted: [], required, barred }, 0, pace);
+  return isIn(visible, chosen);
+}
+
+function isIn(visible: Visible, chosen: readonly Uint8Array[]): Allowed {
   return (document) => {
     const place = locate(visible, document);
     return place !== null && chosen[place.segment]![place.at] !== 0;
@@ -50,17 +57,24 @@ async function allowedBy(visible: Visible, { required, barred }: Prepared, pace:
 }
 
 /** The search by words, as the search by meaning uses it. */
-function wordRanking({ database, cache, visible, pace }: Searching): WordRanking {
+function wordRanking(
+  { database, cache, visible, pace }: Searching,
+  { query }: Prepared,
+  { best }: Found,
+): WordRanking {
+  const wantedLength = query.wanted.reduce((sum, { times }) => sum + times, 0);
   return {
-    async rank(stems, most, allowed) {
+    queryLength: wantedLength + query.required.length,
+    best: async (most) =>
+      best.slice(0, most).map((hit) => ({ document: documentNumber(visible, hit), score: hit.score })),
+    async score(stems, documents) {
       const clauses = [...stems.keys()].map((stem) => ({ kind: 'word', stem, field: null }) as const);
       const lists = await listsOf({ cache, visible, pace }, clauses, new Set());
       const boosts = [...stems.values()];
-      const words = lists.map((list, at) => weigh(visible, list, boosts[at]!));
-      const isAllowed = (segment: number, at: number): boolean =>
-        allowed(documentNumber(visible, { segment, at }));
-      const hits = await rankAny(visible, words, most, isAllowed, pace);
-      return hits.map((hit) => ({ document: documentNumber(visible, hit), score: hit.score }));
+      const wanted = lists.map((list, at) => weigh(visible, list, boosts[at]!));
+      const barred = allBut(visible, documents);
+      const hits = await match(visible, { wanted, required: [], barred }, documents.length, pace);
+      return new Map(hits.best.map((hit) => [documentNumber(visible, hit), hit.score]));
     },
     async texts(documents) {
       const rows = await rowsByDocument(database, documents);
@@ -69,43 +83,40 @@ function wordRanking({ database, cache, visible, pace }: Searching): WordRanking
   };
 }
 
-async function foundBy(
-  visible: Visible,
-  { wanted, required }: Prepared,
-  ranked: readonly Ranked[],
-  pace: Pace,
-): Promise<Found> {
-  const chosen = visible.segments.map(({ of }) => new Uint8Array(of.columns.size));
-  const best: Hit[] = [];
-  for (const { document, score } of ranked) {
+function allBut(visible: Visible, documents: readonly number[]): Uint8Array[] {
+  const barred = visible.segments.map(({ of }) => new Uint8Array(of.columns.size).fill(1));
+  for (const document of documents) {
     const place = locate(visible, document);
-    if (place === null || chosen[place.segment]![place.at] === 1) continue;
-    chosen[place.segment]![place.at] = 1;
-    best.push({ ...place, tier: 0, score, fields: 0 });
+    if (place !== null) barred[place.segment]![place.at] = 0;
   }
-  const words = [...required, ...wanted];
-  return { total: best.length, chosen, best: await withFields(visible, words, chosen, best, pace) };
+  return barred;
 }
 
-/** The same with the fields that the words were found in. */
-async function withFields(
+/** What was ranked by meaning, then the rest of what was found by words, in its own order. */
+function putFirst(
   visible: Visible,
-  words: readonly Weighed[],
-  chosen: readonly Uint8Array[],
-  hits: readonly Hit[],
-  pace: Pace,
-): Promise<Hit[]> {
-  const fields: Uint8Array[] = [];
-  for (const [index, segment] of visible.segments.entries()) {
-    const { size } = segment.of.columns;
-    const room = clearRoom(size);
-    for (const { lists } of words) {
-      await pace.breathe();
-      if (lists[index] !== null)
-        addScores(lists[index]!, 0, visible, segment, chosen[index]!, room.scores, room.fields);
-    }
-    fields.push(room.fields.slice(0, size));
-    giveBack(room);
+  clauses: Prepared['wanted'],
+  ranked: readonly Ranked[],
+  found: Found | null,
+): Found {
+  const chosen = visible.segments.map(({ of }, at) =>
+    found === null ? new Uint8Array(of.columns.size) : found.chosen[at]!.slice(),
+  );
+  const first = new Map<string, Hit>();
+  let total = found?.total ?? 0;
+  for (const { document, score } of ranked) {
+    const place = locate(visible, document);
+    if (place === null || first.has(placeKey(place))) continue;
+    first.set(placeKey(place), { ...place, score, fields: 0 });
+    if (chosen[place.segment]![place.at] === 0) total++;
+    chosen[place.segment]![place.at] = 1;
   }
-  return hits.map((hit) => ({ ...hit, fields: fields[hit.segment]![hit.at]! }));
+  const hits = [...first.values()];
+  const fields = findFields(visible, clauses, hits);
+  const rest = (found?.best ?? [])
+    .filter((hit) => !first.has(placeKey(hit)))
+    .map((hit) => ({ ...hit, score: 0 }));
+  return { total, chosen, best: [...hits.map((hit, at) => ({ ...hit, fields: fields[at]! })), ...rest] };
 }
+
+const placeKey = ({ segment, at }: Pick<Hit, 'segment' | 'at'>): string => `${segment} ${at}`;

@@ -46,24 +46,19 @@ export function searchNaively(crates: readonly SummedUp[], viewer: string, text:
       !excluded.some((clause) => has(clause, document)) &&
       filters.every(({ facet, wanted: value, negated }) => fits(document, facet, value) !== negated),
   );
-  const complete = fitting.filter((document) => wanted.every((clause) => has(clause, document)));
-  const rarest = Math.min(...wanted.map(howMany).filter((count) => count > 0));
-  const rare = Math.max(100, documents.length * 0.02, rarest);
-  const telling = wanted.filter((clause) => howMany(clause) <= rare);
   const found =
-    complete.length >= 100 || wanted.length === 0
-      ? complete
-      : fitting.filter((document) => telling.some((clause) => has(clause, document)));
+    wanted.length === 0
+      ? fitting
+      : fitting.filter((document) => wanted.some((clause) => has(clause, document)));
   return found
     .map((document) => ({
       document,
-      tier: complete.includes(document) ? 1 : 0,
-      score: sum([...required, ...wanted].map((clause) => worth(clause, document))),
+      score: sum([
+        ...wanted.map((clause) => clause.times * worth(clause, document)),
+        ...required.map((clause) => worth(clause, document)),
+      ]),
     }))
-    .sort(
-      (one, other) =>
-        other.tier - one.tier || other.score - one.score || compare(one.document, other.document),
-    )
+    .sort((one, other) => other.score - one.score || compare(one.document, other.document))
     .map(({ document, score }) => [document.crate.place.object, score]);
 }
 

@@ -14,8 +14,15 @@ export type Allowed = (document: number) => boolean;
 
 /** The search by words, as the search by meaning uses it. */
 export interface WordRanking {
-  /** The best documents for weighted stems, best first, ties by document key. */
-  rank(stems: ReadonlyMap<string, number>, most: number, allowed: Allowed): Promise<Ranked[]>;
+  /** How many words and phrases the query has; what it repeats counts each time. */
+  readonly queryLength: number;
+  /** The best documents for the query, best first, ties by document key. */
+  best(most: number): Promise<Ranked[]>;
+  /** What weighted stems are worth to some documents; those without any of them are left out. */
+  score(
+    stems: ReadonlyMap<string, number>,
+    documents: readonly number[],
+  ): Promise<ReadonlyMap<number, number>>;
   /** The text that documents are ranked by, for feedback. */
   texts(documents: readonly number[]): Promise<ReadonlyMap<number, string>>;
 }
@@ -24,10 +31,13 @@ export interface WordRanking {
 export interface Meaning {
   /** What it is now: provider, version, how many documents it covers; for people. */
   status(): Promise<MeaningStatus>;
-  /** The nearest documents, best first, ties by document key. `unsupported` where it is off or not fitted yet. */
-  nearest(query: string, most: number, allowed: Allowed): Promise<Ranked[]>;
-  /** Words and meaning together. */
-  hybrid(query: string, words: WordRanking, most: number, allowed: Allowed): Promise<Ranked[]>;
+  /**
+   * Documents that are near or have words of the query, nearest first, ties by document key. `unsupported` where it is
+   * off or not fitted yet.
+   */
+  nearest(query: string, most: number, allowed: Allowed, hasWords: Allowed): Promise<Ranked[]>;
+  /** Words and meaning together: the best by words in a new order, with what is near. Not all that have the words. */
+  hybrid(query: string, words: WordRanking, allowed: Allowed): Promise<Ranked[]>;
 }
 
 export interface MeaningStatus {

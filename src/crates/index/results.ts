@@ -1,4 +1,4 @@
-import type { Hit } from './best.ts';
+import type { Hit } from './scoring.ts';
 import { resultRows, shownIn, type ResultRow } from './result-rows.ts';
 import type { Prepared, Searching } from './searching.ts';
 import { markedBy, snippetOf, startOf, type Marked } from './snippet.ts';

@@ -5,13 +5,12 @@ import type { BlockCache } from './block-cache.ts';
 import { listsOf } from './clause-lists.ts';
 import { documentsWith } from './entity-search.ts';
 import { countFacets, type ValueCount } from './facet-counts.ts';
-import { match, newest, type Found } from './matching.ts';
 import { searchByMeaning } from './meaning-search.ts';
 import type { Pace } from './pace.ts';
 import { boundPaging, mostOffset } from './paging.ts';
 import type { Meaning } from './ranking.ts';
 import { resultsOf, type SearchResult } from './results.ts';
-import { weigh } from './scoring.ts';
+import { match, newest, weigh, type Found, type Weighed } from './scoring.ts';
 import type { Visible } from './visible.ts';
 
 export type SearchMode = 'keyword' | 'semantic' | 'hybrid';
@@ -51,8 +50,8 @@ export interface Searching {
 /** A query with all that was read for it. */
 export interface Prepared {
   readonly query: SearchQuery;
-  readonly wanted: readonly ReturnType<typeof weigh>[];
-  readonly required: readonly ReturnType<typeof weigh>[];
+  readonly wanted: readonly Weighed[];
+  readonly required: readonly Weighed[];
   readonly barred: Barred;
   readonly notes: Set<string>;
 }
@@ -78,8 +77,9 @@ async function findBy(
   mode: SearchMode,
   most: number,
 ): Promise<{ mode: SearchMode; found: Found }> {
-  if (mode !== 'keyword' && prepared.query.text.trim() !== '') {
-    const found = await searchByMeaning(searching, prepared, mode);
+  const hasWords = prepared.wanted.length + prepared.required.length > 0;
+  if (mode !== 'keyword' && hasWords) {
+    const found = await searchByMeaning(searching, prepared, mode, most);
     if (found?.total === 0 && mode === 'semantic' && seesPrivate(searching.visible))
       prepared.notes.add(privateNote);
     if (found !== null) return { mode, found };
@@ -124,7 +124,7 @@ async function prepare(searching: Searching, query: SearchQuery): Promise<Prepar
     barDocuments(visible, barred, await documentsWith(searching, condition, barred), condition.negated);
   return {
     query,
-    wanted: lists.slice(0, wanted.length).map((list) => weigh(visible, list)),
+    wanted: lists.slice(0, wanted.length).map((list, at) => weigh(visible, list, wanted[at]!.times)),
     required: lists.slice(wanted.length, wanted.length + required.length).map((list) => weigh(visible, list)),
     barred,
     notes,

@@ -5,13 +5,17 @@ import { parseSearchQuery } from './parse.ts';
 import { recordProof } from '../../requirements.testing.ts';
 
 const word = (stem: string, field: number | null = null) => ({ kind: 'word', stem, field });
+const times = <T>(times: number, clause: T) => ({ ...clause, times });
 
 describe('query', () => {
   test('words, phrases, prefixes, fields, exclusions and filters are told apart', () => {
     const query = parseSearchQuery(
       'deep "salt water" ocean* title:fjords author:"Jane Doe" -river year:2019..2021 file:plot.py',
     );
-    assert.deepEqual(query.wanted, [word('deep'), { kind: 'prefix', prefix: 'ocean', field: null }]);
+    assert.deepEqual(query.wanted, [
+      times(1, word('deep')),
+      times(1, { kind: 'prefix', prefix: 'ocean', field: null }),
+    ]);
     assert.deepEqual(query.required, [
       { kind: 'phrase', stems: ['salt', 'water'], field: null },
       word('fjord', 0),
@@ -36,15 +40,37 @@ describe('query', () => {
       assert.deepEqual(parseSearchQuery(text).entities, [], text);
   });
 
-  test('AND and OR say what holds anyway, NOT is a minus, and a word counts once', () => {
-    assert.deepEqual(parseSearchQuery('fish AND fish OR fishes').wanted, [word('fish')]);
+  test('in running text quotes and minus signs are punctuation, and that is said', () => {
+    const prose =
+      'Papers on systems that show "what you get" on a screen -dash editors and formatters for text';
+    const { wanted, required, excluded, notes } = parseSearchQuery(`${prose} year:2019`);
+    assert.deepEqual([required, excluded], [[], []]);
+    assert.ok(wanted.some((clause) => clause.kind === 'word' && clause.stem === 'dash'));
+    assert.match(notes.join(), /quotes and minus signs/);
+    assert.equal(parseSearchQuery('editors "what you get" -dash').required.length, 1);
+  });
+
+  test('stop words are left out unless there is nothing else', () => {
+    assert.deepEqual(parseSearchQuery('the history of the fish').wanted, [
+      times(1, word('histori')),
+      times(1, word('fish')),
+    ]);
+    assert.deepEqual(parseSearchQuery('to be').wanted, [times(1, word('to')), times(1, word('be'))]);
+    assert.deepEqual(parseSearchQuery('the author:doe').wanted, []);
+    assert.deepEqual(parseSearchQuery('"to be"').required, [
+      { kind: 'phrase', stems: ['to', 'be'], field: null },
+    ]);
+  });
+
+  test('AND and OR say what holds anyway, NOT is a minus, and what is repeated counts as often', () => {
+    assert.deepEqual(parseSearchQuery('fish AND fish OR fishes').wanted, [times(3, word('fish'))]);
     assert.deepEqual(parseSearchQuery('fish NOT salt water').excluded, [word('salt')]);
   });
 
   test('too many words are cut, and that is said', () => {
     const many = parseSearchQuery(Array.from({ length: 500 }, (_, at) => `w${at}`).join(' '));
-    assert.equal(many.wanted.length, 32);
-    assert.match(many.notes.join(), /first 32 words/);
+    assert.equal(many.wanted.length, 256);
+    assert.match(many.notes.join(), /first 256 words/);
     assert.equal(many.text.split(' ').length, 256, 'by meaning too');
   });
 
@@ -97,7 +123,8 @@ describe('query', () => {
         ),
         (text) => {
           const { wanted, required, excluded, filters, entities } = parseSearchQuery(text);
-          assert.ok([wanted, required, excluded, filters, entities].flat().length <= 32);
+          assert.ok([required, excluded, filters, entities].flat().length <= 32);
+          assert.ok(wanted.length <= 256);
           assert.ok(entities.length <= 4);
         },
       ),

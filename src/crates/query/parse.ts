@@ -3,6 +3,7 @@
  * in `index/` evaluates what comes out of here.
  */
 import { WorkcrateError } from '../../errors.ts';
+import { isStopWord } from '../text/stop-words.ts';
 import { foldCaseAndAccents, tokenizeWords } from '../text/words.ts';
 import { findFacetNumber, facets, isYearFilter } from './facets.ts';
 import { findTextFieldNumber, textFields } from './text-fields.ts';
@@ -45,8 +46,22 @@ export function parseSearchQuery(
   };
   if (text.length > maxQueryLength)
     parsed.notes.add(`Only the first ${maxQueryLength} characters of the query were used.`);
-  for (const each of tokenizeQuery(text.slice(0, maxQueryLength))) addQueryToken(parsed, each);
+  for (const each of readProse([...tokenizeQuery(text.slice(0, maxQueryLength))], parsed.notes))
+    addQueryToken(parsed, each);
   return limitQuery(parsed);
+}
+
+/** Nobody types so many words with operators between them. */
+const maxTypedWords = 10;
+
+/** In running text, such as a pasted abstract, quotes and a minus are punctuation: it must not depend on them what is found. */
+function readProse(tokens: readonly QueryToken[], notes: Set<string>): readonly QueryToken[] {
+  const isOperator = ({ name, phrase, negated }: QueryToken): boolean =>
+    name === null && (phrase !== null || negated);
+  const words = tokens.filter(({ name, phrase, negated }) => name === null && phrase === null && !negated);
+  if (words.length <= maxTypedWords || !tokens.some(isOperator)) return tokens;
+  notes.add('The query is long, so quotes and minus signs in it were read as punctuation.');
+  return tokens.map((token) => (isOperator(token) ? { ...token, phrase: null, negated: false } : token));
 }
 
 function* tokenizeQuery(text: string): Generator<QueryToken> {
@@ -117,8 +132,10 @@ function limitQuery({ texts, notes, ...parsed }: QueryDraft): SearchQuery {
     notes.add(`Only the first ${maxEntityConditions} conditions such as Person.name:Jane were used.`);
   const [filters, entities] = [take(parsed.filters), take(few)];
   const [required, excluded] = [take(dedupeClauses(parsed.required)), take(dedupeClauses(parsed.excluded))];
-  const wanted = take(dedupeClauses(parsed.wanted));
-  if (isCut) notes.add(`Only the first ${maxQueryClauses} words and conditions were used.`);
+  if (isCut) notes.add(`Only the first ${maxQueryClauses} conditions were used.`);
+  const all = countClauses(dropStopWords(parsed.wanted, required.length > 0));
+  const wanted = all.slice(0, maxWantedClauses);
+  if (wanted.length < all.length) notes.add(`Only the first ${maxWantedClauses} words were used.`);
   const text = truncateToWords(texts.join(' '));
   return { wanted, required, excluded, filters, entities, text, notes: [...notes] };
 }
@@ -155,6 +172,21 @@ const maxPhraseWords = 32;
 
 const toClauseKey = (clause: QueryClause): string => JSON.stringify(clause);
 
+/** Stop words say nothing about a crate, unless nothing else was asked for. */
+function dropStopWords(clauses: readonly QueryClause[], hasOthers: boolean): readonly QueryClause[] {
+  const telling = clauses.filter((clause) => clause.kind !== 'word' || !isStopWord(clause.stem));
+  return telling.length > 0 || hasOthers ? telling : clauses;
+}
+
+function countClauses(clauses: readonly QueryClause[]): WantedClause[] {
+  const counted = new Map<string, WantedClause>();
+  for (const clause of clauses) {
+    const key = toClauseKey(clause);
+    counted.set(key, { ...clause, times: (counted.get(key)?.times ?? 0) + 1 });
+  }
+  return [...counted.values()];
+}
+
 function dedupeClauses(clauses: readonly QueryClause[]): QueryClause[] {
   return [...new Map(clauses.map((clause) => [toClauseKey(clause), clause])).values()];
 }
@@ -164,6 +196,9 @@ export type QueryClause =
   | { readonly kind: 'word'; readonly stem: string; readonly field: number | null }
   | { readonly kind: 'phrase'; readonly stems: readonly string[]; readonly field: number | null }
   | { readonly kind: 'prefix'; readonly prefix: string; readonly field: number | null };
+
+/** A clause that documents are ranked by. What a query repeats counts as often as it says it. */
+export type WantedClause = QueryClause & { readonly times: number };
 
 /** A condition on a facet, by its number. */
 export interface FacetFilter {
@@ -186,8 +221,8 @@ export interface EntityCondition {
 
 /** A parsed query. */
 export interface SearchQuery {
-  /** Documents that match all of them come first. */
-  readonly wanted: readonly QueryClause[];
+  /** Documents match if they have any of them, and rank the higher the more they have. */
+  readonly wanted: readonly WantedClause[];
   readonly required: readonly QueryClause[];
   readonly excluded: readonly QueryClause[];
   readonly filters: readonly FacetFilter[];
@@ -200,8 +235,10 @@ export interface SearchQuery {
 
 /** Each may have to follow references through all crates. */
 const maxEntityConditions = 4;
-/** Of words, phrases and filters together. */
+/** Of filters, phrases and what must or must not be in a field together. */
 const maxQueryClauses = 32;
+/** Different words, for users who paste a whole abstract. */
+const maxWantedClauses = 256;
 /** Of a path. */
 export const maxEntityPathSteps = 10;
 const maxFilterLength = 10_000;

@@ -5,7 +5,7 @@
 
 /** The fields that words are searched in; their order is part of the index. At most eight. */
 export const textFields = [
-  { name: 'title', weight: 3, lengthMatters: 0.4, description: 'the name of the crate' },
+  { name: 'title', weight: 2, lengthMatters: 0.75, description: 'the name of the crate' },
   { name: 'description', weight: 1, lengthMatters: 0.75, description: 'the description of the crate' },
   { name: 'author', weight: 2, lengthMatters: 0.3, description: 'names of authors and creators' },
   { name: 'keyword', weight: 2, lengthMatters: 0.4, description: 'its keywords' },

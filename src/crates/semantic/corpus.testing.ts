@@ -4,6 +4,8 @@ import type { SemanticDocument } from './document.ts';
 import { generator } from './generator.ts';
 
 export const everything: Allowed = () => true;
+/** No document has words of the query: what is found is near. */
+export const noWords: Allowed = () => false;
 
 /** Texts as documents, numbered from 1. */
 export function documentsOf(texts: readonly string[]): SemanticDocument[] {
@@ -22,7 +24,11 @@ export const reading = (documents: readonly SemanticDocument[]) =>
   };
 
 /** A search by words of the plainest kind: BM25 over the whole text, all in memory. */
-export function plainWords(documents: readonly SemanticDocument[]): WordRanking {
+export function plainWords(
+  documents: readonly SemanticDocument[],
+  query: string,
+  allowed: Allowed = everything,
+): WordRanking {
   const [k1, b] = [1.2, 0.75];
   const counted = documents.map(({ text }) => countedIn(text));
   const average = counted.reduce((sum, { length }) => sum + length, 0) / counted.length;
@@ -34,19 +40,31 @@ export function plainWords(documents: readonly SemanticDocument[]): WordRanking 
     }
   const rarity = (held: number): number => Math.log(1 + (documents.length - held + 0.5) / (held + 0.5));
 
+  function rank(stems: Iterable<readonly [string, number]>): Ranked[] {
+    const scores = new Map<number, number>();
+    for (const [stem, asked] of stems) {
+      const held = postings.get(stem) ?? [];
+      for (const [at, weight] of held)
+        scores.set(at, (scores.get(at) ?? 0) + asked * weight * rarity(held.length));
+    }
+    return [...scores]
+      .map(([at, score]) => ({ document: documents[at]!.document, score }))
+      .filter(({ document }) => allowed(document))
+      .toSorted((x, y) => y.score - x.score || x.document - y.document);
+  }
+
+  const asked = countedIn(query);
   return {
-    async rank(stems, most, allowed): Promise<Ranked[]> {
-      const scores = new Map<number, number>();
-      for (const [stem, asked] of stems) {
-        const held = postings.get(stem) ?? [];
-        for (const [at, weight] of held)
-          scores.set(at, (scores.get(at) ?? 0) + asked * weight * rarity(held.length));
-      }
-      return [...scores]
-        .map(([at, score]) => ({ document: documents[at]!.document, score }))
-        .filter(({ document }) => allowed(document))
-        .toSorted((x, y) => y.score - x.score || x.document - y.document)
-        .slice(0, most);
+    queryLength: asked.length,
+    best: async (most) =>
+      rank(asked.stems.map((stem, at) => [stem, asked.counts[at]!] as const)).slice(0, most),
+    async score(stems, numbers) {
+      const wanted = new Set(numbers);
+      return new Map(
+        rank(stems)
+          .filter(({ document }) => wanted.has(document))
+          .map(({ document, score }) => [document, score]),
+      );
     },
     async texts(numbers) {
       const wanted = new Set(numbers);
@@ -76,7 +94,7 @@ export function madeUpTexts(count: number): string[] {
   });
 }
 
-/** Sixty texts, half of them about roads, which call the same thing a car or an automobile, never both. */
+/** A hundred texts, half of them about roads, which call the same thing a car or an automobile, never both. */
 export function twoNamesForOne(): {
   texts: string[];
   asked: string;
@@ -84,9 +102,9 @@ export function twoNamesForOne(): {
 } {
   const next = generator(3);
   const names = ['protein', 'car', 'protein', 'automobil'];
-  const texts = Array.from({ length: 60 }, (_, at) => {
+  const texts = Array.from({ length: 100 }, (_, at) => {
     const subject = at % 2 === 1 ? 'road' : 'cell';
-    const some = Array.from({ length: 10 }, () => `${subject}${next() % 40}`);
+    const some = Array.from({ length: 30 }, () => `${subject}${next() % 40}`);
     return `${names[at % 4]} ${some.join(' ')}`;
   });
   return { texts, asked: 'car', isAbout: (at) => at % 2 === 1 };

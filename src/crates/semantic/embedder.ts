@@ -5,6 +5,8 @@ export interface Embedder {
   query(text: string): Promise<Float32Array>;
   /** How much it tells that a text has this word; 0 for words to leave aside. */
   rarity(stem: string): number;
+  /** Whether even unrelated texts have a high cosine, as with most models of language. */
+  readonly isSkewed: boolean;
 }
 
 /** Of length 1. Zeros, and what only rounding has left, become zeros. */

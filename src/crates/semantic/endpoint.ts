@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { BoundedMap } from '../../concurrency/bounded-map.ts';
 import { WorkcrateError } from '../../errors.ts';
-import { isCommon } from './common-words.ts';
+import { isStopWord } from '../text/stop-words.ts';
 import { slices } from './document.ts';
 import { normalised, type Embedder } from './embedder.ts';
 import { ask, type Patience } from './endpoint-request.ts';
@@ -74,7 +74,8 @@ export function endpointEmbedder(endpoint: Endpoint): Embedder {
       remembered.set(text, vector!);
       return vector!;
     },
-    rarity: (stem) => (isCommon(stem) ? 0 : 1),
+    rarity: (stem) => (isStopWord(stem) ? 0 : 1),
+    isSkewed: true,
   };
 }
 

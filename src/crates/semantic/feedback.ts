@@ -1,12 +1,12 @@
 import type { Ranked } from '../index/ranking.ts';
-import { countedIn, type Counted } from './counted.ts';
+import { countedIn } from './counted.ts';
 import { normalised } from './embedder.ts';
 
 /** As many as RM3 takes by default in Anserini. The n-th counts 1 / n, since the first are right more often. */
-export const feedbackDocuments = 10;
-const feedbackWords = 20;
-/** The share of the query itself among the words, as in RM3. */
-const queryShare = 0.5;
+const feedbackDocuments = 10;
+const feedbackWords = 40;
+/** The share of the query itself in a score; the rest is that of the words of the best. */
+export const queryShare = 0.7;
 
 export interface Weighed<T> {
   readonly item: T;
@@ -21,11 +21,10 @@ export function trusted(ranked: readonly Ranked[]): Weighed<number>[] {
 }
 
 /**
- * The query with further words, taken from texts that are likely to be right (RM3, Abdul-Jaleel et al. 2004): the
- * most frequent ones, where rare ones count more.
+ * Words for a query, taken from texts that are likely to be right, with weights that add up to 1: the most frequent ones,
+ * where rare ones count more (the relevance model of RM3, Abdul-Jaleel et al. 2004).
  */
-export function expanded(
-  query: Counted,
+export function weighWords(
   texts: readonly Weighed<string>[],
   rarity: (stem: string) => number,
 ): Map<string, number> {
@@ -40,13 +39,8 @@ export function expanded(
     .filter(({ value }) => value > 0)
     .toSorted((a, b) => b.value - a.value || (a.stem < b.stem ? -1 : 1))
     .slice(0, feedbackWords);
-  const weights = new Map(
-    query.stems.map((stem, at) => [stem, (queryShare * query.counts[at]!) / query.length]),
-  );
   const sum = words.reduce((total, { share }) => total + share, 0);
-  for (const { stem, share } of words)
-    weights.set(stem, (weights.get(stem) ?? 0) + ((1 - queryShare) * share) / sum);
-  return weights;
+  return new Map(words.map(({ stem, share }) => [stem, share / sum]));
 }
 
 /** The query moved towards documents that are likely to be right (Rocchio 1971), with equal weight for both. */

@@ -1,5 +1,5 @@
 import { countedIn } from './counted.ts';
-import { isCommon } from './common-words.ts';
+import { isStopWord } from '../text/stop-words.ts';
 import { normalised, type Embedder } from './embedder.ts';
 import { mixed } from './generator.ts';
 import { logarithm } from './logarithm.ts';
@@ -18,7 +18,8 @@ export function hashEmbedder(): Embedder {
   return {
     documents: async (texts) => texts.map(hashText),
     query: async (text) => hashText(text),
-    rarity: (stem) => (isCommon(stem) ? 0 : 1),
+    rarity: (stem) => (isStopWord(stem) ? 0 : 1),
+    isSkewed: false,
   };
 }
 
@@ -26,7 +27,7 @@ function hashText(text: string): Float32Array {
   const sums = new Float64Array(dimensions);
   const { stems, counts } = countedIn(text);
   for (const [at, stem] of stems.entries()) {
-    if (isCommon(stem)) continue;
+    if (isStopWord(stem)) continue;
     const hash = hashOf(stem);
     sums[hash % dimensions]! += (hash >= 0x80000000 ? 1 : -1) * (1 + logarithm(counts[at]!));
   }

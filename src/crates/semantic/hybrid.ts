@@ -1,60 +1,92 @@
 import type { Allowed, Ranked, WordRanking } from '../index/ranking.ts';
+import { isStopWord } from '../text/stop-words.ts';
 import type { ChosenSpace } from './chosen-space.ts';
-import { isCommon } from './common-words.ts';
-import { countedIn } from './counted.ts';
-import { expanded, feedbackDocuments, movedTowards, trusted, type Weighed } from './feedback.ts';
-import { fuseRankings } from './fusion.ts';
+import { movedTowards, queryShare, trusted, weighWords, type Weighed } from './feedback.ts';
+import { fuseRankings, keepNear, weighMeaning, type Spread } from './fusion.ts';
 import type { Loaded } from './loaded.ts';
 
 export interface HybridSearch {
-  readonly query: string;
   /** Null where the meaning of the query is not known: then words alone decide. */
   readonly vector: Float32Array | null;
   readonly loaded: Loaded | null;
   readonly words: WordRanking;
-  /** How long each of the lists is that are put together. Always the same, or pages would not fit together. */
+  /** How many of each list are looked at. Always the same, or pages would not fit together. */
   readonly depth: number;
   readonly allowed: Allowed;
 }
 
 /**
- * Words and meaning together, in two rounds: the best of both by a first look are taken as examples, by which the words
- * and the vector of the query are made richer for a second. Examples are only what the caller may see.
+ * Words and meaning together. The best by words are ranked again: by the words that the very best of them have in common
+ * (pseudo-relevance feedback), and by how near they are to the query, moved towards those. What words did not find is
+ * added where it is near.
  */
-export async function hybrid(search: HybridSearch, most: number): Promise<Ranked[]> {
-  const { query, vector, loaded, words, depth, allowed } = search;
-  const counted = countedIn(query);
-  if (counted.length === 0) return [];
-  const stems = new Map(counted.stems.map((stem, at) => [stem, counted.counts[at]!]));
-  const byWords = await words.rank(stems, depth, allowed);
-  const byMeaning = vector === null ? [] : await loaded!.space!.nearest(vector, depth, allowed);
-
-  const examples = trusted(fuseRankings(byWords, byMeaning));
-  const rarity = loaded?.embedder.rarity ?? ((stem: string) => (isCommon(stem) ? 0 : 1));
-  const texts = await found(examples, (documents) => words.texts(documents));
-  const byMoreWords = await words.rank(expanded(counted, texts, rarity), depth, allowed);
-  if (vector === null) return fuseRankings(byWords, byMoreWords).slice(0, most);
-
+export async function hybrid(search: HybridSearch): Promise<Ranked[]> {
+  const { vector, loaded, words, depth, allowed } = search;
+  const byWords = await words.best(depth);
+  if (vector === null) return byWords.length === 0 ? [] : rankAgain(search, byWords);
   const space = loaded!.space!;
-  const vectors = await found(examples, (documents) => space.vectors(documents));
-  const byMoved = await space.nearest(movedTowards(vector, vectors), depth, allowed);
-  return fuseRankings(byWords, byMoreWords, byMoved).slice(0, most);
+  const byMeaning = await space.nearest(vector, depth, allowed);
+  if (byWords.length === 0) return keepNear(byMeaning, spreadOf(loaded!));
+  const byBoth = await space.nearest(await moveTowardsBest(space, vector, byWords), depth, allowed);
+  const found = new Set([...byWords, ...keepNear(byBoth, spreadOf(loaded!))].map(({ document }) => document));
+  return fuseRankings(
+    { ranked: await rankAgain(search, byWords), weight: 1 },
+    {
+      ranked: byBoth.filter(({ document }) => found.has(document)),
+      weight: weighMeaning(byWords, byMeaning),
+    },
+  );
 }
 
-/** By meaning alone, in two rounds as well: the query is moved towards what it finds first. */
-export async function byMeaning(
+async function moveTowardsBest(
   space: ChosenSpace,
   vector: Float32Array,
+  ranked: readonly Ranked[],
+): Promise<Float32Array> {
+  const vectors = await loadExamples(trusted(ranked), (documents) => space.vectors(documents));
+  return vectors.length === 0 ? vector : movedTowards(vector, vectors);
+}
+
+/** The same documents, with the score that the words of the best of them give added to their own. */
+async function rankAgain({ loaded, words }: HybridSearch, byWords: Ranked[]): Promise<Ranked[]> {
+  const rarity = (stem: string): number => (isStopWord(stem) ? 0 : (loaded?.embedder.rarity(stem) ?? 1));
+  const texts = await loadExamples(trusted(byWords), (documents) => words.texts(documents));
+  const weights = weighWords(texts, rarity);
+  if (weights.size === 0) return byWords;
+  const scores = await words.score(
+    weights,
+    byWords.map(({ document }) => document),
+  );
+  return byWords
+    .map(({ document, score }) => ({
+      document,
+      score: (queryShare * score) / words.queryLength + (1 - queryShare) * (scores.get(document) ?? 0),
+    }))
+    .toSorted((a, b) => b.score - a.score);
+}
+
+const spreadOf = ({ space, embedder }: Loaded): Spread => ({
+  dimensions: space!.dimensions,
+  isSkewed: embedder.isSkewed,
+});
+
+/** By meaning alone, in two rounds: the query is moved towards what it finds first. */
+export async function byMeaning(
+  loaded: Loaded,
+  vector: Float32Array,
   most: number,
-  allowed: Allowed,
+  { allowed, hasWords }: { allowed: Allowed; hasWords: Allowed },
 ): Promise<Ranked[]> {
-  const examples = trusted(await space.nearest(vector, feedbackDocuments, allowed));
-  const vectors = await found(examples, (documents) => space.vectors(documents));
-  return space.nearest(movedTowards(vector, vectors), most, allowed);
+  const space: ChosenSpace = loaded.space!;
+  const spread = spreadOf(loaded);
+  const first = keepNear(await space.nearest(vector, most, allowed), spread, hasWords);
+  if (first.length === 0) return [];
+  const moved = await moveTowardsBest(space, vector, first);
+  return keepNear(await space.nearest(moved, most, allowed), spread, hasWords);
 }
 
 /** What is known of the examples, with their weights. */
-async function found<T>(
+async function loadExamples<T>(
   examples: readonly Weighed<number>[],
   load: (documents: readonly number[]) => Promise<ReadonlyMap<number, T>>,
 ): Promise<Weighed<T>[]> {

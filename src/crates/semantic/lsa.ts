@@ -52,5 +52,6 @@ export function lsaEmbedder(model: LsaModel): Embedder {
     documents: async (texts) => texts.map(document),
     query: async (text) => placed(countedIn(text), (count) => count),
     rarity,
+    isSkewed: false,
   };
 }

@@ -57,18 +57,18 @@ export function createMeaning(database: Database, options: MeaningOptions): Mean
       return { provider, version: state.version, documents, isStale: stale };
     },
 
-    nearest: (query, most, allowed) =>
+    nearest: (query, most, allowed, hasWords) =>
       steadily(async (loaded) => {
         if (loaded === null) throw notFitted();
         const vector = await vectorOf(loaded, query);
         const few = Math.min(most, limits.candidates);
-        return vector === null ? [] : byMeaning(loaded.space!, vector, few, allowed);
+        return vector === null ? [] : byMeaning(loaded, vector, few, { allowed, hasWords });
       }),
 
-    hybrid: (query, words, most, allowed) =>
+    hybrid: (query, words, allowed) =>
       steadily(async (loaded) => {
         const vector = loaded === null ? null : await vectorOf(loaded, query);
-        return hybrid({ query, vector, loaded, words, depth: limits.candidates, allowed }, most);
+        return hybrid({ vector, loaded, words, depth: limits.candidates, allowed });
       }),
   };
 }
@@ -89,8 +89,8 @@ const off: Meaning = {
   nearest: async () => {
     throw new WorkcrateError('unsupported', 'Search by meaning is off on this server. Use mode "keyword".');
   },
-  hybrid: (query: string, words: WordRanking, most: number, allowed: Allowed): Promise<Ranked[]> =>
-    hybrid({ query, vector: null, loaded: null, words, depth: spaceLimits.candidates, allowed }, most),
+  hybrid: (_: string, words: WordRanking, allowed: Allowed): Promise<Ranked[]> =>
+    hybrid({ vector: null, loaded: null, words, depth: spaceLimits.candidates, allowed }),
 };
 
 const notFitted = (): WorkcrateError =>

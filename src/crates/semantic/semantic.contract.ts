@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Database } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
 import { createLog } from '../../observability/log.ts';
-import { documentsOf, everything, madeUpTexts, plainWords, reading } from './corpus.testing.ts';
+import { documentsOf, everything, noWords, madeUpTexts, plainWords, reading } from './corpus.testing.ts';
 import type { SemanticDocument } from './document.ts';
 import { createFitting, createMeaning, type Fitting } from './semantic.ts';
 
@@ -49,9 +49,9 @@ export function semanticContract(name: string, location: () => Promise<string>, 
   on('nothing is found by meaning before the first fitting, and all is after it', async (database) => {
     const reader = meaning(database);
     assert.deepEqual(await reader.status(), { provider: 'lsa', version: null, documents: 0, isStale: true });
-    await assert.rejects(reader.nearest('granite', 5, everything), { code: 'unsupported' });
+    await assert.rejects(reader.nearest('granite', 5, everything, noWords), { code: 'unsupported' });
     await fitting(database).refit(reading(documents));
-    const found = await reader.nearest('granite', 5, everything);
+    const found = await reader.nearest('granite', 5, everything, noWords);
     assert.equal(found.length, 5);
     for (const { document } of found) assert.match(documents[document - 1]!.text, /granite|basalt|lava/);
     const { documents: count, isStale } = await reader.status();
@@ -78,8 +78,8 @@ export function semanticContract(name: string, location: () => Promise<string>, 
     assert.deepEqual(afterHistory, await vectorsIn(fresh.database));
     const crate = (list: readonly SemanticDocument[], document: number) =>
       list.find((one) => one.document === document)!.crateId;
-    const one = await meaning(database).nearest('heron nest', 20, everything);
-    const other = await meaning(fresh.database).nearest('heron nest', 20, everything);
+    const one = await meaning(database).nearest('heron nest', 20, everything, noWords);
+    const other = await meaning(fresh.database).nearest('heron nest', 20, everything, noWords);
     assert.deepEqual(
       one.map(({ document, score }) => [crate(renumbered, document), score]),
       other.map(({ document, score }) => [crate(third, document), score]),
@@ -90,14 +90,14 @@ export function semanticContract(name: string, location: () => Promise<string>, 
     const writer = fitting(database);
     const reader = meaning(database);
     await writer.refit(reading(documents.slice(0, 30)));
-    await reader.nearest('comet', 1, everything);
+    await reader.nearest('comet', 1, everything, noWords);
     const late = { ...documents[35]!, document: 99, text: 'comet comet nebula redshift' };
     await writer.add([late]);
-    const before = await reader.nearest('comet nebula redshift', 40, everything);
+    const before = await reader.nearest('comet nebula redshift', 40, everything, noWords);
     assert.ok(before.slice(0, 3).some(({ document }) => document === 99));
     assert.ok((await reader.status()).isStale);
     await writer.remove([99]);
-    const after = await reader.nearest('comet nebula redshift', 40, everything);
+    const after = await reader.nearest('comet nebula redshift', 40, everything, noWords);
     assert.ok(after.every(({ document }) => document !== 99));
     // It is as if it had never been there.
     assert.ok(!(await writer.needsRefit()));
@@ -179,7 +179,8 @@ export function semanticContract(name: string, location: () => Promise<string>, 
     const all = [...documents, secret];
     await fitting(database).refit(reading(all));
     const read: number[] = [];
-    const words = plainWords(all);
+    const allowed = (document: number): boolean => document !== 77;
+    const words = plainWords(all, 'granite', allowed);
     const watched = {
       ...words,
       texts: (numbers: readonly number[]) => {
@@ -187,15 +188,14 @@ export function semanticContract(name: string, location: () => Promise<string>, 
         return words.texts(numbers);
       },
     };
-    const allowed = (document: number): boolean => document !== 77;
     const reader = meaning(database);
     const lists = [
-      await reader.hybrid('granite', watched, 50, allowed),
-      await reader.nearest('granite', 50, allowed),
+      await reader.hybrid('granite', watched, allowed),
+      await reader.nearest('granite', 50, allowed, noWords),
     ];
     for (const list of lists) assert.ok(list.length > 0 && list.every(({ document }) => document !== 77));
     assert.ok(read.length > 0 && !read.includes(77));
-    const found = await reader.hybrid('granite', words, 50, everything);
+    const found = await reader.hybrid('granite', plainWords(all, 'granite'), everything);
     assert.ok(found.some(({ document }) => document === 77));
   });
 
@@ -203,11 +203,11 @@ export function semanticContract(name: string, location: () => Promise<string>, 
     await fitting(database).refit(reading(documents));
     const options = { ...common, provider: 'hash' } as const;
     const reader = createMeaning(database, options);
-    await assert.rejects(reader.nearest('granite', 5, everything), { code: 'unsupported' });
+    await assert.rejects(reader.nearest('granite', 5, everything, noWords), { code: 'unsupported' });
     assert.ok(await createFitting(database, options).needsRefit());
     await createFitting(database, options).refit(reading(documents));
     assert.equal((await reader.status()).version, 'hash-1');
-    assert.ok((await reader.nearest('granite', 5, everything)).length > 0);
+    assert.ok((await reader.nearest('granite', 5, everything, noWords)).length > 0);
     assert.deepEqual(await database.query('SELECT DISTINCT model FROM crate_vectors'), [{ model: 2 }]);
     assert.deepEqual(await database.query('SELECT chunk FROM crate_model_chunks'), []);
   });
@@ -217,13 +217,13 @@ export function semanticContract(name: string, location: () => Promise<string>, 
     const many = documentsOf(Array.from({ length: 1100 }, (_, at) => `text number ${at}`));
     await writer.refit(reading(many));
     const reader = createMeaning(database, { ...common, provider: 'hash' });
-    assert.equal((await reader.nearest('text number 7', 2000, everything)).length, 500);
+    assert.equal((await reader.nearest('text number 7', 2000, everything, noWords)).length, 500);
     await writer.remove(many.slice(10).map(({ document }) => document));
     assert.ok(await writer.needsRefit());
     await writer.refit(reading(many.slice(0, 10)));
     assert.ok(!(await writer.needsRefit()));
     const [row] = await database.query('SELECT COUNT(*) AS count FROM crate_vectors');
     assert.deepEqual(row, { count: 10 });
-    assert.equal((await reader.nearest('text number 7', 2000, everything)).length, 10);
+    assert.equal((await reader.nearest('text number 7', 2000, everything, noWords)).length, 10);
   });
 }

@@ -3,7 +3,7 @@ import { after, test } from 'node:test';
 import { openDatabase } from '../../database/open.ts';
 import { findPostgres, NO_POSTGRES } from '../../database/postgres.testing.ts';
 import { createLog } from '../../observability/log.ts';
-import { documentsOf, everything, plainWords, reading, twoNamesForOne } from './corpus.testing.ts';
+import { documentsOf, everything, noWords, plainWords, reading, twoNamesForOne } from './corpus.testing.ts';
 import { semanticContract } from './semantic.contract.ts';
 import { createFitting, createMeaning } from './semantic.ts';
 
@@ -21,14 +21,18 @@ test('by meaning and by both, one name also finds what is called by another; by 
   const database = await openDatabase(':memory:', 'crates');
   await createFitting(database, { ...options, provider: 'lsa' }).refit(reading(documents));
   const meaning = createMeaning(database, { ...options, provider: 'lsa' });
-  const words = plainWords(documents);
+  const words = plainWords(documents, asked);
   const right = (list: readonly { document: number }[]): number =>
     list.filter(({ document }) => isAbout(document - 1)).length;
 
-  const byWords = await words.rank(new Map([[asked, 1]]), 30, everything);
-  assert.equal(right(byWords), 15);
-  assert.ok(right(await meaning.nearest(asked, 30, everything)) >= 28);
-  assert.ok(right(await meaning.hybrid(asked, words, 30, everything)) >= 28);
+  assert.equal(right(await words.best(60)), 25);
+  for (const found of [
+    await meaning.nearest(asked, 100, everything, noWords),
+    await meaning.hybrid(asked, words, everything),
+  ]) {
+    assert.ok(right(found) >= 40);
+    assert.equal(right(found), found.length, 'what is not about it is not near');
+  }
   await database.close();
 });
 
@@ -37,7 +41,6 @@ test('queries of any kind have an answer', async () => {
   const database = await openDatabase(':memory:', 'crates');
   await createFitting(database, { ...options, provider: 'lsa' }).refit(reading(documents));
   const meaning = createMeaning(database, { ...options, provider: 'lsa' });
-  const words = plainWords(documents);
   for (const query of [
     '',
     ' \0 ',
@@ -49,10 +52,10 @@ test('queries of any kind have an answer', async () => {
     '\ud800',
   ])
     for (const list of [
-      await meaning.nearest(query, 5, everything),
-      await meaning.hybrid(query, words, 5, everything),
+      await meaning.nearest(query, 5, everything, noWords),
+      await meaning.hybrid(query, plainWords(documents, query), everything),
     ])
-      assert.equal(list.length, query.startsWith('car') ? 5 : 0, JSON.stringify(query.slice(0, 10)));
+      assert.equal(list.length > 0, query.startsWith('car'), JSON.stringify(query.slice(0, 10)));
   await database.close();
 });
 
@@ -63,8 +66,9 @@ test('where the search by meaning is off, it says so, and both together are word
   await fitting.refit(reading(documents));
   assert.ok(!(await fitting.needsRefit()));
   const meaning = createMeaning(database, { ...options, provider: 'off' });
-  await assert.rejects(meaning.nearest('car', 5, everything), { code: 'unsupported' });
-  assert.equal((await meaning.hybrid('car', plainWords(documents), 30, everything)).length, 30);
+  await assert.rejects(meaning.nearest('car', 5, everything, noWords), { code: 'unsupported' });
+  const found = await meaning.hybrid('car', plainWords(documents, 'car'), everything);
+  assert.equal(found.length, 25, 'feedback finds no further documents, it ranks');
   assert.equal((await meaning.status()).provider, 'off');
   await database.close();
 });
@@ -73,7 +77,7 @@ test('beyond a number of documents, bits are held in memory, and the same is fou
   const documents = documentsOf(twoNamesForOne().texts);
   const database = await openDatabase(':memory:', 'crates');
   const fitting = createFitting(database, { ...options, provider: 'lsa' });
-  const limits = { exactDocuments: 50, exactBytes: 1e6, bitBytes: 1e6, candidates: 40 };
+  const limits = { exactDocuments: 90, exactBytes: 1e6, bitBytes: 1e6, candidates: 40 };
   const exact = createMeaning(database, { ...options, provider: 'lsa' });
   const moved = createMeaning(database, { ...options, provider: 'lsa', limits });
   await fitting.refit(reading(documents));
@@ -81,12 +85,12 @@ test('beyond a number of documents, bits are held in memory, and the same is fou
   const early = createMeaning(database, {
     ...options,
     provider: 'lsa',
-    limits: { ...limits, exactDocuments: 60 },
+    limits: { ...limits, exactDocuments: 100 },
   });
-  await early.nearest('car', 5, everything);
+  await early.nearest('car', 5, everything, noWords);
   await fitting.add([{ ...documents[0]!, document: 500, crateId: 'crate_500' }]);
-  const expected = await exact.nearest('car', 10, everything);
-  assert.deepEqual(await moved.nearest('car', 10, everything), expected);
-  assert.deepEqual(await early.nearest('car', 10, everything), expected);
+  const expected = await exact.nearest('car', 10, everything, noWords);
+  assert.deepEqual(await moved.nearest('car', 10, everything, noWords), expected);
+  assert.deepEqual(await early.nearest('car', 10, everything, noWords), expected);
   await database.close();
 });

@@ -1,4 +1,4 @@
-import { stemWord } from '../text/words.ts';
+import { stemWord } from './words.ts';
 
 /** English words that say how a sentence is built, and not what it is about. */
 const words = `a about above after again all also although am among an and any are as at be became because become been
@@ -9,6 +9,7 @@ const words = `a about above after again all also although am among an and any a
   thereby therefore these they this those though through thus to too toward under until up upon us use used using very
   via was we were what when where whether which while who whom whose why will with within without would yet you your`;
 
-const common = new Set(words.split(/\s+/).map(stemWord));
+const stopWords = new Set(words.split(/\s+/).map(stemWord));
 
-export const isCommon = (stem: string): boolean => common.has(stem);
+/** Whether a stem is that of a stop word. They are indexed all the same: phrases and names contain them. */
+export const isStopWord = (stem: string): boolean => stopWords.has(stem);
