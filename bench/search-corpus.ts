@@ -1,9 +1,9 @@
-/** Made-up crates, the same in every run: text whose words are as unevenly spread as those of real text. */
+/** Made-up crates, the same in every run. Their titles and descriptions are sentences of real collections. */
 import { createHash } from 'node:crypto';
 import type { Entity } from '../src/crates/crate.ts';
 import type { SummedUp } from '../src/crates/index/writing.ts';
+import { readCollection } from '../src/crates/semantic/collections.testing.ts';
 
-const vocabularySize = 60_000;
 const people = 40_000;
 const places = 4000;
 
@@ -18,33 +18,61 @@ export function seeded(seed: number): () => number {
   };
 }
 
-const syllables =
-  'ba ce di fo gu la me ni po ru sa te vi xo zu bran cler dist ford grav hel isk jun kor lum'.split(' ');
-const endings = ['', '', 's', 'ing', 'ed', 'ation', 'al', 'ly'];
+const collections = ['cranfield', 'cacm', 'npl'].map((name) => readCollection(name).documents).flat();
 
-const word = (rank: number): string => {
-  let rest = rank * 7919 + 13;
-  let text = '';
-  for (let length = 2 + (rank % 2); length > 0; length--) {
-    text += syllables[rest % syllables.length];
-    rest = Math.floor(rest / syllables.length) + rank;
-  }
-  return text + endings[rank % endings.length];
-};
+/** Sentences as people wrote them; what has no full stops is one. */
+const sentences = collections
+  .flatMap(({ body }) => body.split(/\s*\.\s+/))
+  .filter((sentence) => sentence.split(/\s+/).length >= 5);
+const titles = collections.map(({ title }) => title).filter((title) => title !== '');
 
-export const vocabulary = Array.from({ length: vocabularySize }, (_, rank) => word(rank));
+/** The different words of all texts, those of most texts first. */
+export const vocabulary: readonly string[] = orderByFrequency(sentences);
+
+function orderByFrequency(texts: readonly string[]): string[] {
+  const counts = new Map<string, number>();
+  for (const text of texts)
+    for (const word of text.toLowerCase().match(/[a-z]{3,}/g) ?? [])
+      counts.set(word, (counts.get(word) ?? 0) + 1);
+  return [...counts].toSorted((one, other) => other[1] - one[1]).map(([word]) => word);
+}
 
 /** A rank as in Zipf's law: the first is as frequent as the next two together, and so on. */
 export const zipf = (random: () => number, count: number): number => Math.floor(count ** random()) - 1;
 
-export function textOf(random: () => number, words: number): string {
-  return Array.from({ length: words }, () => vocabulary[zipf(random, vocabularySize)]).join(' ');
+export const pick = <T>(random: () => number, all: readonly T[]): T =>
+  all[Math.floor(random() * all.length)]!;
+
+/** Words one after the other as they are in texts. */
+export function runningWords(random: () => number, count: number): string[] {
+  const words: string[] = [];
+  while (words.length < count) words.push(...(pick(random, sentences).match(/[A-Za-z]+/g) ?? []));
+  return words.slice(0, count);
 }
 
-export const personName = (number: number): string =>
-  `${capital(vocabulary[(number * 31) % vocabularySize]!)} ${capital(vocabulary[(number * 17 + 5) % vocabularySize]!)}`;
-export const placeName = (number: number): string =>
-  `University of ${capital(vocabulary[(number * 13) % vocabularySize]!)}`;
+/** Different words of one sentence, in any order. */
+export function sentenceWords(random: () => number, count: number): string[] {
+  for (;;) {
+    const words = [
+      ...new Set(
+        pick(random, sentences)
+          .toLowerCase()
+          .match(/[a-z]+/g) ?? [],
+      ),
+    ];
+    if (words.length < count) continue;
+    return words
+      .map((word) => ({ word, at: random() }))
+      .toSorted((one, other) => one.at - other.at)
+      .slice(0, count)
+      .map(({ word }) => word);
+  }
+}
+
+const personName = (number: number): string =>
+  `${capital(vocabulary[(number * 31) % vocabulary.length]!)} ${capital(vocabulary[(number * 17 + 5) % vocabulary.length]!)}`;
+const placeName = (number: number): string =>
+  `University of ${capital(vocabulary[(number * 13) % vocabulary.length]!)}`;
 const capital = (text: string): string => text[0]!.toUpperCase() + text.slice(1);
 
 export const somebody = (random: () => number): string => personName(zipf(random, people));
@@ -57,13 +85,15 @@ export function madeUpCrate(number: number): SummedUp {
   const authors = Array.from({ length: 1 + Math.floor(random() * 3) }, () => somebody(random));
   const files = Array.from(
     { length: 4 + Math.floor(random() * 8) },
-    (_, at) => `data/${textOf(random, 1)}_${at}.csv`,
+    (_, at) => `data/${pick(random, vocabulary)}_${at}.csv`,
   );
-  const title = textOf(random, 4 + Math.floor(random() * 8));
-  const description = textOf(random, 20 + Math.floor(random() * 100));
+  const title = pick(random, titles);
+  const description = Array.from({ length: 2 + Math.floor(random() * 5) }, () =>
+    pick(random, sentences),
+  ).join('. ');
   const year = 2010 + Math.floor(random() * 16);
   const license = `https://spdx.org/licenses/${licenses[zipf(random, licenses.length)]}`;
-  const keywords = Array.from({ length: Math.floor(random() * 6) }, () => textOf(random, 1));
+  const keywords = Array.from({ length: Math.floor(random() * 6) }, () => pick(random, vocabulary));
   const crateId = `crate_${createHash('sha256').update(String(number)).digest('hex').slice(0, 24)}`;
   const metadata = {
     title,

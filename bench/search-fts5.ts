@@ -5,8 +5,8 @@ import { textsOf } from '../src/crates/index/texts.ts';
 
 export interface Fts5 extends Disposable {
   add(crates: readonly ReadCrate[]): void;
-  /** The ten best for any, or all, of the words. */
-  search(words: readonly string[], operator: 'OR' | 'AND', year?: number): number;
+  /** The ten best for any of the words. */
+  search(words: readonly string[]): number;
 }
 
 export function openFts5(file: string): Fts5 {
@@ -20,9 +20,6 @@ export function openFts5(file: string): Fts5 {
   const select =
     connection.prepare(`SELECT shown.title, shown.description, bm25(texts, 3, 1, 2, 2, 0.7, 0.5, 2) AS score
     FROM texts JOIN shown ON shown.id = texts.rowid WHERE texts MATCH ? ORDER BY score LIMIT 10`);
-  const filtered =
-    connection.prepare(`SELECT shown.title, shown.description, bm25(texts, 3, 1, 2, 2, 0.7, 0.5, 2) AS score
-    FROM texts JOIN shown ON shown.id = texts.rowid WHERE texts MATCH ? AND shown.year = ? ORDER BY score LIMIT 10`);
   return {
     add(crates) {
       connection.exec('BEGIN');
@@ -32,9 +29,8 @@ export function openFts5(file: string): Fts5 {
       }
       connection.exec('COMMIT');
     },
-    search(words, operator, year) {
-      const match = words.map((word) => `"${word}"`).join(` ${operator} `);
-      return year === undefined ? select.all(match).length : filtered.all(match, year).length;
+    search(words) {
+      return select.all(words.map((word) => `"${word}"`).join(' OR ')).length;
     },
     [Symbol.dispose]: () => connection.close(),
   };
