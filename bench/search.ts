@@ -5,7 +5,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { statSync } from 'node:fs';
+import { statSync, writeFileSync } from 'node:fs';
 import { Worker, isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { openDatabase } from '../src/database/open.ts';
 import type { Entity } from '../src/crates/crate.ts';
@@ -24,7 +24,7 @@ import {
 } from './search-corpus.ts';
 import { openFts5 } from './search-fts5.ts';
 
-const batch = 200;
+const batch = 500;
 const mergeEvery = 8;
 const never = new AbortController().signal;
 
@@ -58,7 +58,7 @@ async function main(count: number): Promise<void> {
   console.log(`first search ${opened.toFixed(0)} ms`);
   console.table(await compare(reader, fts5));
   console.table(await entities(reader));
-  spawnSync(process.execPath, [import.meta.filename, 'reader', file], { stdio: 'inherit' });
+  readInProcess(folder.path, file);
   await whileIndexing(reader, file, count);
   await large(createIndexWriter(database, { clock: Date.now }));
   await database.close();
@@ -196,17 +196,14 @@ async function large(writer: IndexWriter): Promise<void> {
   console.log(`a crate of 100,000 entities and files put in ${seconds(ms)} s`);
 }
 
-/** In a process of its own: how much memory does a reader take that has been asked for all kinds of things? */
-async function readAlone(file: string): Promise<void> {
-  const megabytes = (): number => Math.round(process.memoryUsage().rss / 1e6);
-  const before = megabytes();
-  const database = await openDatabase(file, 'crates');
-  const reader = createIndexReader(database, null);
-  for (const { three, twenty } of makeQueries(300))
-    for (const words of [three, twenty]) await search(reader, words.join(' '), { facets: true });
-  await entities(reader);
-  await database.close();
-  console.log(`RSS of a process that reads: ${before} MB before, ${megabytes()} MB after`);
+function readInProcess(folder: string, location: string): void {
+  const asked = join(folder, 'queries.json');
+  const queries = makeQueries(300).flatMap(({ three, twenty }) => [three.join(' '), twenty.join(' ')]);
+  const random = seeded(44);
+  const people = Array.from({ length: 300 }, () => somebody(random));
+  writeFileSync(asked, JSON.stringify({ queries, people }));
+  const script = join(import.meta.dirname, 'search-reader.ts');
+  spawnSync(process.execPath, [script, location, asked], { stdio: 'inherit' });
 }
 
 async function timed(work: () => Promise<unknown>): Promise<number> {
@@ -231,5 +228,4 @@ function shapeOf(times: readonly number[]): Shape {
 }
 
 if (!isMainThread) await indexOn(workerData as { file: string; from: number });
-else if (process.argv[2] === 'reader') await readAlone(process.argv[3]!);
 else await main(Number(process.argv[2] ?? 200_000));

@@ -1,33 +1,34 @@
 import { createHash } from 'node:crypto';
 import type { ReadCrate } from '../crate.ts';
-import { tokenizeWords } from '../text/words.ts';
 import { BlockWriter, type Block, type BlockList } from './blocks.ts';
 import { ColumnsWriter } from './columns.ts';
 import { nameKey, typePrefix, valuePart } from './entity-key.ts';
 import { extractFacetValues } from '../query/facets.ts';
-import { Gathering } from './gathering.ts';
-import { propertyKey } from './keys.ts';
-import { encodeLengthByte, textFields } from '../query/text-fields.ts';
+import { Gathering, type KeyGroup } from './gathering.ts';
+import { asKey, propertyKey } from './keys.ts';
+import { encodeLengthByte } from '../query/text-fields.ts';
 import { textsOf } from './texts.ts';
 
 /** A segment that is still to be numbered and written. */
 export interface Batch {
+  readonly sortKeys: readonly Buffer[];
   readonly columns: ColumnsWriter;
   readonly blocks: readonly Block[];
   readonly list: BlockList;
 }
 
-/** Positions of a field begin at its number times this, and no more of its words are looked at. */
-export const positionsPerField = 2 ** 20;
-
 export function batchOf(crates: readonly ReadCrate[]): Batch {
   const columns = new ColumnsWriter();
   const gathering = new Gathering();
+  const byType = new Map<string, TypeGroups>();
+  const sortKeys = crates.map(sortKeyOf);
   for (const [document, crate] of crates.entries()) {
-    const lengths = gatherWords(gathering, document, crate);
-    gatherEntities(gathering, document, crate);
+    const lengths = textsOf(crate).map((texts, field) =>
+      encodeLengthByte(gathering.field(field, document, texts)),
+    );
+    gatherEntities(gathering, document, crate, byType);
     columns.add({
-      sortKey: sortKeyOf(crate),
+      sortKey: sortKeys[document]!,
       lengths,
       published: publishedAt(crate.metadata.published),
       owner: crate.place.owner,
@@ -37,43 +38,50 @@ export function batchOf(crates: readonly ReadCrate[]): Batch {
   const writer = new BlockWriter();
   for (const { key, value } of gathering.sorted()) writer.add(key, value);
   const list = writer.end();
-  return { columns, blocks: writer.take(), list };
+  return { sortKeys, columns, blocks: writer.take(), list };
 }
 
-/** Gives the length of each field as it is kept. */
-function gatherWords(gathering: Gathering, document: number, crate: ReadCrate): number[] {
-  const texts = textsOf(crate);
-  return textFields.map((_, field) => {
-    let position = 0;
-    let words = 0;
-    for (const text of texts[field]!) {
-      for (const word of tokenizeWords(text)) {
-        if (position >= positionsPerField) return encodeLengthByte(words);
-        gathering.word(word, document, field, field * positionsPerField + position++);
-        words++;
-      }
-      // A phrase does not go from one name to the next.
-      position++;
+/** The groups of keys that entities of a type are found by. */
+interface TypeGroups {
+  readonly typeKey: string;
+  /** Of the names of its properties. */
+  readonly names: KeyGroup;
+  /** By property: of its values. */
+  readonly values: Map<string, KeyGroup>;
+}
+
+function gatherEntities(
+  gathering: Gathering,
+  document: number,
+  { metadata }: ReadCrate,
+  byType: Map<string, TypeGroups>,
+): void {
+  const groupsFor = (type: string): TypeGroups => {
+    let groups = byType.get(type);
+    if (groups === undefined) {
+      groups = { typeKey: nameKey(type), names: gathering.group(propertyKey(type, '')), values: new Map() };
+      byType.set(type, groups);
     }
-    return encodeLengthByte(words);
-  });
-}
-
-function gatherEntities(gathering: Gathering, document: number, { metadata }: ReadCrate): void {
+    return groups;
+  };
   for (const [number, { id, types, properties }] of metadata.entities.entries()) {
-    const typed = types.length === 0 ? [''] : types;
-    const typeKeys = typed.map(nameKey);
+    const typed = (types.length === 0 ? [''] : types).map(groupsFor);
     const note = (property: string, value: string): void => {
       const part = valuePart(value);
-      for (const type of typeKeys) gathering.number(typePrefix(property, type) + part, document, number);
+      for (const { typeKey, values } of typed) {
+        let group = values.get(property);
+        if (group === undefined)
+          values.set(property, (group = gathering.group(typePrefix(property, typeKey))));
+        gathering.number(group, part, document, number);
+      }
     };
     note('@id', id);
-    for (const property of properties) {
-      if ('text' in property) note(property.name, property.text);
-      for (const type of typed) gathering.document(propertyKey(type, property.name), document);
+    for (const property of properties) if ('text' in property) note(property.name, property.text);
+    for (const { names } of typed) {
+      // A type is known even where its entities say nothing of themselves.
+      gathering.document(names, '@id', document);
+      for (const { name } of properties) gathering.document(names, asKey(name), document);
     }
-    // A type is known even where its entities say nothing of themselves.
-    for (const type of typed) gathering.document(propertyKey(type, '@id'), document);
   }
 }
 

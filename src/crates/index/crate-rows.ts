@@ -1,6 +1,5 @@
 import type { Queries, SqlValue } from '../../database/database.ts';
 import type { BrokenCrate, CrateKind, CrateLocation, ReadCrate } from '../crate.ts';
-import { sortKeyOf } from './batch.ts';
 import { inPortions, insertRows, marks } from './many-rows.ts';
 import { encodeReferences } from './references.ts';
 import { shownOf } from './texts.ts';
@@ -35,6 +34,7 @@ function placeValues({
 export async function insertCrates(
   tx: Queries,
   crates: readonly SummedUp[],
+  sortKeys: readonly Buffer[],
   firstDocument: number,
   now: number,
 ): Promise<void> {
@@ -44,7 +44,7 @@ export async function insertCrates(
     const texts = [crate.root, title, description, JSON.stringify(shownOf(crate)), crate.summary].map(
       storable,
     );
-    return [crateId, firstDocument + at, sortKeyOf(crate), ...place, ...texts, 'ok', null, null, now];
+    return [crateId, firstDocument + at, sortKeys[at]!, ...place, ...texts, 'ok', null, null, now];
   });
   await insertRows(tx, `crates (${columns})`, rows);
   const references = crates.map(({ metadata }, at) => [

@@ -24,11 +24,18 @@ export const typePrefix = (property: string, type: string): string => `${propert
 
 /** What follows for one value: it is found by a part of it as well as whole. */
 export function valuePart(text: string): string {
+  if (plainPattern.test(text) && text.length <= mostExact) {
+    const part = text.toLowerCase();
+    return part === text ? `${part}\0` : `${part}\0${text}`;
+  }
   const value = valueForm(text);
   const part = foldedValue(value);
   const own = asKey(value);
   return `${part}\0${own === part ? '' : shortenEntityValue(own)}`;
 }
+
+/** ASCII without NUL, and no white space around it: as it is, it is a key. */
+const plainPattern = /^(?!\s)[\u0001-\u007f]*(?<!\s)$/;
 
 function shortenEntityValue(value: string): string {
   if (value.length <= mostExact) return value;

@@ -1,4 +1,4 @@
-import { positionsPerField } from './batch.ts';
+import { positionsPerField } from './gathering.ts';
 import { ByteReader } from './bytes.ts';
 import type { Pace } from './pace.ts';
 import { passEntry, type Postings } from './postings.ts';

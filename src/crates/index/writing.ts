@@ -105,7 +105,7 @@ async function putBatch(tx: Queries, crates: readonly SummedUp[], batch: Batch, 
   const { generation, next_document, next_segment } = await nextGeneration(tx, count, 1);
   const [first, segment] = [next_document - count, next_segment - 1];
   await deleteCrates(tx, idsOf(crates), generation);
-  await insertCrates(tx, crates, first, now);
+  await insertCrates(tx, crates, batch.sortKeys, first, now);
   const row = [segment, 'live', count, first, next_document - 1, batch.list.count, now];
   const into =
     'crate_segments (segment, state, documents, first_document, last_document, blocks, touched_at)';

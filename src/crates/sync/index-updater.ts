@@ -16,7 +16,7 @@ import { ownerNobody } from './loose-archives.ts';
 import type { IndexedSource } from './sync.ts';
 
 /** A batch is one transaction; a larger one would block other writers for too long. */
-const maxBatchCrates = 200;
+const maxBatchCrates = 500;
 const maxBatchEntities = 20_000;
 /** Some crates have few entities with long texts. */
 const maxBatchCharacters = 8_000_000;

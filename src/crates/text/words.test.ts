@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { foldCaseAndAccents, stemWord, tokenizeWords } from './words.ts';
+import { foldCaseAndAccents, stemWord, tokenizeWords, WordNumbers } from './words.ts';
 
 const stems = (text: string): string[] => Array.from(tokenizeWords(text), ({ stem }) => stem);
 
@@ -27,5 +27,22 @@ describe('words', () => {
       }),
     );
     assert.equal(stemWord('Experiments'), stemWord('experiment'));
+  });
+
+  test('numbers stand for the words that tokenizing gives', () => {
+    const text = fc.oneof(fc.string({ unit: 'binary' }), fc.string(), fc.lorem({ maxCount: 40 }));
+    const numbers = new WordNumbers();
+    fc.assert(
+      fc.property(fc.array(text), (texts) => {
+        for (const one of texts) {
+          const found: unknown[] = [];
+          numbers.each(one, (number) => found.push({ ...numbers.words[number] }));
+          assert.deepEqual(
+            found,
+            Array.from(tokenizeWords(one), ({ stem, form }) => ({ stem, form })),
+          );
+        }
+      }),
+    );
   });
 });

@@ -1,0 +1,25 @@
+/**
+ * How much memory does a process take that has searched? Started by `search.ts` in a process of its own, without the
+ * texts that crates are made of.
+ */
+import { readFileSync } from 'node:fs';
+import { openDatabase } from '../src/database/open.ts';
+import { createIndexReader } from '../src/crates/index/reading.ts';
+
+const [location, asked] = process.argv.slice(2);
+const { queries, people } = JSON.parse(readFileSync(asked!, 'utf8')) as {
+  queries: string[];
+  people: string[];
+};
+const megabytes = (): number => Math.round(process.memoryUsage().rss / 1e6);
+const before = megabytes();
+const database = await openDatabase(location!, 'crates');
+const reader = createIndexReader(database, null);
+const page = { limit: 10, offset: 0 };
+for (const query of queries)
+  await reader.search('local', { query, mode: 'keyword', filters: [], facets: true, ...page });
+for (const value of people)
+  for (const exact of [true, false])
+    await reader.byEntity('local', { type: 'Person', path: 'name', value, entry: null, exact, ...page });
+await database.close();
+console.log(`RSS of a process that reads: ${before} MB before, ${megabytes()} MB after (at most 300)`);
