@@ -18,7 +18,7 @@ export function seeded(seed: number): () => number {
   };
 }
 
-const collections = ['cranfield', 'cacm', 'npl'].map((name) => readCollection(name).documents).flat();
+const collections = ['cranfield', 'cacm', 'npl'].flatMap((name) => readCollection(name).documents);
 
 /** Sentences as people wrote them; what has no full stops is one. */
 const sentences = collections

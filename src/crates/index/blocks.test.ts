@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { blockFor, BlockWriter, entriesOf, findInBlock, readFences } from './blocks.ts';
-import { afterPrefix, asKey, fromKey } from './keys.ts';
+import { afterPrefix, asKey, fromKey } from './postings.ts';
 
 const key = fc.oneof(
   fc.string({ unit: fc.constantFrom('a', 'b', '\0'), minLength: 1, maxLength: 6 }).map((text) => `w${text}`),

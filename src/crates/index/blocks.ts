@@ -1,6 +1,10 @@
-import { ByteReader, ByteWriter } from './bytes.ts';
-import { kinds } from './keys.ts';
-import { sign, signatureBytes } from './signatures.ts';
+/** Blocks of keys with their postings: how they are written, found, cached and read. */
+import { BoundedMap } from '../../concurrency/bounded-map.ts';
+import type { Database, Queries, SqlValue } from '../../database/database.ts';
+import { WorkcrateError } from '../../errors.ts';
+import type { Pace } from './pace.ts';
+import { ByteReader, ByteWriter, kinds, postingsIn, type Postings } from './postings.ts';
+import type { Segment, View } from './segments.ts';
 
 /** A block is closed when it has grown to this. */
 const blockBytes = 8 * 1024;
@@ -149,4 +153,229 @@ export function blockFor(fences: readonly string[], key: string): number {
     else high = middle;
   }
   return low - 1;
+}
+
+/** Blocks as they were read, those that were not used for longest forgotten first. They never change. */
+export interface BlockCache {
+  /** Blocks of a segment by number. `index_busy` where they are gone since the segment was merged. */
+  blocks(segment: number, numbers: readonly number[]): Promise<Uint8Array[]>;
+  /** The signatures of some blocks: see `signaturesPerPart`. */
+  signatures(segment: number, part: number): Promise<Uint8Array>;
+  /** Forgets the segments that are not among these. */
+  keepOnly(segments: ReadonlySet<number>): void;
+  readonly bytes: number;
+}
+
+/** Few texts of SQL, whatever the number of blocks. */
+const portions = [1, 8, 64];
+const perSegment = 2 ** 26;
+/** Signatures are numbered after all blocks. */
+const firstSignature = 2 ** 25;
+
+export function createBlockCache(database: Database, mostBytes: number): BlockCache {
+  const kept = new BoundedMap<number, Uint8Array>({
+    mostWeight: mostBytes,
+    heaviest: mostBytes / 4,
+    weigh: ({ length }) => length,
+  });
+
+  return {
+    async blocks(segment, numbers) {
+      const found = numbers.map((number) => kept.use(segment * perSegment + number));
+      const missing = numbers.filter((_, at) => found[at] === undefined);
+      if (missing.length === 0) return found as Uint8Array[];
+      const read = await readMissing(database, segment, missing);
+      for (const [number, block] of read) kept.set(segment * perSegment + number, block);
+      return numbers.map((number, at) => found[at] ?? read.get(number)!);
+    },
+    async signatures(segment, part) {
+      const key = segment * perSegment + firstSignature + part;
+      const known = kept.use(key);
+      if (known !== undefined) return known;
+      const [row] = await database.query<{ bytes: Uint8Array }>(
+        "SELECT bytes FROM crate_segment_parts WHERE segment = ? AND name = 'signatures' AND part = ?",
+        segment,
+        part,
+      );
+      if (row === undefined) throw segmentReplacedError();
+      kept.set(key, row.bytes);
+      return row.bytes;
+    },
+    keepOnly(segments) {
+      for (const key of kept.keys()) if (!segments.has(Math.floor(key / perSegment))) kept.delete(key);
+    },
+    get bytes() {
+      return kept.weight;
+    },
+  };
+}
+
+async function readMissing(
+  database: Database,
+  segment: number,
+  numbers: readonly number[],
+): Promise<Map<number, Uint8Array>> {
+  const read = new Map<number, Uint8Array>();
+  for (let at = 0; at < numbers.length;) {
+    const left = numbers.length - at;
+    const portion = portions.find((most) => most >= left) ?? portions.at(-1)!;
+    const some = Array.from(
+      { length: portion },
+      (_, index) => numbers[Math.min(at + index, numbers.length - 1)]!,
+    );
+    const rows = await database.query<{ block: number; bytes: Uint8Array }>(
+      `SELECT block, bytes FROM crate_blocks WHERE segment = ? AND block IN (${marks(portion)})`,
+      segment,
+      ...some,
+    );
+    for (const { block, bytes } of rows) read.set(block, bytes);
+    at += portion;
+  }
+  if (numbers.some((number) => !read.has(number))) throw segmentReplacedError();
+  return read;
+}
+
+const segmentReplacedError = (): WorkcrateError =>
+  new WorkcrateError('index_busy', 'The index is changing too fast to be read. Try again in a moment.');
+
+const keysAtOnce = 64;
+
+/** What is found under each of the keys, by segment. */
+export async function lookUp(
+  cache: BlockCache,
+  { segments }: View,
+  keys: readonly string[],
+  pace: Pace,
+): Promise<(Postings | null)[][]> {
+  const found = keys.map((): (Postings | null)[] => []);
+  // Some at a time: to search a block takes longer than to read it.
+  for (let from = 0; from < keys.length; from += keysAtOnce) {
+    await pace.breathe();
+    const some = keys.slice(from, from + keysAtOnce);
+    const bySegment = await Promise.all(segments.map((segment) => lookUpIn(cache, segment, some)));
+    for (const at of some.keys()) found[from + at] = bySegment.map((own) => own[at]!);
+  }
+  return found;
+}
+
+/** The same in one segment. */
+export async function lookUpIn(
+  cache: BlockCache,
+  { segment, fences }: Segment,
+  keys: readonly string[],
+): Promise<(Postings | null)[]> {
+  const numbers = keys.map((key) => blockFor(fences, key));
+  const wanted = [...new Set(numbers)].filter((number) => number >= 0);
+  const blocks = await cache.blocks(segment, wanted);
+  return keys.map((key, at) => {
+    if (numbers[at]! < 0) return null;
+    const value = findInBlock(blocks[wanted.indexOf(numbers[at]!)]!, key);
+    return value === null ? null : postingsIn(value);
+  });
+}
+
+const blocksAtOnce = 64;
+
+/** The keys of a segment from `from` on and before `to`, with what is found under them. */
+export async function* scan(
+  cache: BlockCache,
+  { segment, fences }: Segment,
+  from: string,
+  to: string,
+): AsyncGenerator<{ key: string; postings: Postings }[]> {
+  const last = blockFor(fences, to);
+  for (let block = Math.max(0, blockFor(fences, from)); block <= last; block += blocksAtOnce) {
+    const count = Math.min(blocksAtOnce, last - block + 1);
+    const blocks = await cache.blocks(
+      segment,
+      Array.from({ length: count }, (_, at) => block + at),
+    );
+    for (const bytes of blocks) {
+      const some: { key: string; postings: Postings }[] = [];
+      for (const { key, value } of entriesOf(bytes))
+        if (key >= from && key < to) some.push({ key, postings: postingsIn(value) });
+      if (some.length > 0) yield some;
+    }
+  }
+}
+
+/**
+ * Bits that say which three and which five bytes in a row may stand in a block, so that most blocks need not be read.
+ * Fives tell far more, since the threes of a language stand in nearly every block; threes are for what is shorter.
+ */
+export const signatureBytes = 2048;
+
+const [short, long] = [3, 5];
+const firstLong = (signatureBytes / 2) * 8;
+
+const hashTrigram = (value: number): number => Math.imul(value, 0x9e37_79b1) >>> 19;
+
+/** Calls for the bit of each run of three and five. */
+function eachBit(
+  text: string,
+  start: number,
+  end: number,
+  call: (bit: number, length: number) => void,
+): void {
+  let [run, before] = [0, 0];
+  for (let at = start; at < end; at++) {
+    before = run;
+    run = (run << 8) | text.charCodeAt(at);
+    if (at - start >= short - 1) call(hashTrigram(run & 0xff_ffff), short);
+    if (at - start >= long - 1)
+      call(firstLong + hashTrigram(run ^ Math.imul(before >>> 24, 0x85eb_ca6b)), long);
+  }
+}
+
+/** Notes part of a key. */
+function sign(signature: Uint8Array, text: string, start: number, end: number): void {
+  eachBit(text, start, end, (bit) => {
+    signature[bit >> 3]! |= 1 << (bit & 7);
+  });
+}
+
+/** The bits that have to be set where `needle` stands. None where it is too short to tell. */
+export function bitsOf(needle: string): number[] {
+  const bits = new Set<number>();
+  const wanted = needle.length >= long ? long : short;
+  eachBit(needle, 0, needle.length, (bit, length) => length === wanted && bits.add(bit));
+  return [...bits];
+}
+
+/** Whether a block may hold what has these bits. Signatures stand one after the other. */
+export function mayHold(signatures: Uint8Array, number: number, bits: readonly number[]): boolean {
+  const from = number * signatureBytes;
+  for (const bit of bits) if ((signatures[from + (bit >> 3)]! & (1 << (bit & 7))) === 0) return false;
+  return true;
+}
+
+const mostValues = 900;
+
+/** Inserts rows, many with each statement. `into` names the table and its columns. */
+export async function insertRows(
+  queries: Queries,
+  into: string,
+  rows: readonly (readonly SqlValue[])[],
+): Promise<void> {
+  if (rows.length === 0) return;
+  const width = rows[0]!.length;
+  const row = `(${marks(width)})`;
+  const most = Math.max(1, Math.floor(mostValues / width));
+  for (let at = 0; at < rows.length; at += most) {
+    const some = rows.slice(at, at + most);
+    const sql = `INSERT INTO ${into} VALUES ${some.map(() => row).join(', ')}`;
+    await queries.query(sql, ...some.flat());
+  }
+}
+
+/** As many placeholders, with commas. */
+export const marks = (count: number): string => Array.from({ length: count }, () => '?').join(', ');
+
+/** Calls for some of them at a time, as many as one statement takes. */
+export async function inPortions<T>(
+  all: readonly T[],
+  call: (some: readonly T[]) => Promise<unknown>,
+  most = mostValues,
+): Promise<void> {
+  for (let at = 0; at < all.length; at += most) await call(all.slice(at, at + most));
 }

@@ -1,6 +1,7 @@
-import { ByteReader, ByteWriter } from './bytes.ts';
+/** What a segment keeps of each document besides words, to score, sort, filter and count by. */
 import { facets, type FacetValues } from '../query/facets.ts';
 import { textFields } from '../query/text-fields.ts';
+import { ByteReader, ByteWriter } from './postings.ts';
 
 export const sortKeyBytes = 16;
 

@@ -1,18 +1,46 @@
-import type { Database } from '../../database/database.ts';
+/** The search by entity: documents with an entity of a type from which a path of references leads to a value. */
+import type { Database, Queries } from '../../database/database.ts';
 import { WorkcrateError } from '../../errors.ts';
 import { maxEntityPathSteps, parseFieldFilters, type EntityCondition } from '../query/parse.ts';
-import { barByFilter, barDocuments, nothingBarred, type Barred } from './barring.ts';
-import type { BlockCache } from './block-cache.ts';
-import { listsOf } from './clause-lists.ts';
-import { candidatesIn, documentsHolding, leadingBack, readings } from './entity-matching.ts';
-import { documentNumber } from './locating.ts';
+import { foldCaseAndAccents } from '../text/words.ts';
+import { lookUpIn, marks, type BlockCache } from './blocks.ts';
+import { listsOf } from './clauses.ts';
+import {
+  containing,
+  decodeReferences,
+  foldedValue,
+  nameKey,
+  typePrefix,
+  typesWith,
+  valueForm,
+  valuePart,
+  walkBack,
+  type References,
+} from './entity-index.ts';
 import type { Pace } from './pace.ts';
-import { boundPaging, mostOffset } from './paging.ts';
-import { resultRows, shownIn, type ResultRow } from './result-rows.ts';
-import { mostDescription, type SearchResult } from './results.ts';
-import { Best, compareKeys, match, weigh, type Hit } from './scoring.ts';
-import { startOf } from './snippet.ts';
-import type { Visible } from './visible.ts';
+import { eachPosting, fromKey, numbersAt, type Postings } from './postings.ts';
+import {
+  boundPaging,
+  mostDescription,
+  mostOffset,
+  resultRows,
+  shownIn,
+  startOf,
+  type ResultRow,
+  type SearchResult,
+} from './results.ts';
+import {
+  Best,
+  barByFilter,
+  barDocuments,
+  compareKeys,
+  match,
+  nothingBarred,
+  weigh,
+  type Barred,
+  type Hit,
+} from './scoring.ts';
+import { documentNumber, type Visible, type VisibleSegment } from './segments.ts';
 
 export interface EntityRequest {
   /** `*` for any. */
@@ -210,4 +238,114 @@ export async function documentsWith(
     for (const place of await fittingOf(room, doubtful.slice(at, at + atOnce), unsure))
       found[place.segment]![place.at] = 1;
   return found;
+}
+
+const anyType = '*';
+
+/** Calls for all entities whose last property has the value. Where the path has no other step, their type fits too. */
+async function eachWithValue(
+  cache: BlockCache,
+  { of }: VisibleSegment,
+  { type, path, value, exact }: EntityCondition,
+  call: (postings: Postings) => void,
+): Promise<void> {
+  const property = path.at(-1)!;
+  const all = await typesWith(cache, of, property);
+  const types = path.length === 1 ? all.filter(typeTest(type)) : all;
+  if (types.length === 0) return;
+  const prefixes = types.map((each) => typePrefix(property, each));
+  if (exact) {
+    const part = valuePart(value);
+    for (const postings of await lookUpIn(
+      cache,
+      of,
+      prefixes.map((prefix) => prefix + part),
+    ))
+      if (postings !== null) call(postings);
+  } else {
+    const needle = foldedValue(valueForm(value));
+    for (const prefix of prefixes)
+      for await (const found of containing(cache, of, prefix, needle))
+        for (const postings of found) call(postings);
+  }
+}
+
+/** In a segment the documents that a condition of one step holds for, in order. */
+async function documentsHolding(
+  cache: BlockCache,
+  segment: VisibleSegment,
+  condition: EntityCondition,
+  barred: Uint8Array | null,
+): Promise<readonly number[]> {
+  const found: number[] = [];
+  let lists = 0;
+  await eachWithValue(cache, segment, condition, (postings) => {
+    lists++;
+    eachPosting(postings, false, (document) => {
+      if (segment.hidden?.[document] !== 1 && barred?.[document] !== 1) found.push(document);
+    });
+  });
+  return lists > 1 ? [...new Set(found)].sort((one, other) => one - other) : found;
+}
+
+/** In a segment the documents that may be where a path ends, and which of their entities have the value. */
+async function candidatesIn(
+  cache: BlockCache,
+  segment: VisibleSegment,
+  condition: EntityCondition,
+): Promise<Map<number, number[]>> {
+  const documents = new Map<number, number[]>();
+  await eachWithValue(cache, segment, condition, (postings) =>
+    eachPosting(postings, false, (document, at) => {
+      if (segment.hidden?.[document] === 1) return;
+      const entities = numbersAt(postings.bytes, at);
+      const known = documents.get(document);
+      if (known === undefined) documents.set(document, entities);
+      else for (const entity of entities) known.push(entity);
+    }),
+  );
+  return documents;
+}
+
+/** Types are compared without case. */
+function typeTest(type: string): (key: string) => boolean {
+  if (type === anyType) return () => true;
+  const wanted = foldCaseAndAccents(fromKey(nameKey(type)));
+  return (key) => foldCaseAndAccents(fromKey(key)) === wanted;
+}
+
+/** Which of some documents, by their numbers in the index, have an entity of the type at the start of the path. */
+async function leadingBack(
+  queries: Queries,
+  { type, path }: EntityCondition,
+  entities: ReadonlyMap<number, readonly number[]>,
+  pace: Pace,
+): Promise<Set<number>> {
+  pace.lookInto(entities.size);
+  const steps = path.slice(0, -1);
+  const fitsType = typeTest(type);
+  const fits = ({ types }: References, entity: number): boolean =>
+    type === anyType || types[entity]!.some((name) => fitsType(nameKey(name)));
+  const rows = await queries.query<{ document: number; bytes: Uint8Array }>(
+    `SELECT document, bytes FROM crate_references WHERE document IN (${marks(entities.size)})`,
+    ...entities.keys(),
+  );
+  if (rows.length !== entities.size) throw entityIndexChangedError();
+  const found = new Set<number>();
+  for (const { document, bytes } of rows) {
+    await pace.breathe();
+    const references = decodeReferences(bytes);
+    const starts = await walkBack(references, steps, entities.get(document)!, pace);
+    if (starts.values().some((entity) => fits(references, entity))) found.add(document);
+  }
+  return found;
+}
+
+const entityIndexChangedError = (): WorkcrateError =>
+  new WorkcrateError('index_busy', 'The index is changing too fast to be read. Try again in a moment.');
+
+/** A reference to an entity is also found by that entity's id, where the whole value is asked for. */
+function readings(condition: EntityCondition): EntityCondition[] {
+  const { path, exact } = condition;
+  return exact && path.at(-1) !== '@id' ? [condition, { ...condition, path: [...path, '@id'] }] : [condition];
 }

@@ -4,7 +4,7 @@ import { encodeLengthByte, lengthsByByte, bm25Saturation, textFields } from '../
 import { tokenizeWords, type WordToken } from '../text/words.ts';
 import { sortKeyOf } from './batch.ts';
 import { countOfLevel, levelOf } from './postings.ts';
-import { textsOf } from './texts.ts';
+import { textsOf } from './batch.ts';
 import type { SummedUp } from './writing.ts';
 
 interface Document {

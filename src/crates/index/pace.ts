@@ -1,6 +1,6 @@
 import { yieldToEventLoop } from '../../concurrency/yield.ts';
 import { WorkcrateError } from '../../errors.ts';
-import type { BlockCache } from './block-cache.ts';
+import type { BlockCache } from './blocks.ts';
 
 /** How one search goes on: it gives way to others, ends when nobody waits for it, and does not go on for ever. */
 export interface Pace {

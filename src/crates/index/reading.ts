@@ -3,25 +3,24 @@
  * It never writes (`writing.ts` does), and leaves tokenizing and parsing of queries to `text/` and `query/`.
  */
 import type { Clock } from '../../clock.ts';
-import type { Database } from '../../database/database.ts';
-import { isWorkcrateError, WorkcrateError, type ErrorCode } from '../../errors.ts';
+import type { Database, Queries } from '../../database/database.ts';
+import { WorkcrateError, isWorkcrateError, type ErrorCode } from '../../errors.ts';
 import type { CrateLocation } from '../crate.ts';
-import { createBlockCache, type BlockCache } from './block-cache.ts';
-import { placeColumns, placeOf, type PlaceRow } from './crate-rows.ts';
+import { facets } from '../query/facets.ts';
+import { textFields } from '../query/text-fields.ts';
+import { createBlockCache, scan, type BlockCache } from './blocks.ts';
 import { searchByEntity, type EntityPage, type EntityRequest } from './entity-search.ts';
-import { listFields, type FieldList } from './field-list.ts';
-import type { Meaning } from './ranking.ts';
 import { createPace, paced, type Pace, type PaceLimits } from './pace.ts';
-import { meaningText } from './result-rows.ts';
+import { afterPrefix, eachPosting, fromKey, kinds, type Postings } from './postings.ts';
+import type { Meaning } from './ranking.ts';
+import { countFacets, meaningText, topOf, type ValueCount } from './results.ts';
+import { newest, nothingBarred } from './scoring.ts';
 import { search, type SearchPage, type SearchRequest } from './searching.ts';
-import { fromSources } from './source-condition.ts';
-import { statusOf, type IndexStatus, type StatusRequest } from './status.ts';
-import { createViews } from './view.ts';
-import { visibleTo, type Visible } from './visible.ts';
+import { createViews, visibleTo, type Visible, type VisibleSegment } from './segments.ts';
+import { fromSources, statusOf, type IndexStatus, type StatusRequest } from './status.ts';
+import { placeColumns, placeOf, type PlaceRow } from './writing.ts';
 
-export { bytesIn } from './bytes-in.ts';
 export type { EntityPage, EntityRequest } from './entity-search.ts';
-export type { FieldList } from './field-list.ts';
 export type { SearchResult } from './results.ts';
 export type { SearchMode, SearchPage, SearchRequest } from './searching.ts';
 export type { IndexStatus, StatusRequest } from './status.ts';
@@ -189,3 +188,75 @@ const documentFrom = (row: DocumentRow): IndexedDocument => ({
   text: meaningText(row),
   isPrivate: row.owner !== null,
 });
+
+/** How much stands in a source. */
+export interface Held {
+  readonly bytes: number;
+  readonly crates: number;
+}
+
+/** What the index knows of in a source, broken crates too: one owner's, everybody's for null, or all of it. */
+export async function bytesIn(
+  database: Queries,
+  source: string,
+  owner: string | null | undefined,
+): Promise<Held> {
+  const whose = owner === undefined ? '' : owner === null ? 'AND owner IS NULL' : 'AND owner = ?';
+  const [held] = await database.query<{ bytes: number; crates: number }>(
+    `SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) AS bytes, CAST(COUNT(*) AS BIGINT) AS crates
+     FROM crates WHERE source = ? ${whose}`,
+    source,
+    ...(typeof owner === 'string' ? [owner] : []),
+  );
+  return held!;
+}
+
+export interface FieldList {
+  readonly fields: { name: string; weight: number; description: string }[];
+  readonly filters: { name: string; description: string; values: ValueCount[] }[];
+  /** Types of entities with the properties that they have, by how many crates have them. */
+  readonly entities: { type: string; crates: number; properties: string[] }[];
+}
+
+const mostValues = 50;
+const mostTypes = 200;
+const mostProperties = 50;
+
+async function listFields(cache: BlockCache, visible: Visible, pace: Pace): Promise<FieldList> {
+  const { chosen } = await newest(visible, nothingBarred(visible), 0, pace);
+  const values = await countFacets(visible, chosen, mostValues, pace);
+  return {
+    fields: textFields.map(({ name, weight, description }) => ({ name, weight, description })),
+    filters: facets.map(({ name, description }) => ({ name, description, values: values[name]! })),
+    entities: await entityTypes(cache, visible, pace),
+  };
+}
+
+async function entityTypes(cache: BlockCache, visible: Visible, pace: Pace): Promise<FieldList['entities']> {
+  const byType = new Map<string, Map<string, number>>();
+  for (const segment of visible.segments)
+    for await (const entries of scan(cache, segment.of, kinds.property, afterPrefix(kinds.property))) {
+      await pace.breathe();
+      for (const { key, postings } of entries) {
+        const [type, property] = key.slice(1).split('\0');
+        const count = seenIn(segment, postings);
+        const properties = byType.get(type!) ?? new Map<string, number>();
+        if (count > 0) byType.set(type!, properties.set(property!, (properties.get(property!) ?? 0) + count));
+      }
+    }
+  // Every entity has an id, hence that counts the crates with the type.
+  const types = new Map(Array.from(byType, ([type, properties]) => [type, properties.get('@id') ?? 0]));
+  types.delete('');
+  return topOf(types, mostTypes).map(({ value, count }) => ({
+    type: fromKey(value),
+    crates: count,
+    properties: topOf(byType.get(value)!, mostProperties).map((property) => fromKey(property.value)),
+  }));
+}
+
+function seenIn({ hidden }: VisibleSegment, postings: Postings): number {
+  if (hidden === null) return postings.count;
+  let seen = 0;
+  eachPosting(postings, false, (document) => (seen += 1 - hidden[document]!));
+  return seen;
+}

@@ -2,11 +2,13 @@
  * Scores documents by BM25F, exactly: every document with any of the words is looked at, term at a time, and the best are
  * kept in a heap. That totals and facets count all that was found needs the whole lists anyway, so none are skipped.
  */
+import { facets } from '../query/facets.ts';
+import type { FacetFilter } from '../query/parse.ts';
 import { bm25Saturation } from '../query/text-fields.ts';
 import { sortKeyBytes } from './columns.ts';
 import type { Pace } from './pace.ts';
 import { countOfLevel, lastField, type Postings } from './postings.ts';
-import type { Visible, VisibleSegment } from './visible.ts';
+import type { Visible, VisibleSegment } from './segments.ts';
 
 /** The documents of a clause in each segment, with the fields that it is in. */
 export type ClauseLists = readonly (Postings | null)[];
@@ -62,7 +64,7 @@ function countVisible({ hidden }: VisibleSegment, list: Postings | null): number
 }
 
 /** As `eachPosting`, for words alone. */
-export function walk({ bytes, start, end }: Postings, call: (document: number, at: number) => void): void {
+function walk({ bytes, start, end }: Postings, call: (document: number, at: number) => void): void {
   let at = start;
   let document = -1;
   while (at < end) {
@@ -324,3 +326,59 @@ export function compareKeys({ segments }: Visible, one: Placed, other: Placed): 
 
 const keyAt = (keys: Uint8Array, at: number): Uint8Array =>
   keys.subarray(at * sortKeyBytes, (at + 1) * sortKeyBytes);
+
+/** By segment: 1 for each document that must not be found. */
+export type Barred = (Uint8Array | null)[];
+
+export const nothingBarred = ({ segments }: Visible): Barred => segments.map(() => null);
+
+const marksOf = (visible: Visible, barred: Barred, index: number): Uint8Array =>
+  (barred[index] ??= new Uint8Array(visible.segments[index]!.of.columns.size));
+
+const valuesAtOnce = 200;
+
+/** Bars what does not fit a filter. Each value is tried once, however many documents have it. */
+export async function barByFilter(
+  visible: Visible,
+  barred: Barred,
+  { facet, wanted, negated }: FacetFilter,
+  pace: Pace,
+): Promise<void> {
+  const { fits } = facets[facet]!;
+  for (const [index, { of }] of visible.segments.entries()) {
+    const { codes, values } = of.columns.facets[facet]!;
+    const fitting: boolean[] = [];
+    for (const { values: own, also } of values) {
+      if (fitting.length % valuesAtOnce === 0) await pace.breathe();
+      fitting.push((own.some(fitsWanted) || also.some(fitsWanted)) !== negated);
+    }
+    const marks = marksOf(visible, barred, index);
+    for (let at = 0; at < marks.length; at++) if (!fitting[codes[at]!]) marks[at] = 1;
+  }
+
+  function fitsWanted(value: string): boolean {
+    return fits(value, wanted);
+  }
+}
+
+/** Bars what holds a clause. */
+export function barClause(visible: Visible, barred: Barred, lists: ClauseLists): void {
+  for (const [index, list] of lists.entries()) {
+    if (list === null) continue;
+    const marks = marksOf(visible, barred, index);
+    walk(list, (at) => (marks[at] = 1));
+  }
+}
+
+/** Bars all but these documents, or these. */
+export function barDocuments(
+  visible: Visible,
+  barred: Barred,
+  documents: readonly Uint8Array[],
+  negated: boolean,
+): void {
+  for (const [index, own] of documents.entries()) {
+    const marks = marksOf(visible, barred, index);
+    for (let at = 0; at < marks.length; at++) if ((own[at] !== 0) === negated) marks[at] = 1;
+  }
+}

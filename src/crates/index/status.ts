@@ -1,6 +1,7 @@
+/** What `index_status` tells. */
 import type { Database } from '../../database/database.ts';
+import { marks } from './blocks.ts';
 import type { Meaning } from './ranking.ts';
-import { fromSources } from './source-condition.ts';
 
 export interface StatusRequest {
   /** Of the broken crates that are listed. */
@@ -110,4 +111,12 @@ async function sourcesOf(database: Database, viewer: string): Promise<SourceStat
       broken: countOf(source, 'broken'),
     };
   });
+}
+
+/** What is to follow in a condition of SQL, so that crates of these sources alone are found; nothing for null. */
+export function fromSources(sources: ReadonlySet<string> | null): { sql: string; values: string[] } {
+  if (sources === null) return { sql: '', values: [] };
+  // An empty list is no SQL.
+  if (sources.size === 0) return { sql: 'AND 1 = 0', values: [] };
+  return { sql: `AND source IN (${marks(sources.size)})`, values: [...sources] };
 }

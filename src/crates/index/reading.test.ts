@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { openDatabase } from '../../database/open.ts';
 import { findPostgres, NO_POSTGRES } from '../../database/postgres.testing.ts';
-import { bytesIn } from './bytes-in.ts';
+import { bytesIn } from './reading.ts';
 import { madeUp } from './crate.testing.ts';
 import { createIndexWriter } from './writing.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { parseSearchQuery } from '../query/parse.ts';
-import { markedBy, snippetOf, startOf } from './snippet.ts';
+import { markedBy, snippetOf, startOf } from './results.ts';
 
 const marked = (query: string) => {
   const { wanted, required } = parseSearchQuery(query);
