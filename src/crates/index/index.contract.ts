@@ -6,6 +6,7 @@ import { boundsContract } from './bounds.contract.ts';
 import { entityContract } from './entities.contract.ts';
 import { historyContract } from './history.contract.ts';
 import { namesOf, newIndex } from './index.testing.ts';
+import { oddInputContract } from './odd-input.contract.ts';
 import type { SearchPage } from './reading.ts';
 import { recordProof } from '../../requirements.testing.ts';
 
@@ -18,6 +19,7 @@ export function indexContract(backend: Backend): void {
     keepingContract(backend);
     entityContract(backend);
     boundsContract(backend);
+    oddInputContract(backend);
     historyContract(backend);
   });
 }

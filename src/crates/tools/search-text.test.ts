@@ -57,6 +57,12 @@ test('matches within the description are marked there, others are shown beside i
   );
 });
 
+test('what only meaning has found is told as that, and what a filter alone has found is not', () => {
+  const near = page([found({ matched: [] })], { mode: 'hybrid' });
+  assert.match(describeSearch(near, 0), /\n near in meaning, without the words\n/);
+  assert.doesNotMatch(describeSearch(page([found({ matched: [] })]), 0), /meaning/);
+});
+
 test('a match in the title, which is above, is not shown again', () => {
   const titled = found({ title: 'Ice on lakes', snippet: '**Ice** on lakes', matched: ['title'] });
   assert.match(

@@ -11,12 +11,15 @@ const maxAuthors = 4;
 const maxAbout = 240;
 const maxLocator = 120;
 
-export function describeSearch({ total, results, facets, next, notes }: SearchPage, offset: number): string {
+export function describeSearch(
+  { mode, total, results, facets, next, notes }: SearchPage,
+  offset: number,
+): string {
   return [
     results.length === 0
       ? describeNothing(total, offset)
       : countLine(`${total} found`, total, results.length),
-    ...results.flatMap(describeHit),
+    ...results.flatMap((found) => describeHit(found, mode)),
     ...describeFacets(facets, total),
     ...describeNext(next, total),
     ...notes.map((note) => `Note: ${note}`),
@@ -37,10 +40,11 @@ export function describeNext(offset: number | null, total: number | null): strin
   return [`${total === null ? 'More' : `and ${total - offset} more`}: call again with offset ${offset}`];
 }
 
-function describeHit(found: SearchResult): string[] {
+function describeHit(found: SearchResult, mode: SearchPage['mode']): string[] {
   const { title, description, matched, snippet } = found;
   const about = quoteAbout(description);
-  if (matched.length === 0) return describeFound(found, about, []);
+  if (matched.length === 0)
+    return describeFound(found, about, mode === 'keyword' ? [] : [' near in meaning, without the words']);
   const marked = markMatches(about, snippet);
   const isSeen = marked !== null || markMatches(quoteShort(title, maxTitle), snippet) !== null;
   const text = isSeen ? '' : `: ${quoteShort(snippet, snippet.length)}`;
