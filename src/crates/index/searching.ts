@@ -171,10 +171,10 @@ async function searchByMeaning(
     if (mode === 'semantic') {
       const hasWords = isIn(visible, found.chosen);
       const ranked = await meaning.nearest(query.text, mostRanked, allowed, hasWords);
-      return putFirst(visible, clauses, ranked, null);
+      return putFirst(visible, clauses, ranked, found, mode);
     }
     const ranked = await meaning.hybrid(query.text, wordRanking(searching, prepared, found), allowed);
-    return putFirst(visible, clauses, ranked, found);
+    return putFirst(visible, clauses, ranked, found, mode);
   } catch (error) {
     if (mode === 'hybrid' && isWorkcrateError(error, 'unsupported')) return null;
     throw error;
@@ -236,31 +236,49 @@ function allBut(visible: Visible, documents: readonly number[]): Uint8Array[] {
   return barred;
 }
 
-/** What was ranked by meaning, then the rest of what was found by words, in its own order. */
+/** What was ranked by meaning; for hybrid then the rest of what was found by words, in its own order. */
 function putFirst(
   visible: Visible,
-  clauses: Prepared['wanted'],
+  clauses: readonly Weighed[],
   ranked: readonly Ranked[],
-  found: Found | null,
+  byWords: Found,
+  mode: 'semantic' | 'hybrid',
 ): Found {
-  const chosen = visible.segments.map(({ of }, at) =>
-    found === null ? new Uint8Array(of.columns.size) : found.chosen[at]!.slice(),
-  );
   const first = new Map<string, Hit>();
-  let total = found?.total ?? 0;
   for (const { document, score } of ranked) {
     const place = locate(visible, document);
-    if (place === null || first.has(placeKey(place))) continue;
-    first.set(placeKey(place), { ...place, score, fields: 0 });
-    if (chosen[place.segment]![place.at] === 0) total++;
-    chosen[place.segment]![place.at] = 1;
+    if (place !== null) first.set(placeKey(place), { ...place, score, fields: 0 });
   }
-  const hits = [...first.values()];
-  const fields = findFields(visible, clauses, hits);
-  const rest = (found?.best ?? [])
-    .filter((hit) => !first.has(placeKey(hit)))
-    .map((hit) => ({ ...hit, score: 0 }));
-  return { total, chosen, best: [...hits.map((hit, at) => ({ ...hit, fields: fields[at]! })), ...rest] };
+  const hits = addFields(visible, clauses, [...first.values()], byWords);
+  const chosen = visible.segments.map(({ of }, at) =>
+    mode === 'hybrid' ? byWords.chosen[at]!.slice() : new Uint8Array(of.columns.size),
+  );
+  let total = mode === 'hybrid' ? byWords.total : 0;
+  for (const { segment, at } of hits) {
+    if (chosen[segment]![at] === 0) total++;
+    chosen[segment]![at] = 1;
+  }
+  const rest = mode === 'hybrid' ? byWords.best.filter((hit) => !first.has(placeKey(hit))) : [];
+  // They come later, so they score less.
+  const scale = (hits.at(-1)?.score ?? 1) / (rest[0]?.score ?? 1);
+  return { total, chosen, best: [...hits, ...rest.map((hit) => ({ ...hit, score: hit.score * scale }))] };
+}
+
+/** The same hits with the fields that words were found in. Most are known from the search by words. */
+function addFields(
+  visible: Visible,
+  clauses: readonly Weighed[],
+  hits: readonly Hit[],
+  byWords: Found,
+): Hit[] {
+  const known = new Map(byWords.best.map((hit) => [placeKey(hit), hit.fields]));
+  const unknown = hits.filter(
+    (hit) => byWords.chosen[hit.segment]![hit.at] !== 0 && !known.has(placeKey(hit)),
+  );
+  if (unknown.length > 0)
+    for (const [at, fields] of findFields(visible, clauses, unknown).entries())
+      known.set(placeKey(unknown[at]!), fields);
+  return hits.map((hit) => ({ ...hit, fields: known.get(placeKey(hit)) ?? 0 }));
 }
 
 const placeKey = ({ segment, at }: Pick<Hit, 'segment' | 'at'>): string => `${segment} ${at}`;

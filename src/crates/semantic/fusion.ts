@@ -41,14 +41,14 @@ function outlierScore(ranked: readonly Ranked[]): number {
 const compared = 10;
 
 /**
- * How much meaning may say against words for this query, from 0 to a half: the share of the ten best by words that are
- * among the ten best by meaning. Where the two see different things, words are right more often.
+ * How much meaning may say against words for this query, from a tenth to a half: the more, the more of the ten best by
+ * words are among the ten best by meaning. Where the two see different things, words are right more often.
  */
 export function weighMeaning(byWords: readonly Ranked[], byMeaning: readonly Ranked[]): number {
   const near = new Set(byMeaning.slice(0, compared).map(({ document }) => document));
   const first = byWords.slice(0, compared);
-  if (first.length === 0) return 0;
-  return (0.5 * first.filter(({ document }) => near.has(document)).length) / first.length;
+  const agreed = first.filter(({ document }) => near.has(document)).length;
+  return 0.1 + (first.length === 0 ? 0 : (0.4 * agreed) / first.length);
 }
 
 /** A ranking and how much it counts. */
