@@ -113,7 +113,7 @@ async function compare(
     prefixes: ({ three }) => search(reader, `${three[0]!.slice(0, 5)}*`),
   };
   const times = new Map(Object.keys(ways).map((name) => [name, [] as number[]]));
-  for (const [at, query] of makeQueries(250).entries())
+  for (const [at, query] of makeQueries(200).entries())
     for (const [name, way] of Object.entries(ways)) {
       const ms = await timed(async () => way(query));
       // The first fifty only warm up.
