@@ -1,5 +1,5 @@
 /** Makes a segment of a batch of crates: gathers their words and entities as postings, sorted by key, and their columns. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { ReadCrate } from '../crate.ts';
 import { extractFacetValues } from '../query/facets.ts';
 import { encodeLengthByte, textFields, type TextField } from '../query/text-fields.ts';
@@ -94,12 +94,11 @@ function publishedAt(published: string | null): number | null {
 /** Orders what is otherwise equal: by what is in it, then by its id. */
 export function sortKeyOf({ place, metadata, files }: ReadCrate): Buffer {
   const { title, description, authors, keywords, published, identifiers, entities } = metadata;
-  const content = createHash('sha256');
-  content.update(JSON.stringify([title, description, authors, keywords, published, identifiers]));
-  for (const { id } of entities) content.update(`\n${id}`);
-  for (const file of files) content.update(`\0${file}`);
-  const id = createHash('sha256').update(place.crateId);
-  return Buffer.concat([content.digest().subarray(0, 8), id.digest().subarray(0, 8)]);
+  const head = JSON.stringify([title, description, authors, keywords, published, identifiers]);
+  const ids = entities.map(({ id }) => `\n${id}`).join('');
+  const content = hash('sha256', head + ids + files.map((file) => `\0${file}`).join(''), 'buffer');
+  const id = hash('sha256', place.crateId, 'buffer');
+  return Buffer.concat([content.subarray(0, 8), id.subarray(0, 8)]);
 }
 
 interface Entry {
