@@ -310,35 +310,36 @@ const firstLong = (signatureBytes / 2) * 8;
 
 const hashTrigram = (value: number): number => Math.imul(value, 0x9e37_79b1) >>> 19;
 
-/** Calls for the bit of each run of three and five. */
-function eachBit(
-  text: string,
-  start: number,
-  end: number,
-  call: (bit: number, length: number) => void,
-): void {
+/** Notes part of a key. It is done for every character of every value that is indexed. */
+function sign(signature: Uint8Array, text: string, start: number, end: number): void {
   let [run, before] = [0, 0];
   for (let at = start; at < end; at++) {
     before = run;
     run = (run << 8) | text.charCodeAt(at);
-    if (at - start >= short - 1) call(hashTrigram(run & 0xff_ffff), short);
-    if (at - start >= long - 1)
-      call(firstLong + hashTrigram(run ^ Math.imul(before >>> 24, 0x85eb_ca6b)), long);
+    if (at - start >= short - 1) setBit(signature, shortBit(run));
+    if (at - start >= long - 1) setBit(signature, longBit(run, before));
   }
 }
 
-/** Notes part of a key. */
-function sign(signature: Uint8Array, text: string, start: number, end: number): void {
-  eachBit(text, start, end, (bit) => {
-    signature[bit >> 3]! |= 1 << (bit & 7);
-  });
-}
+const setBit = (signature: Uint8Array, bit: number): void => {
+  signature[bit >> 3]! |= 1 << (bit & 7);
+};
+
+const shortBit = (run: number): number => hashTrigram(run & 0xff_ffff);
+const longBit = (run: number, before: number): number =>
+  firstLong + hashTrigram(run ^ Math.imul(before >>> 24, 0x85eb_ca6b));
 
 /** The bits that have to be set where `needle` stands. None where it is too short to tell. */
 export function bitsOf(needle: string): number[] {
   const bits = new Set<number>();
-  const wanted = needle.length >= long ? long : short;
-  eachBit(needle, 0, needle.length, (bit, length) => length === wanted && bits.add(bit));
+  const isLong = needle.length >= long;
+  let [run, before] = [0, 0];
+  for (let at = 0; at < needle.length; at++) {
+    before = run;
+    run = (run << 8) | needle.charCodeAt(at);
+    if (isLong && at >= long - 1) bits.add(longBit(run, before));
+    if (!isLong && at >= short - 1) bits.add(shortBit(run));
+  }
   return [...bits];
 }
 
