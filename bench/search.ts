@@ -72,7 +72,7 @@ async function build(writer: IndexWriter, count: number): Promise<void> {
     await writer.put(
       Array.from({ length: Math.min(batch, count - at) }, (_, index) => madeUpCrate(at + index)),
     );
-    if (batches % mergeEvery === 0) await writer.merge(never);
+    if (batches % mergeEvery === 0) while (await writer.merge(never));
   }
   while (await writer.merge(never));
 }
