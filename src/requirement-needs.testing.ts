@@ -41,7 +41,6 @@ export const needs: Partial<Record<Part, string>> = {
 
 /** Of rows that are built, what has not been asked for yet. */
 export const partsNotYetAskedFor: Partial<Record<Row, readonly string[]>> = {
-  B3: ['ranking-as-good-as-fts5', 'unrelated-crates-are-not-found-by-meaning'],
   D9: ['peak-memory-session-guard-verdicts-and-trace-id-in-the-line'],
   D16: ['exposed-by-the-gateway-of-f3'],
   F7: ['groups-found-by-search-tools'],
