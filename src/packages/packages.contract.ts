@@ -91,7 +91,7 @@ const nodePackages: readonly TestNodePackage[] = [
 ];
 
 /**
- * What has to be true of packages in every backend. Most of what pip and npm refuse is the same everywhere, and is tried
+ * What has to be true of packages in every backend. What pip and npm do by themselves is the same everywhere, and is tried
  * in one of them.
  */
 export function packagesContract(name: string, make: MakeParts): void {
@@ -159,19 +159,20 @@ function pythonContract(make: MakeParts, isWhole: boolean): void {
       recordProof('D13:into-the-environment-of-the-user', 'D13:seen-by-runs-at-once');
     });
 
-    it('another install keeps versions that are there, and the same again does nothing', async () => {
-      const { room, registry } = scene();
-      await room.install('python', ['beta==1.5']);
-      const more = await room.install('python', ['alpha', 'tool-kit']);
-      assert.equal(nameAll(more.added), 'alpha 2.0, tool-kit 3.1');
-      assert.deepEqual(more.current!.requested, ['alpha', 'beta==1.5', 'tool-kit']);
-      assert.equal(await room.run('bash', 'use-kit'), 'from the tool kit\n');
-      const asked = registry.asked.length;
-      const again = await room.install('python', ['tool_kit', 'alpha']);
-      assert.deepEqual([again.isChanged, again.added, registry.asked.length], [false, [], asked]);
-      const other = await room.install('python', ['alpha==1.0']);
-      assert.deepEqual([nameAll(other.added), nameAll(other.removed)], ['alpha 1.0', 'alpha 2.0']);
-    });
+    if (isWhole)
+      it('another install keeps versions that are there, and the same again does nothing', async () => {
+        const { room, registry } = scene();
+        await room.install('python', ['beta==1.5']);
+        const more = await room.install('python', ['alpha', 'tool-kit']);
+        assert.equal(nameAll(more.added), 'alpha 2.0, tool-kit 3.1');
+        assert.deepEqual(more.current!.requested, ['alpha', 'beta==1.5', 'tool-kit']);
+        assert.equal(await room.run('bash', 'use-kit'), 'from the tool kit\n');
+        const asked = registry.asked.length;
+        const again = await room.install('python', ['tool_kit', 'alpha']);
+        assert.deepEqual([again.isChanged, again.added, registry.asked.length], [false, [], asked]);
+        const other = await room.install('python', ['alpha==1.0']);
+        assert.deepEqual([nameAll(other.added), nameAll(other.removed)], ['alpha 1.0', 'alpha 2.0']);
+      });
 
     it('the network leads to the registry, and nowhere else', async () => {
       const { room, registry } = scene();
@@ -205,13 +206,15 @@ function pythonContract(make: MakeParts, isWhole: boolean): void {
         recordProof('D13:a-failed-install-changes-nothing');
       });
 
-    it('a link in a wheel is a file, and leads nowhere', async () => {
-      const { room } = scene();
-      await room.install('python', ['linking']);
-      const code = 'import os, linking; print(os.path.islink(os.path.dirname(linking.__file__) + "/passwd"))';
-      assert.equal(await room.run('python', code), 'False\n');
-      await room.remove('python', ['linking']);
-    });
+    if (isWhole)
+      it('a link in a wheel is a file, and leads nowhere', async () => {
+        const { room } = scene();
+        await room.install('python', ['linking']);
+        const code =
+          'import os, linking; print(os.path.islink(os.path.dirname(linking.__file__) + "/passwd"))';
+        assert.equal(await room.run('python', code), 'False\n');
+        await room.remove('python', ['linking']);
+      });
 
     it('a wheel that is a bomb ends at the limit of the disk', async () => {
       const { room } = scene();
@@ -270,15 +273,16 @@ function nodeContract(make: MakeParts, isWhole: boolean): void {
       recordProof('D13:node-packages');
     });
 
-    it('the same again does nothing, and another version replaces the first', async () => {
-      const { room, registry } = scene();
-      await room.install('node', ['aa@1.0.0']);
-      const asked = registry.asked.length;
-      const again = await room.install('node', ['aa']);
-      assert.deepEqual([again.isChanged, registry.asked.length], [false, asked]);
-      const other = await room.install('node', ['aa@^1.1']);
-      assert.equal(nameAll(other.added), 'aa 1.1.0, bb 1.2.0');
-    });
+    if (isWhole)
+      it('the same again does nothing, and another version replaces the first', async () => {
+        const { room, registry } = scene();
+        await room.install('node', ['aa@1.0.0']);
+        const asked = registry.asked.length;
+        const again = await room.install('node', ['aa']);
+        assert.deepEqual([again.isChanged, registry.asked.length], [false, asked]);
+        const other = await room.install('node', ['aa@^1.1']);
+        assert.equal(nameAll(other.added), 'aa 1.1.0, bb 1.2.0');
+      });
 
     const failures: readonly (readonly [why: string, names: string[], code: string, said: RegExp])[] = [
       ['a name that exists nowhere', ['no-such-thing'], 'package_not_found', /no-such-thing/],
@@ -294,13 +298,14 @@ function nodeContract(make: MakeParts, isWhole: boolean): void {
         assert.ok((await listLeft(scene(), 'node')).length <= 2);
       });
 
-    it('a package that climbs out does not get there', async () => {
-      const { room } = scene();
-      const { current } = await room.install('node', ['climbing']);
-      const { packages } = await room.place(ada.user);
-      const own = join(packages!, 'node', current!.id);
-      assert.deepEqual(readdirSync(join(own, 'node_modules/climbing')).sort(), ['main.js', 'package.json']);
-      assert.ok(!existsSync(join(own, 'escaped.js')) && !existsSync(join(packages!, 'escaped.js')));
-    });
+    if (isWhole)
+      it('a package that climbs out does not get there', async () => {
+        const { room } = scene();
+        const { current } = await room.install('node', ['climbing']);
+        const { packages } = await room.place(ada.user);
+        const own = join(packages!, 'node', current!.id);
+        assert.deepEqual(readdirSync(join(own, 'node_modules/climbing')).sort(), ['main.js', 'package.json']);
+        assert.ok(!existsSync(join(own, 'escaped.js')) && !existsSync(join(packages!, 'escaped.js')));
+      });
   });
 }

@@ -6,9 +6,10 @@ import type { Workspace } from './sandbox.ts';
 
 /**
  * The first of some uids that no other process of the tests has: a run without walls that kills all it can would end the
- * containers and sandboxes of test files beside it.
+ * containers and sandboxes of test files beside it, and processes of one uid are counted together. A contract has dozens
+ * of users, and test files that start together have neighbouring pids.
  */
-const firstUid = 230_000 + (process.pid % 100_000) * 16;
+const firstUid = 230_000 + (process.pid % 15_000) * 128;
 
 /** Folders of users for tests, in a folder that only the server can look into unless its mode says else. */
 export async function testPlaces(
