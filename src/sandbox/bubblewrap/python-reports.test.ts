@@ -61,7 +61,8 @@ for i in range(12):
 'over'`,
   );
   const results = reports.filter(({ header }) => header['type'] === 'result');
-  assert.equal(results.at(-1)!.header['text'], "'over'");
+  // What was being displayed when a signal came is written by another thread, and may come after it.
+  assert.ok(results.some(({ header }) => header['text'] === "'over'"));
   for (const { payload } of results) assert.ok(payload.every((byte) => byte === 'y'.charCodeAt(0)));
 });
 
