@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { furtherGroups, operatorGroup, toolGroups } from '../../src/mcp/tool.ts';
 import { recordProof } from '../../src/requirements.testing.ts';
 import { countTokens } from '../../src/tokens.testing.ts';
 import { startServer } from '../server.testing.ts';
@@ -79,18 +80,7 @@ it('every tool belongs to a group, and --tools chooses among them', async () => 
   assert.deepEqual(await listed(['scripts']), scriptTools);
   assert.deepEqual(await listed(['validation']), ['validate_crate']);
   assert.deepEqual((await listed(['default', 'scripts'])).toSorted(), [...usual, ...scriptTools].toSorted());
-  const groups = [
-    'code',
-    'artifacts',
-    'files',
-    'crates',
-    'documents',
-    'client',
-    'skills',
-    'scripts',
-    'validation',
-    'operator',
-  ];
+  const groups = [...toolGroups, ...furtherGroups, operatorGroup];
   const byGroup = await Promise.all(groups.map((group) => listed([group])));
   assert.deepEqual(byGroup.flat().toSorted(), all.toSorted());
   assert.ok(byGroup.every((names) => names.length > 0));

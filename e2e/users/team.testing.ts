@@ -5,6 +5,7 @@ import { Client, StreamableHTTPClientTransport, type ClientOptions } from '@mode
 import { loadConfig, type Config } from '../../src/config/config.ts';
 import { openDatabase } from '../../src/database/open.ts';
 import { findPostgres, NO_POSTGRES } from '../../src/database/postgres.testing.ts';
+import { furtherGroups, toolGroups } from '../../src/mcp/tool.ts';
 import { createLog } from '../../src/observability/log.ts';
 import { startWorkcrate } from '../../src/server/start.ts';
 import { getDatabaseLocation } from '../../src/server/store-options.ts';
@@ -40,17 +41,7 @@ export interface Team extends AsyncDisposable {
   key(name: string, scopes?: readonly string[], expiresAt?: number | null): Promise<string>;
 }
 
-const everything = [
-  'code',
-  'artifacts',
-  'files',
-  'crates',
-  'documents',
-  'client',
-  'skills',
-  'scripts',
-  'validation',
-];
+const everything = [...toolGroups, ...furtherGroups];
 
 /** A real server in this process that asks for keys, unless told otherwise. */
 export async function startTeam(overrides: Partial<Config> = {}): Promise<Team> {

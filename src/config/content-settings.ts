@@ -1,10 +1,7 @@
 /**
- * The settings of what users work with: packages, crates, documents and files of the client. `settings.ts` puts them into
- * the list of all settings; where they are used is `server/packages.ts`, `server/crates.ts`, `server/documents.ts` and
- * `server/client-files.ts`.
+ * The settings of what users work with: crates, documents and files of the client. `settings.ts` puts them into the list
+ * of all settings; where they are used is `server/crates.ts`, `server/documents.ts` and `server/client-files.ts`.
  */
-import { existsSync } from 'node:fs';
-import { isAbsolute, join } from 'node:path';
 import {
   bytes,
   integer,
@@ -15,63 +12,9 @@ import {
   optionalText,
   optionalUrl,
   seconds,
-  trueOrFalse,
 } from './kinds.ts';
 import { projectList } from './projects.ts';
-import { day, defineSetting, gigabyte, megabyte, type SettingsEnvironment } from './setting.ts';
-
-export const packageSettings = {
-  packages: defineSetting(
-    trueOrFalse,
-    true,
-    'let users install Python and Node packages for their runs (install_packages)',
-  ),
-  packagesAllow: defineSetting(
-    list,
-    [],
-    'packages that may be asked for: names, patterns and versions, such as pandas,node:@scope/*,numpy==1.26.4; default: all',
-  ),
-  pipIndexUrl: defineSetting(
-    optionalUrl,
-    null,
-    'index that Python packages come from; default: that of pip on this machine',
-    { secret: true },
-  ),
-  npmRegistry: defineSetting(
-    optionalUrl,
-    null,
-    'registry that Node packages come from; default: that of npm on this machine',
-    { secret: true },
-  ),
-  packagesHosts: defineSetting(
-    list,
-    [],
-    'further hosts that an install may reach, such as one from which a registry sends its files: HOST or HOST:PORT',
-  ),
-  packagesSource: defineSetting(
-    trueOrFalse,
-    false,
-    'let pip build packages of which there is only the source, which runs their code in the sandbox of the install',
-  ),
-  packagesUrls: defineSetting(
-    trueOrFalse,
-    false,
-    'let packages be named by URLs, of hosts that an install may reach: name@https://…',
-  ),
-  packagesTimeout: defineSetting(seconds(1, 86_400), 600, 'seconds that an install may take'),
-  packagesUserBytes: defineSetting(
-    bytes,
-    4 * gigabyte,
-    'most disk space for the packages of a user, a part of --run-disk',
-  ),
-  npm: defineSetting(optionalText, findDefaultNpm, 'the npm that installs Node packages; the first on PATH'),
-} as const;
-
-/** A link to npm-cli.js in most installations. Of others `doctor` says that they are of no use. */
-function findDefaultNpm({ PATH = '' }: SettingsEnvironment): string | null {
-  const folders = [...PATH.split(':').filter(isAbsolute), '/usr/bin', '/usr/local/bin'];
-  return folders.map((folder) => join(folder, 'npm')).find((path) => existsSync(path)) ?? null;
-}
+import { day, defineSetting, gigabyte, megabyte } from './setting.ts';
 
 export const crateSettings = {
   crateSources: defineSetting(

@@ -1,29 +1,26 @@
 /**
  * The list of all settings, in the order in which `serve --help` shows them. A setting that is added here, or to
- * `content-settings.ts`, has its flag, its variable and its key in the config file at once. Flags, variables and the
- * file are read by `config.ts`.
+ * `code-settings.ts` or `content-settings.ts`, has its flag, its variable and its key in the config file at once.
+ * Flags, variables and the file are read by `config.ts`.
  */
-import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { join } from 'node:path';
 import { programName } from '../program.ts';
-import { clientSettings, crateSettings, documentSettings, packageSettings } from './content-settings.ts';
+import { codeSettings } from './code-settings.ts';
+import { clientSettings, crateSettings, documentSettings } from './content-settings.ts';
 import {
   bytes,
   days,
   trueOrFalse,
   integer,
   list,
-  networkOfRuns,
   networks,
   choiceFrom,
   optionalBaseUrl,
   optionalHost,
   optionalInteger,
   optionalText,
-  pythonModules,
   optionalUrl,
-  range,
   seconds,
   choicesFrom,
   requiredText,
@@ -34,11 +31,6 @@ import { day, defineSetting, gigabyte, megabyte, type Setting, type SettingsEnvi
 function getDefaultDataFolder(environment: SettingsEnvironment): string {
   const base = environment.XDG_DATA_HOME || join(environment.HOME || homedir(), '.local', 'share');
   return join(base, 'workcrate');
-}
-
-function findDefaultPython({ PATH = '' }: SettingsEnvironment): string | null {
-  const folders = ['/usr/bin', ...PATH.split(':').filter(isAbsolute)];
-  return folders.map((folder) => join(folder, 'python3')).find((path) => existsSync(path)) ?? null;
 }
 
 /** All settings. `config.ts` makes the `Config` from them. */
@@ -211,124 +203,7 @@ export const settings = {
     false,
     'stdio: serve all routes over HTTP, not only links; every user of this machine can then run code',
   ),
-  sandbox: defineSetting(
-    choiceFrom('auto', 'bubblewrap', 'docker', 'subprocess', 'off'),
-    'auto',
-    'what code runs in: bubblewrap, docker, subprocess or off; auto is bubblewrap where it works, else off',
-  ),
-  allowSandbox: defineSetting(list, [], 'backends without walls that may be used: subprocess'),
-  sandboxUids: defineSetting(
-    range,
-    { from: 1_900_000_000, to: 1_900_065_535 },
-    'as root: uids for runs, one for each user',
-  ),
-  sandboxNetwork: defineSetting(
-    networkOfRuns,
-    'none',
-    'network of runs: none, allow:HOST,… by a proxy, or host, which is the network of this machine',
-  ),
-  networkSecrets: defineSetting(
-    optionalText,
-    null,
-    'file of secrets that the proxy adds for their hosts, so that no run has them',
-  ),
-  networkTls: defineSetting(
-    trueOrFalse,
-    false,
-    'end TLS in the proxy for hosts that have a secret, with a certificate that only runs trust',
-  ),
-  networkAddresses: defineSetting(
-    list,
-    [],
-    'names that lead to an address of your choice, also a private one: HOST=ADDRESS:PORT',
-  ),
-  python: defineSetting(
-    optionalText,
-    findDefaultPython,
-    "the python3 that runs use; the system's before others on PATH",
-  ),
-  pythonPreload: defineSetting(
-    pythonModules,
-    ['numpy', 'pandas', 'matplotlib.pyplot'],
-    'bubblewrap: modules that Python has loaded before a run starts, where they are installed',
-  ),
-  ...packageSettings,
-  toolsPath: defineSetting(requiredText, './tools', 'folder that is /tools in runs, read-only', {
-    aliases: ['MCP_TOOLS_PATH'],
-  }),
-  skillsPath: defineSetting(
-    requiredText,
-    './skills',
-    'folder of skills, which is /skills in runs, read-only',
-    {
-      aliases: ['MCP_SKILLS_PATH'],
-    },
-  ),
-  executorImage: defineSetting(
-    requiredText,
-    'mcp-code-executor:latest',
-    'docker: the image that code runs in',
-    {
-      aliases: ['MCP_EXECUTOR_IMAGE'],
-    },
-  ),
-  dockerSocket: defineSetting(requiredText, '/var/run/docker.sock', 'docker: the socket of the engine'),
-  dockerRuntime: defineSetting(optionalText, null, 'docker: another runtime, such as runsc'),
-  runTimeout: defineSetting(
-    seconds(1, 3600),
-    30,
-    'seconds that a run may take unless it asks for another time',
-  ),
-  runMaxTimeout: defineSetting(
-    seconds(1, 86_400),
-    300,
-    'the longest time in seconds that a run may ask for, up to a day',
-  ),
-  detachAfter: defineSetting(
-    seconds(0, 3600),
-    45,
-    'seconds after which a run goes on in the background, and its call is answered, if its client neither takes tasks nor listens to progress; 0: never',
-  ),
-  orphanGrace: defineSetting(
-    seconds(0, 86_400),
-    60,
-    'seconds that a run goes on after its call lost the connection, unless its user asks for it; 0: it ends at once',
-  ),
-  runMemory: defineSetting(bytes, gigabyte, 'most memory of a run'),
-  runProcesses: defineSetting(integer(4, 32_768), 128, 'most processes and threads of a run'),
-  runCpus: defineSetting(integer(1, 1024), 2, 'cores that a run may use'),
-  runFileSize: defineSetting(bytes, 2 * gigabyte, 'largest file that a run can write'),
-  runDisk: defineSetting(bytes, 10 * gigabyte, 'most disk space for the files and packages of a user'),
-  runTmp: defineSetting(bytes, gigabyte / 4, 'size of /tmp in a run'),
-  runOutput: defineSetting(bytes, gigabyte / 4, 'most output of a run that is kept to be fetched by link'),
-  outputChars: defineSetting(
-    integer(100, 1_000_000),
-    10_000,
-    'characters of each output of a run that are shown and recorded; more is cut',
-  ),
-  outputHead: defineSetting(
-    integer(1, 1_000_000),
-    4000,
-    'characters shown of the start of output that is cut',
-  ),
-  outputTail: defineSetting(integer(1, 1_000_000), 4000, 'characters shown of the end of output that is cut'),
-  maxRuns: defineSetting(integer(1, 1000), 8, 'runs at once; further ones wait, up to ten times as many'),
-  maxRunsUser: defineSetting(
-    optionalInteger(1, 1000),
-    null,
-    'runs of one user at once; default: one less than --max-runs with --auth, else as many',
-  ),
-  sessionsUser: defineSetting(integer(1, 100), 5, 'sessions that a user may have open at once'),
-  sessionIdle: defineSetting(seconds(1, 86_400), 900, 'seconds without use after which a session is ended'),
-  scriptsUser: defineSetting(integer(1, 100_000), 500, 'saved scripts that a user may keep'),
-  scriptsUserBytes: defineSetting(
-    bytes,
-    64 * megabyte,
-    'most bytes of code in all versions of the scripts of one user',
-  ),
-  warmPython: defineSetting(integer(0, 100), 4, 'Python interpreters kept waiting for each user'),
-  warmNode: defineSetting(integer(0, 100), 1, 'Node interpreters kept waiting for each user'),
-  warmBash: defineSetting(integer(0, 100), 4, 'shells kept waiting for each user'),
+  ...codeSettings,
   artifactSizeLimitMb: defineSetting(
     integer(0, 1e6),
     50,

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { connect, createServer, type SecureContext } from 'node:tls';
 import { openAuthority } from './authority.ts';
-import { portOf } from './outside.testing.ts';
+import { getPort } from './outside.testing.ts';
 
 function temporary(): Disposable & { readonly path: string } {
   const path = mkdtempSync(join(tmpdir(), 'workcrate-authority-'));
@@ -24,7 +24,7 @@ async function shake(
   const server = createServer({ SNICallback: (_, done) => done(null, context) });
   server.on('tlsClientError', () => {});
   await once(server.listen(0, '127.0.0.1'), 'listening');
-  const socket = connect({ host: '127.0.0.1', port: portOf(server), ca, servername });
+  const socket = connect({ host: '127.0.0.1', port: getPort(server), ca, servername });
   try {
     await once(socket, 'secureConnect');
     return socket.getPeerX509Certificate()!;

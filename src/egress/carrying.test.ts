@@ -8,7 +8,7 @@ import { connect as connectTls } from 'node:tls';
 import { eventually } from '../eventually.testing.ts';
 import { makeHello } from './client-hello.testing.ts';
 import { get, openTunnelTo } from './client.testing.ts';
-import { openWay, portOf, readAll, startOutside } from './outside.testing.ts';
+import { openWay, getPort, readAll, startOutside } from './outside.testing.ts';
 
 it('one connection serves many requests, one after the other', async () => {
   await using outside = await startOutside();
@@ -177,7 +177,7 @@ it('a connection of which somebody has read the beginning goes on from there', a
     socket.on('readable', read);
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
-  const socket = connect({ host: '127.0.0.1', port: portOf(server) });
+  const socket = connect({ host: '127.0.0.1', port: getPort(server) });
   const ask = 'GET http://allowed.example/ HTTP/1.1\r\nHost: allowed.example\r\nConnection: close\r\n\r\n';
   socket.write(`token\n${ask}`);
   assert.match(await readAll(socket), /hello from outside/);
@@ -193,7 +193,7 @@ it('one side of a tunnel can be done before the other', async () => {
       .on('end', () => socket.end(`got ${seen} bytes`));
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
-  const addresses = new Map([['allowed.example', { address: '127.0.0.1', port: portOf(server) }]]);
+  const addresses = new Map([['allowed.example', { address: '127.0.0.1', port: getPort(server) }]]);
   await using way = await openWay(outside, undefined, { addresses, connect: undefined });
   const { socket } = await openTunnelTo(way, 'allowed.example:443');
   const hello = makeHello({ names: ['allowed.example'] });

@@ -4,11 +4,11 @@
  */
 import { hash, randomBytes, sign, type KeyObject } from 'node:crypto';
 import {
-  bitString,
+  encodeBitString,
   integer,
   numberedField,
   objectIdentifier,
-  octetString,
+  encodeOctetString,
   sequence,
   set,
   time,
@@ -36,8 +36,8 @@ export function makeAuthorityCertificate(
 ): string {
   return makeCertificate(signer, signer.name, signer.publicKey, validity, [
     extension('2.5.29.19', 'critical', sequence(trueValue(), integer(Buffer.from([0])))),
-    extension('2.5.29.15', 'critical', bitString(Buffer.from([keyCertSign]), 2)),
-    extension('2.5.29.14', 'plain', octetString(toKeyId(signer.publicKey))),
+    extension('2.5.29.15', 'critical', encodeBitString(Buffer.from([keyCertSign]), 2)),
+    extension('2.5.29.14', 'plain', encodeOctetString(toKeyId(signer.publicKey))),
     extension('2.5.29.30', 'critical', toNameConstraints(hosts)),
   ]);
 }
@@ -52,10 +52,10 @@ export function makeHostCertificate(
   const name = numberedField(2, Buffer.from(host, 'ascii'), 'value');
   return makeCertificate(signer, host.length <= maxNameLength ? host : 'host', publicKey, validity, [
     extension('2.5.29.19', 'critical', sequence()),
-    extension('2.5.29.15', 'critical', bitString(Buffer.from([digitalSignature]), 7)),
+    extension('2.5.29.15', 'critical', encodeBitString(Buffer.from([digitalSignature]), 7)),
     extension('2.5.29.37', 'plain', sequence(objectIdentifier('1.3.6.1.5.5.7.3.1'))),
     extension('2.5.29.17', 'plain', sequence(name)),
-    extension('2.5.29.14', 'plain', octetString(toKeyId(publicKey))),
+    extension('2.5.29.14', 'plain', encodeOctetString(toKeyId(publicKey))),
     extension('2.5.29.35', 'plain', sequence(numberedField(0, toKeyId(signer.publicKey), 'value'))),
   ]);
 }
@@ -83,7 +83,7 @@ function makeCertificate(
     publicKey.export({ type: 'spki', format: 'der' }),
     numberedField(3, sequence(...extensions), 'inside'),
   );
-  return toPem(sequence(signed, algorithm, bitString(sign('sha256', signed, signer.key))));
+  return toPem(sequence(signed, algorithm, encodeBitString(sign('sha256', signed, signer.key))));
 }
 
 const toName = (text: string): Buffer =>
@@ -93,7 +93,7 @@ const toName = (text: string): Buffer =>
   );
 
 const extension = (id: string, weight: 'critical' | 'plain', value: Buffer): Buffer =>
-  sequence(objectIdentifier(id), ...(weight === 'critical' ? [trueValue()] : []), octetString(value));
+  sequence(objectIdentifier(id), ...(weight === 'critical' ? [trueValue()] : []), encodeOctetString(value));
 
 /** Names of these hosts are permitted; addresses of both kinds are excluded. */
 function toNameConstraints(hosts: readonly string[]): Buffer {

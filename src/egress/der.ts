@@ -2,7 +2,7 @@
 
 export const sequence = (...parts: readonly Buffer[]): Buffer => encode(0x30, ...parts);
 export const set = (...parts: readonly Buffer[]): Buffer => encode(0x31, ...parts);
-export const octetString = (content: Buffer): Buffer => encode(0x04, content);
+export const encodeOctetString = (content: Buffer): Buffer => encode(0x04, content);
 export const utf8String = (text: string): Buffer => encode(0x0c, Buffer.from(text, 'utf8'));
 export const trueValue = (): Buffer => encode(0x01, Buffer.from([0xff]));
 
@@ -13,7 +13,7 @@ export function integer(bytes: Buffer): Buffer {
   return encode(0x02, digits[0]! >= 0x80 ? Buffer.concat([Buffer.from([0]), digits]) : digits);
 }
 
-export const bitString = (content: Buffer, unusedBits = 0): Buffer =>
+export const encodeBitString = (content: Buffer, unusedBits = 0): Buffer =>
   encode(0x03, Buffer.from([unusedBits]), content);
 
 /** A field with a number; its content is that of the type itself, or a whole value inside. */

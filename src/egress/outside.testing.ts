@@ -90,10 +90,10 @@ export async function startOutside(): Promise<Outside> {
     contacts!.push(`${host}:${port}`);
     if (host !== publicAddress && host !== otherPublicAddress) {
       heard!.push(`${host}:${port}`);
-      return connect({ ...options, host: '127.0.0.1', port: portOf(ear) });
+      return connect({ ...options, host: '127.0.0.1', port: getPort(ear) });
     }
     const server = port === 443 || port === 8443 ? tls : plain;
-    return connect({ ...options, host: '127.0.0.1', port: portOf(server) });
+    return connect({ ...options, host: '127.0.0.1', port: getPort(server) });
   };
   const options: EgressOptions = {
     log: createLog('debug', (line) => logged!.push(line)),
@@ -114,7 +114,7 @@ export async function startOutside(): Promise<Outside> {
     lookUps,
     logged,
     options,
-    earPort: portOf(ear),
+    earPort: getPort(ear),
     countOpen: () => open.size,
     listForbidden: () => heard,
     async [Symbol.asyncDispose]() {
@@ -131,7 +131,7 @@ async function listen(server: Server): Promise<Server> {
   return server;
 }
 
-export const portOf = (server: { address(): unknown }): number => (server.address() as AddressInfo).port;
+export const getPort = (server: { address(): unknown }): number => (server.address() as AddressInfo).port;
 
 /** A run with its way out, and a port of loopback at which its proxy listens, as it does inside a sandbox. */
 export interface Way extends AsyncDisposable {
@@ -156,7 +156,7 @@ export async function openWay(
   );
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const open = async (): Promise<Socket> => {
-    const socket = connect({ host: '127.0.0.1', port: portOf(server), allowHalfOpen: true });
+    const socket = connect({ host: '127.0.0.1', port: getPort(server), allowHalfOpen: true });
     socket.on('error', () => {});
     await once(socket, 'connect');
     return socket;
@@ -164,7 +164,7 @@ export async function openWay(
   return {
     egress,
     network,
-    port: portOf(server),
+    port: getPort(server),
     connect: open,
     async say(bytes, waitMs) {
       const socket = await open();

@@ -5,8 +5,8 @@
 import { Hono } from 'hono';
 import { z } from 'zod';
 import type { NoteRequest } from '../audit/audit.ts';
-import { asWorkcrateError, isOurFault, publicMessage, WorkcrateError } from '../errors.ts';
-import { jsonResponse, getErrorStatus } from '../http/answer.ts';
+import { WorkcrateError } from '../errors.ts';
+import { answerWithJson } from '../http/answer.ts';
 import type { Caller } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
 import type { Executions } from './executions.ts';
@@ -26,18 +26,7 @@ const searchQuery = searchInput.extend({ limit: z.coerce.number().int().min(1).m
 /** `GET /executions` and `GET /executions/{id}`: what search_executions and get_execution give. */
 export function createExecutionRoutes({ executions, callerOf, noted, log }: ExecutionRoutesOptions): Hono {
   const routes = new Hono();
-  const answered = async (act: () => Promise<unknown>): Promise<Response> => {
-    try {
-      return jsonResponse(await act());
-    } catch (cause) {
-      const error = asWorkcrateError(cause);
-      if (isOurFault(error)) log.error('http.refused', { route: '/executions', code: error.code, error });
-      return jsonResponse(
-        { error: publicMessage(error), code: error.code, ...error.details },
-        getErrorStatus(error),
-      );
-    }
-  };
+  const answered = (act: () => Promise<unknown>) => answerWithJson(act, '/executions', log);
   routes.get('/executions', ({ req, env }) =>
     answered(() => {
       const caller = callerOf(env);

@@ -1,9 +1,16 @@
 /**
- * How errors and JSON are answered over HTTP, and the one table of the status for each error code. It writes answers and
- * does not log or count them (`server.ts` does).
+ * How errors and JSON are answered over HTTP, and the one table of the status for each error code. It counts nothing
+ * (`server.ts` does).
  */
 import type { ServerResponse } from 'node:http';
-import { publicMessage, type ErrorCode, type WorkcrateError } from '../errors.ts';
+import {
+  asWorkcrateError,
+  isOurFault,
+  publicMessage,
+  type ErrorCode,
+  type WorkcrateError,
+} from '../errors.ts';
+import type { Log } from '../observability/log.ts';
 
 /** The HTTP status of every error code. */
 export const errorStatus: Readonly<Record<ErrorCode, number>> = {
@@ -94,6 +101,24 @@ const plainHeaders = {
 export function jsonResponse(value: unknown, status = 200): Response {
   const headers = { ...plainHeaders, 'Content-Type': 'application/json; charset=utf-8' };
   return new Response(`${JSON.stringify(value)}\n`, { status, headers });
+}
+
+/** What `act` gives, or its error; one that is our fault is logged with the route. */
+export async function answerWithJson(
+  act: () => Promise<unknown>,
+  route: string,
+  log: Log,
+): Promise<Response> {
+  try {
+    return jsonResponse(await act());
+  } catch (cause) {
+    const error = asWorkcrateError(cause);
+    if (isOurFault(error)) log.error('http.refused', { route, code: error.code, error });
+    return jsonResponse(
+      { error: publicMessage(error), code: error.code, ...error.details },
+      getErrorStatus(error),
+    );
+  }
 }
 
 export const getErrorStatus = ({ code }: WorkcrateError): number => errorStatus[code];

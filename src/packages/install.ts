@@ -15,7 +15,7 @@ import type { KnownPackages, Plan } from './plan.ts';
 import {
   clearCache,
   discard,
-  isPreviousUsed,
+  mayStillUsePrevious,
   makeEnvironment,
   noteCacheSize,
   publish,
@@ -91,7 +91,7 @@ async function replace(
   began: number,
 ): Promise<CurrentEnvironment | null> {
   const { place, language, clock, registry, madeIn } = options;
-  await tidy(place, isPreviousUsed(clock()));
+  await tidy(place, mayStillUsePrevious(clock()));
   if (plan.specs.length === 0) {
     withdraw(place, language);
     return null;

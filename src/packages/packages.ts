@@ -24,7 +24,7 @@ import { planInstall, planRemove, type KnownPackages } from './plan.ts';
 import { createRegistries, type RegistryOptions } from './registries.ts';
 import {
   hasPackageFolders,
-  isPreviousUsed,
+  mayStillUsePrevious,
   listLeftovers,
   readCurrent,
   tidy,
@@ -127,9 +127,9 @@ export function createPackages(options: PackagesOptions) {
   const tidyUp = async (owner: string): Promise<number> => {
     const place = (await places.find(owner)) as PackagePlace | null;
     if (place === null || !hasPackageFolders(place)) return 0;
-    if (listLeftovers(place, isPreviousUsed(clock())).length === 0) return 0;
+    if (listLeftovers(place, mayStillUsePrevious(clock())).length === 0) return 0;
     await using lease = await takeLease(options, owner);
-    return lease === null ? 0 : await tidy(place, isPreviousUsed(clock()));
+    return lease === null ? 0 : await tidy(place, mayStillUsePrevious(clock()));
   };
 
   /** Not where something is being installed: that tidies up itself. */

@@ -57,7 +57,7 @@ export function showChange(change: PackageChange): z.input<typeof changeShape> {
   };
 }
 
-export const showRunning = (job: RunningJob, tookMs: number): z.input<typeof changeShape> => ({
+export const showRunningInstall = (job: RunningJob, tookMs: number): z.input<typeof changeShape> => ({
   state: 'running',
   language: job.language,
   changed: false,

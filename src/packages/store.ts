@@ -209,7 +209,7 @@ export async function tidy(...looking: Parameters<typeof listLeftovers>): Promis
 /** What began with the environment before may use it for so long. */
 const keepPreviousMs = 3_600_000;
 
-export const isPreviousUsed =
+export const mayStillUsePrevious =
   (now: number) =>
   ({ madeAt }: CurrentEnvironment): boolean =>
     now - madeAt < keepPreviousMs;

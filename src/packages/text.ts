@@ -41,7 +41,7 @@ export function describeChange(change: PackageChange, verb: 'installed' | 'remov
   return lines.join('\n');
 }
 
-export function describeRunning({ language, names }: RunningJob, tookMs: number): string {
+export function describeRunningInstall({ language, names }: RunningJob, tookMs: number): string {
   return `The packages for ${titles[language]} are still being installed after ${formatDuration(tookMs)} (${names.join(', ')}). It goes on. To wait for it, make the same call again; list_packages shows what is under way.`;
 }
 

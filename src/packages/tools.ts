@@ -14,9 +14,9 @@ import {
   removeInput,
   showChange,
   showList,
-  showRunning,
+  showRunningInstall,
 } from './schema.ts';
-import { describeChange, describeList, describeRunning } from './text.ts';
+import { describeChange, describeList, describeRunningInstall } from './text.ts';
 
 export interface PackageToolsOptions {
   /** Null where nobody may install anything. */
@@ -37,9 +37,11 @@ export function createPackageTools({ packages, detachMs }: PackageToolsOptions):
 /** One that is cancelled ends. One whose client went away goes on: what it fetches is wanted all the same. */
 function toTerms({ signal, canWait, progress }: ToolContext, detachMs: number | null): JobTerms {
   const cancel = new AbortController();
-  signal.addEventListener('abort', () => {
+  const passOn = (): void => {
     if (readEndOfCall(signal) !== 'disconnected') cancel.abort(signal.reason);
-  });
+  };
+  if (signal.aborted) passOn();
+  else signal.addEventListener('abort', passOn, { once: true });
   let lines = 0;
   return {
     cancel: cancel.signal,
@@ -53,7 +55,7 @@ const isRunning = (outcome: PackageChange | RunningJob): outcome is RunningJob =
 function answerChange(outcome: PackageChange | RunningJob, verb: 'installed' | 'removed', began: number) {
   if (!isRunning(outcome)) return { text: describeChange(outcome, verb), structured: showChange(outcome) };
   const tookMs = Math.round(performance.now() - began);
-  return { text: describeRunning(outcome, tookMs), structured: showRunning(outcome, tookMs) };
+  return { text: describeRunningInstall(outcome, tookMs), structured: showRunningInstall(outcome, tookMs) };
 }
 
 function createInstallTool(packages: Packages, detachMs: number | null): Tool {

@@ -4,8 +4,7 @@
  */
 import { Hono } from 'hono';
 import type { NoteRequest } from '../audit/audit.ts';
-import { asWorkcrateError, isOurFault, publicMessage } from '../errors.ts';
-import { getErrorStatus, jsonResponse } from '../http/answer.ts';
+import { answerWithJson } from '../http/answer.ts';
 import type { Caller } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
 import { showSkill, showSkillList } from './schema.ts';
@@ -22,18 +21,7 @@ export interface SkillRoutesOptions {
 /** `GET /skills`: what list_skills gives; `GET /skills/{name}`, with `?file=` for another file: what read_skill does. */
 export function createSkillRoutes({ skills, callerOf, noted, log }: SkillRoutesOptions): Hono {
   const routes = new Hono();
-  const answered = async (act: () => Promise<unknown>): Promise<Response> => {
-    try {
-      return jsonResponse(await act());
-    } catch (cause) {
-      const error = asWorkcrateError(cause);
-      if (isOurFault(error)) log.error('http.refused', { route: '/skills', code: error.code, error });
-      return jsonResponse(
-        { error: publicMessage(error), code: error.code, ...error.details },
-        getErrorStatus(error),
-      );
-    }
-  };
+  const answered = (act: () => Promise<unknown>) => answerWithJson(act, '/skills', log);
   routes.get('/skills', ({ env }) =>
     answered(() =>
       noted({ operation: 'list_skills', user: callerOf(env).user, subject: null }, async () =>

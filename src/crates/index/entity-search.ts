@@ -35,7 +35,7 @@ import {
   barDocuments,
   compareKeys,
   match,
-  nothingBarred,
+  barNothing,
   weigh,
   type Barred,
   type Hit,
@@ -111,7 +111,7 @@ function conditionOf({ type, path, value, exact }: EntityRequest): EntityConditi
 }
 
 async function barredBy({ cache, visible, pace }: Room, entry: EntityRequest['entry']): Promise<Barred> {
-  const barred = nothingBarred(visible);
+  const barred = barNothing(visible);
   if (entry === null) return barred;
   const { filters, required } = parseFieldFilters([[entry.field, entry.value]]);
   for (const filter of filters) await barByFilter(visible, barred, filter, pace);

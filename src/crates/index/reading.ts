@@ -14,11 +14,11 @@ import { createPace, paced, type Pace, type PaceLimits } from './pace.ts';
 import { afterPrefix, eachPosting, fromKey, kinds, type Postings } from './postings.ts';
 import type { Meaning } from './ranking.ts';
 import { countFacets, meaningText, topOf, type ValueCount } from './results.ts';
-import { newest, nothingBarred } from './scoring.ts';
+import { newest, barNothing } from './scoring.ts';
 import { search, type SearchPage, type SearchRequest } from './searching.ts';
 import { createViews, visibleTo, type Visible, type VisibleSegment } from './segments.ts';
 import { fromSources, statusOf, type IndexStatus, type StatusRequest } from './status.ts';
-import { placeColumns, placeOf, type PlaceRow } from './writing.ts';
+import { placeColumns, toCrateLocation, type PlaceRow } from './writing.ts';
 
 export type { EntityPage, EntityRequest } from './entity-search.ts';
 export type { SearchResult } from './results.ts';
@@ -136,7 +136,7 @@ async function getCrate(
   );
   if (row === undefined || sources?.has(row.source) === false) return null;
   if (row.state === 'broken') throw new WorkcrateError(row.code, row.reason);
-  return { place: placeOf(row), root: row.root, summary: row.summary };
+  return { place: toCrateLocation(row), root: row.root, summary: row.summary };
 }
 
 const atOnce = 200;
@@ -223,7 +223,7 @@ const mostTypes = 200;
 const mostProperties = 50;
 
 async function listFields(cache: BlockCache, visible: Visible, pace: Pace): Promise<FieldList> {
-  const { chosen } = await newest(visible, nothingBarred(visible), 0, pace);
+  const { chosen } = await newest(visible, barNothing(visible), 0, pace);
   const values = await countFacets(visible, chosen, mostValues, pace);
   return {
     fields: textFields.map(({ name, weight, description }) => ({ name, weight, description })),

@@ -330,7 +330,7 @@ const keyAt = (keys: Uint8Array, at: number): Uint8Array =>
 /** By segment: 1 for each document that must not be found. */
 export type Barred = (Uint8Array | null)[];
 
-export const nothingBarred = ({ segments }: Visible): Barred => segments.map(() => null);
+export const barNothing = ({ segments }: Visible): Barred => segments.map(() => null);
 
 const marksOf = (visible: Visible, barred: Barred, index: number): Uint8Array =>
   (barred[index] ??= new Uint8Array(visible.segments[index]!.of.columns.size));

@@ -24,7 +24,7 @@ import {
   findFields,
   match,
   newest,
-  nothingBarred,
+  barNothing,
   weigh,
   type Barred,
   type Found,
@@ -137,7 +137,7 @@ async function prepare(searching: Searching, query: SearchQuery): Promise<Prepar
   const notes = new Set(query.notes);
   const { wanted, required, excluded } = query;
   const lists = await listsOf(searching, [...wanted, ...required, ...excluded], notes);
-  const barred = nothingBarred(visible);
+  const barred = barNothing(visible);
   for (const filter of query.filters) await barByFilter(visible, barred, filter, pace);
   for (const list of lists.slice(wanted.length + required.length)) barClause(visible, barred, list);
   for (const condition of query.entities)

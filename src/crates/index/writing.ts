@@ -254,7 +254,7 @@ type PlaceRow = {
 
 export const placeColumns = 'crate_id, source, kind, object, locator, owner, stamp, size, modified';
 
-export const placeOf = ({ crate_id, ...place }: PlaceRow): CrateLocation => ({
+export const toCrateLocation = ({ crate_id, ...place }: PlaceRow): CrateLocation => ({
   crateId: crate_id,
   source: place.source,
   kind: place.kind,

@@ -6,7 +6,7 @@ import {
   fromVersion12,
   hasPlainValue,
   hasValue,
-  isOneOf,
+  hasAnyType,
   makeRule,
   makeTypeRule,
   nameEntity,
@@ -100,7 +100,7 @@ export const contextualRules: readonly Rule[] = [
     function* (crate) {
       const cited = crate.entities.flatMap((entity) => findTargets(crate, entity, 'citation'));
       for (const entity of new Set(cited))
-        if (!/^[a-z][a-z0-9+.-]+:/i.test(entity.id ?? '') && !isOneOf(entity, ['File', 'Dataset']))
+        if (!/^[a-z][a-z0-9+.-]+:/i.test(entity.id ?? '') && !hasAnyType(entity, ['File', 'Dataset']))
           yield { entity: nameEntity(entity) };
     },
   ),
@@ -134,7 +134,7 @@ export const contextualRules: readonly Rule[] = [
     function* (crate) {
       const authors = crate.entities.flatMap((entity) => findTargets(crate, entity, 'author'));
       for (const author of new Set(authors))
-        if (!isOneOf(author, ['Person', 'Organization']) || !hasPlainValue(crate, author, 'name'))
+        if (!hasAnyType(author, ['Person', 'Organization']) || !hasPlainValue(crate, author, 'name'))
           yield { entity: nameEntity(author) };
     },
   ),

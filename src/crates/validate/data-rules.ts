@@ -2,7 +2,7 @@
 import {
   fromVersion12,
   hasValue,
-  isOneOf,
+  hasAnyType,
   makeRule,
   nameEntity,
   toText,
@@ -22,7 +22,7 @@ const isDataEntity = (crate: CrateView, entity: ViewedEntity): boolean =>
   entity !== crate.descriptor &&
   entity.id !== null &&
   !/^(?:\.\/)?#|^_:/.test(entity.id) &&
-  isOneOf(entity, ['File', 'Dataset']);
+  hasAnyType(entity, ['File', 'Dataset']);
 
 const listDataEntities = (crate: CrateView): ViewedEntity[] =>
   [...new Set([...crate.ofType('File'), ...crate.ofType('Dataset')])].filter((entity) =>
@@ -65,7 +65,7 @@ function* findUnlinked(crate: CrateView): Iterable<Violation> {
 function* findUntypedParts(crate: CrateView): Iterable<Violation> {
   for (const entity of collectParts(crate)) {
     const path = entity === crate.root || entity === crate.descriptor ? null : findLocalPath(crate, entity);
-    if (path === null || isOneOf(entity, ['File', 'Dataset'])) continue;
+    if (path === null || hasAnyType(entity, ['File', 'Dataset'])) continue;
     if (crate.payload.hasFile(path) === true)
       yield { entity: nameEntity(entity), detail: 'It is a file of the crate.' };
     else if (crate.payload.hasFolder(path) === true)
@@ -79,7 +79,7 @@ function* findUntypedParts(crate: CrateView): Iterable<Violation> {
 function findWrongSize(crate: CrateView, entity: ViewedEntity): string | false {
   const path = findLocalPath(crate, entity);
   const size = path === null ? null : crate.payload.sizeOf(path);
-  if (size === null || !isOneOf(entity, ['File'])) return false;
+  if (size === null || !hasAnyType(entity, ['File'])) return false;
   const stated = crate.valuesOf(entity, 'contentSize').map(toText);
   const wrong = stated.find((text) => /^\d+$/.test(text) && Number(text) !== size);
   return wrong !== undefined && `It states ${wrong} bytes, and the file has ${size}.`;
@@ -108,7 +108,7 @@ export const dataRules: readonly Rule[] = [
       remedy: 'Add the file, correct the path (upper and lower case and %20 matter), or remove the entity.',
     },
     (crate, entity) => {
-      const path = crate.isAttached && isOneOf(entity, ['File']) ? findLocalPath(crate, entity) : null;
+      const path = crate.isAttached && hasAnyType(entity, ['File']) ? findLocalPath(crate, entity) : null;
       // A folder that is called a file, as in a File with a slash at its end, is there all the same.
       return (
         path !== null && crate.payload.hasFile(path) === false && crate.payload.hasFolder(path) === false
@@ -124,7 +124,7 @@ export const dataRules: readonly Rule[] = [
       remedy: 'Add the folder, correct the path, or let its @id begin with # if it only groups things.',
     },
     (crate, entity) => {
-      const path = crate.isAttached && !isOneOf(entity, ['File']) ? findLocalPath(crate, entity) : null;
+      const path = crate.isAttached && !hasAnyType(entity, ['File']) ? findLocalPath(crate, entity) : null;
       return (
         path !== null && crate.payload.hasFolder(path) === false && crate.payload.hasFile(path) === false
       );
@@ -174,7 +174,7 @@ export const dataRules: readonly Rule[] = [
       remedy: 'Add the slash, here and where it is referred to.',
     },
     (crate, entity) =>
-      isOneOf(entity, ['Dataset']) && findLocalPath(crate, entity) !== null && !entity.id!.endsWith('/'),
+      hasAnyType(entity, ['Dataset']) && findLocalPath(crate, entity) !== null && !entity.id!.endsWith('/'),
   ),
   makeDataRule(
     {
@@ -184,7 +184,7 @@ export const dataRules: readonly Rule[] = [
       text: 'A File SHOULD have an encodingFormat, which is its media type.',
       remedy: 'Add it, such as "encodingFormat": "text/csv".',
     },
-    (crate, entity) => isOneOf(entity, ['File']) && !hasValue(crate, entity, 'encodingFormat'),
+    (crate, entity) => hasAnyType(entity, ['File']) && !hasValue(crate, entity, 'encodingFormat'),
   ),
   makeDataRule(
     {
@@ -205,7 +205,7 @@ export const dataRules: readonly Rule[] = [
       text: 'A File SHOULD have a contentSize, in bytes.',
       remedy: 'Add it, such as "contentSize": "383766".',
     },
-    (crate, entity) => isOneOf(entity, ['File']) && !hasValue(crate, entity, 'contentSize'),
+    (crate, entity) => hasAnyType(entity, ['File']) && !hasValue(crate, entity, 'contentSize'),
   ),
   makeDataRule(
     {
@@ -216,7 +216,7 @@ export const dataRules: readonly Rule[] = [
       remedy: 'Add the day, such as "sdDatePublished": "2024-05-17".',
     },
     (crate, entity) =>
-      isOneOf(entity, ['File']) && isOnWeb(entity) && !hasValue(crate, entity, 'sdDatePublished'),
+      hasAnyType(entity, ['File']) && isOnWeb(entity) && !hasValue(crate, entity, 'sdDatePublished'),
   ),
   makeRule(
     {

@@ -3,7 +3,7 @@ import {
   findTargets,
   findWrongReference,
   hasValue,
-  isOneOf,
+  hasAnyType,
   makeRule,
   makeTypeRule,
   quoteNames,
@@ -41,7 +41,7 @@ export const makeProfileRule = (
         .filter((value) => toText(value).startsWith(profileAddresses[of]));
       if (stated.length === 0) return [{ entity: crate.root.id, detail: 'It does not.' }];
       const isDescribed = stated.some(
-        (value) => value.kind === 'reference' && isOneOf(value.entity, ['CreativeWork', 'Profile']),
+        (value) => value.kind === 'reference' && hasAnyType(value.entity, ['CreativeWork', 'Profile']),
       );
       return isDescribed ? [] : [{ entity: toText(stated[0]!), detail: 'It is not described.' }];
     },
@@ -85,7 +85,7 @@ export const processRules: readonly Rule[] = [
     (crate, action) => {
       const tools = findTargets(crate, action, 'instrument');
       return (
-        tools.some((tool) => !isOneOf(tool, toolTypes)) &&
+        tools.some((tool) => !hasAnyType(tool, toolTypes)) &&
         `It is ${quoteNames(tools.flatMap(({ types }) => types))}.`
       );
     },

@@ -3,7 +3,7 @@ import {
   findTargets,
   findWrongReference,
   hasValue,
-  isOneOf,
+  hasAnyType,
   makeRule,
   makeTypeRule,
   nameEntity,
@@ -185,7 +185,8 @@ export const provenanceRules: readonly Rule[] = [
       remedy: 'Refer to them by object.',
     },
     ['OrganizeAction'],
-    (crate, action) => !findTargets(crate, action, 'object').some((one) => isOneOf(one, ['ControlAction'])),
+    (crate, action) =>
+      !findTargets(crate, action, 'object').some((one) => hasAnyType(one, ['ControlAction'])),
   ),
   makeTypeRule(
     {
@@ -198,7 +199,7 @@ export const provenanceRules: readonly Rule[] = [
     ['ComputationalWorkflow'],
     (crate, workflow) => {
       if (!hasValue(crate, workflow, 'step')) return false;
-      if (!isOneOf(workflow, ['HowTo'])) return 'It is no HowTo.';
+      if (!hasAnyType(workflow, ['HowTo'])) return 'It is no HowTo.';
       return findWrongReference(crate, workflow, { property: 'step', to: ['HowToStep'], isNeeded: false });
     },
   ),

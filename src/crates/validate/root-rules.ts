@@ -5,7 +5,7 @@ import {
   fromVersion12,
   hasPlainValue,
   hasValue,
-  isOneOf,
+  hasAnyType,
   makeRule,
   nameEntity,
   onlyVersion11,
@@ -88,7 +88,7 @@ function findWrongLicense(crate: CrateView, root: ViewedEntity): string | false 
 function* findWrongIdentifiers(crate: CrateView): Iterable<Violation> {
   if (crate.root === null) return;
   for (const entity of findTargets(crate, crate.root, 'identifier'))
-    if (isOneOf(entity, ['PropertyValue']) && !hasValue(crate, entity, 'value'))
+    if (hasAnyType(entity, ['PropertyValue']) && !hasValue(crate, entity, 'value'))
       yield { entity: nameEntity(entity) };
 }
 
@@ -100,7 +100,7 @@ function* findUndescribedProfiles(crate: CrateView): Iterable<Violation> {
     if (value.kind !== 'reference')
       yield { entity: crate.root.id, detail: `${quoteText(id)} is no reference in the form {"@id": …}.` };
     else if (value.entity === null) yield { entity: id, detail: 'There is no entity with this @id.' };
-    else if (!isOneOf(value.entity, ['Profile']))
+    else if (!hasAnyType(value.entity, ['Profile']))
       yield { entity: id, detail: `Its @type is ${quoteNames(value.entity.types) || 'missing'}.` };
   }
 }
@@ -184,7 +184,7 @@ export const rootRules: readonly Rule[] = [
       text: 'The root MUST be a Dataset.',
       remedy: 'Set its "@type" to "Dataset", or to a list with it.',
     },
-    (_crate, root) => !isOneOf(root, ['Dataset']),
+    (_crate, root) => !hasAnyType(root, ['Dataset']),
   ),
   makeRootRule(
     {
@@ -286,7 +286,7 @@ export const rootRules: readonly Rule[] = [
     },
     (crate, root) =>
       !['author', 'creator'].some((property) =>
-        findTargets(crate, root, property).some((entity) => isOneOf(entity, ['Person', 'Organization'])),
+        findTargets(crate, root, property).some((entity) => hasAnyType(entity, ['Person', 'Organization'])),
       ),
   ),
   makeRootRule(
@@ -298,7 +298,7 @@ export const rootRules: readonly Rule[] = [
       remedy: 'Add publisher with {"@id": …}, and an entity for it.',
     },
     (crate, root) =>
-      !findTargets(crate, root, 'publisher').some((entity) => isOneOf(entity, ['Organization', 'Person'])),
+      !findTargets(crate, root, 'publisher').some((entity) => hasAnyType(entity, ['Organization', 'Person'])),
   ),
   makeRule(
     {

@@ -77,7 +77,7 @@ export const quoteNames = (names: readonly string[]): string =>
     .map((name) => quoteName(name.slice(0, 100)))
     .join(', ');
 
-export const isOneOf = (entity: ViewedEntity | null, types: readonly string[]): boolean =>
+export const hasAnyType = (entity: ViewedEntity | null, types: readonly string[]): boolean =>
   entity !== null && types.some((type) => entity.types.includes(type));
 
 /** Whether a property has some text, or another plain value. */
@@ -149,7 +149,8 @@ export function findWrongReference(
   if (values.length === 0) return isNeeded ? `It has no ${property}.` : false;
   const wrong = values.find(
     (value) =>
-      value.kind !== 'reference' || (to === 'described' ? value.entity === null : !isOneOf(value.entity, to)),
+      value.kind !== 'reference' ||
+      (to === 'described' ? value.entity === null : !hasAnyType(value.entity, to)),
   );
   if (wrong === undefined) return false;
   if (wrong.kind !== 'reference') return `Its ${property} is no reference in the form {"@id": …}.`;
