@@ -13,6 +13,7 @@ for (const name of [
   'metadata',
   'search',
   'quality',
+  'tool-search',
   'documents',
   'documents-hostile',
   'client-cache',
@@ -22,6 +23,8 @@ for (const name of [
   'packages',
   'libraries',
   'sessions',
+  'guard',
+  'gateway',
 ]) {
   console.log(`\n${name}`);
   const { status } = spawnSync(process.execPath, [join(import.meta.dirname, `${name}.ts`)], {

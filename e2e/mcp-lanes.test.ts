@@ -20,8 +20,6 @@ const tools = [
   'list_sessions',
   'manage_session',
   'install_packages',
-  'list_packages',
-  'remove_packages',
   'list_artifacts',
   'get_artifact',
   'request_upload',
@@ -49,6 +47,8 @@ const tools = [
   'list_skills',
   'read_skill',
   'read_docstring',
+  'search_tools',
+  'call_tool',
 ];
 
 const taskFixtures = new Set(taskTools.map(({ name }) => name));

@@ -91,8 +91,8 @@ export async function startServer(overrides: Partial<Config> = {}): Promise<Test
   const data = await mkdtemp(join(tmpdir(), 'workcrate-e2e-'));
   cleaning.defer(() => rm(data, { recursive: true, force: true }));
   const defaults = { ...loadConfig({ data, port: '0' }, {}).config, ...storageSettings() };
-  // Most tests run no code, and a sandbox takes a moment to be made ready; libraries take a second.
-  const quick = { sandbox: 'off', pythonPreload: [] } as const;
+  // Most tests run no code, and a sandbox takes a moment to be made ready; libraries and interpreters take a second.
+  const quick = { sandbox: 'off', pythonPreload: [], warmPython: 1, warmNode: 0, warmBash: 1 } as const;
   const usual = { ...quick, guessLimit: 1e6, database: await databaseUrl(cleaning) };
   const settings: Config = { ...defaults, ...usual, ...overrides };
   const logged: string[] = [];

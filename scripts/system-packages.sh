@@ -16,7 +16,7 @@ needed='bwrap:bubblewrap python3:python3 setpriv:util-linux unshare:util-linux m
 # Without it code runs, and nobody installs packages for Python.
 handy='pip:python3-pip'
 wanted='dockerd:docker.io strace:strace ceph-mon:ceph-mon ceph-osd:ceph-osd radosgw:radosgw pg_ctlcluster:postgresql
-  nginx:nginx-light prometheus:prometheus sqlite3:sqlite3 openssl:openssl nbformat:python3-nbformat'
+  nginx:nginx-light prometheus:prometheus sqlite3:sqlite3 openssl:openssl nbformat:python3-nbformat chromium:chromium'
 # module:package. Where Debian's own records cannot be asked, Python is.
 science='numpy:python3-numpy pandas:python3-pandas matplotlib:python3-matplotlib'
 # Those that would be started at every boot.

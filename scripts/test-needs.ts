@@ -11,8 +11,11 @@ export interface Needs {
   readonly ceph: boolean;
   readonly azurite: boolean;
   readonly postgres: boolean;
+  readonly docker: boolean;
   /** Real MCP clients, which npm installs outside the repository. */
   readonly clients: boolean;
+  /** Whether code can be run, which takes a moment to find out. */
+  readonly sandbox: boolean;
 }
 
 /** As a word of its own in quotes, or at the end of a path: a command, and no prose. */
@@ -43,6 +46,7 @@ const traces: Readonly<Record<string, readonly RegExp[]>> = {
   sqlite3: [named('sqlite3')],
   openssl: [named('openssl')],
   nbformat: [named('import nbformat')],
+  chromium: [named('chromium')],
   numpy: [science],
   pandas: [science],
   matplotlib: [science],
@@ -58,7 +62,9 @@ export const starters = {
   ceph: 'src/storage/ceph.testing.ts',
   azurite: 'src/storage/azurite.testing.ts',
   postgres: 'src/database/postgres.testing.ts',
+  docker: 'src/sandbox/docker/engine.testing.ts',
   clients: 'e2e/clients/packages.testing.ts',
+  sandbox: 'e2e/code.testing.ts',
 } as const;
 
 /** Starts PostgreSQL only for a round that is about it. */
@@ -77,7 +83,9 @@ export function findNeeds(files: readonly string[]): Needs {
     ceph: own.has(starters.ceph),
     azurite: own.has(starters.azurite),
     postgres: own.has(starters.postgres),
+    docker: own.has(starters.docker),
     clients: own.has(starters.clients),
+    sandbox: own.has(starters.sandbox),
   };
 }
 

@@ -4,7 +4,7 @@
  */
 import { parseArgs } from 'node:util';
 import { demandCommand, getHelp, loadCommand } from './commands/commands.ts';
-import { listFlagOptions } from './commands/flags.ts';
+import { completeFlags, listFlagOptions } from './commands/flags.ts';
 import { didYouMean, usageError } from './commands/usage-error.ts';
 import { loadConfig, printConfig, type LoadedConfig } from './config/config.ts';
 import { isWorkcrateError } from './errors.ts';
@@ -55,7 +55,7 @@ const toFlagText = (value: string | boolean | (string | boolean)[]): string =>
 function parseFlags(argv: string[]) {
   const options = listFlagOptions();
   try {
-    return parseArgs({ args: argv, options, allowPositionals: true });
+    return parseArgs({ args: completeFlags(argv), options, allowPositionals: true });
   } catch (error) {
     const problem = firstSentence(error instanceof Error ? error.message : String(error));
     const [, unknown] = /^Unknown option '--([^']+)'$/.exec(problem) ?? [];

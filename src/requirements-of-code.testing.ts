@@ -36,7 +36,13 @@ export const codeRequirements = {
     'no-broken-utf8',
   ],
   D8: ['recursive-difference', 'by-size-mtime-and-inode', 'bounded'],
-  D9: ['line-of-the-day', 'row-found-by-search-and-get', 'retention-of-rows', 'retention-of-lines'],
+  D9: [
+    'line-of-the-day',
+    'row-found-by-search-and-get',
+    'retention-of-rows',
+    'retention-of-lines',
+    'peak-memory-session-guard-verdicts-and-trace-id-in-the-line',
+  ],
   D10: ['hints', 'output-as-progress', 'sign-of-life-every-10-s', 'cancelling-kills'],
   D11: [
     'python-keeps-state',
@@ -94,7 +100,7 @@ export const codeRequirements = {
     'cannot-outlive-its-run',
     'attacks-are-stopped',
   ],
-  D16: ['manifest', 'started-by-the-manifest', 'names-fit-behind-the-prefix'],
+  D16: ['manifest', 'started-by-the-manifest', 'names-fit-behind-the-prefix', 'exposed-by-the-gateway-of-f3'],
   D17: ['background', 'detached', 'followed', 'cut', 'restart', 'servers', 'removed', 'hours', 'mcp-tasks'],
   D18: [
     'values-and-tables',

@@ -1,6 +1,7 @@
 import { appendFileSync } from 'node:fs';
 import { getTestContext } from 'node:test';
 import { codeRequirements } from './requirements-of-code.testing.ts';
+import { agentRequirements } from './requirements-of-agents.testing.ts';
 import { reuseRequirements } from './requirements-of-reuse.testing.ts';
 
 /**
@@ -217,6 +218,18 @@ export const requirements = {
     'zotero-web-api',
     'zotero-on-this-machine',
   ],
+  C14: [
+    'name-size-sha256-and-time',
+    'preview-of-pictures-text-and-tables',
+    'preview-of-pdf',
+    'download-button',
+    'an-ended-link-says-so-in-words',
+    'upload-form-with-progress',
+    'programs-get-bytes-as-before',
+    'a-page-never-uses-a-link-up',
+    'single-use-has-no-preview',
+    'nothing-stored-runs-on-this-origin',
+  ],
   ...codeRequirements,
   E1: [
     'name-type-size-and-mtime',
@@ -277,7 +290,68 @@ export const requirements = {
     '2026-07-28-over-http',
     'whichever-way-the-client-offers',
   ],
-  F7: ['at-most-40-tools-and-6500-tokens', 'only-what-scopes-allow', 'groups-switched-on-by-tools'],
+  F1: [
+    'groups-by-glob',
+    'routes-by-whole-words',
+    'counterexamples-do-not-route',
+    'a-miss-never-hides-the-core',
+    'at-most-25-tools',
+  ],
+  F2: [
+    'retried-warmer',
+    'at-most-four-steps',
+    'never-warmer-than-one',
+    'second-time-rephrased',
+    'each-class-has-a-remedy',
+    'provider-errors-retried-by-class',
+  ],
+  F3: [
+    'by-configuration-and-manifest',
+    'prefixes-that-fit',
+    'collisions-told-with-the-remedy',
+    'a-server-that-dies-comes-back',
+    'a-lost-session-is-opened-again',
+    'a-connection-for-each-user',
+    'changed-definitions-are-held-back',
+    'allowed-by-user-and-client',
+    'reload-without-losing-calls',
+    'no-process-is-left',
+    'no-credentials-in-what-is-shown',
+    'real-servers',
+    'two-users-share-nothing',
+  ],
+  F4: [
+    'arguments-judged-before',
+    'output-judged-after',
+    'blocked-code-never-runs',
+    'blocked-code-of-scripts-and-sessions-never-runs',
+    'a-failing-guard-fails-the-call',
+    'a-rule-that-never-ends-fails-the-call',
+    'a-judge-that-misbehaves-fails-the-call',
+    'every-verdict-in-the-audit-log-and-the-line',
+    'rules-tried-by-guard-test',
+  ],
+  F5: [
+    'whole-task',
+    'links-printed',
+    'json',
+    'bounded-steps',
+    'tokens-told',
+    'shows-what-it-does',
+    'asks-before-sensitive-calls',
+    'answers-questions-of-the-server',
+    'cancelled',
+    'starts-a-server',
+    'key-never-shown',
+    'without-an-endpoint-a-clear-message',
+    'packages-optional',
+  ],
+  F7: [
+    'at-most-40-tools-and-6500-tokens',
+    'only-what-scopes-allow',
+    'groups-switched-on-by-tools',
+    'groups-found-by-search-tools',
+  ],
   G3: [
     'files-as-resources',
     'artifacts-as-resources',
@@ -307,6 +381,7 @@ export const requirements = {
     'docker-image',
   ],
   G5: ['inspector', 'sdk-v1', 'claude-code', 'codex', 'gemini-cli', 'opencode'],
+  ...agentRequirements,
   ...reuseRequirements,
 } as const satisfies Record<string, readonly string[]>;
 

@@ -8,9 +8,11 @@ import { showAudit } from './audit.testing.ts';
 import { showClientFiles } from './client-files.testing.ts';
 import { listUnsaid } from './complete.testing.ts';
 import { showCrates } from './crates.testing.ts';
+import { showDiscovery } from './discovery.testing.ts';
 import { showDocuments } from './documents.testing.ts';
 import { listFacts, listShowable, toShown, type JsonSchema } from './facts.testing.ts';
 import { showArtifacts, showFiles } from './files.testing.ts';
+import { showGuard } from './guard.testing.ts';
 import { showPackages } from './packages.testing.ts';
 import { showRuns } from './runs.testing.ts';
 import { showScripts } from './scripts.testing.ts';
@@ -26,6 +28,7 @@ describe('the text of an answer', { skip: noSandbox }, () => {
   before(async () => {
     stage = await openStage({ sandbox: 'bubblewrap' });
     await Promise.all([showCode(stage), showDocuments(stage), showClient(stage), showSkills(stage)]);
+    await showDiscovery(stage);
     await showAudit(stage);
     const { tools } = await stage.client.listTools();
     schemas = new Map(tools.map(({ name, outputSchema }) => [name, outputSchema as JsonSchema]));
@@ -106,6 +109,7 @@ describe('the text of an answer', { skip: noSandbox }, () => {
 
 /** Artifacts are left by runs, and runs are packed. */
 async function showCode(stage: Stage): Promise<void> {
+  await showGuard(stage);
   await showFiles(stage);
   await showSessions(stage);
   await showScripts(stage);

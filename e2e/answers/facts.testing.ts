@@ -54,7 +54,7 @@ export function* listFacts(
       if (known !== undefined) yield* listFacts(known, one, joinPath(path, name), root);
       else {
         yield { path: foldTree(`${path}.{}`), value: name };
-        yield* listFacts(additionalProperties as JsonSchema, one, `${path}.*`, root);
+        yield* listFacts((additionalProperties ?? {}) as JsonSchema, one, `${path}.*`, root);
       }
     }
   } else yield { path: foldTree(path), value: value as Fact['value'] };

@@ -34,6 +34,7 @@ export async function showRuns(stage: Stage): Promise<void> {
   await showInputs(stage);
   await showResults(call);
   await showNetwork(stage);
+  await showToolCalls(call);
   const missing = await call('execute_code', { language: 'python', code: 'import nosuchpackage' });
   assert.notEqual(missing.data.hint, null);
   const { next } = (await call('search_executions', { limit: 3 })).data;
@@ -48,6 +49,17 @@ export async function showRuns(stage: Stage): Promise<void> {
   await showEnding(call, ['disk', 'bash', fill]);
   await call('search_executions', { status: 'disk' });
   await call('execute_bash', { command: 'rm -f /workspace/f*' });
+}
+
+/** Code calls tools, with each outcome that a call can have but one: who is cancelled is told nothing. */
+async function showToolCalls(call: Call): Promise<void> {
+  const code = `from mcp import _workcrate
+for tool, given in [('list_files', {}), ('list_files', {'limit': 'many'}), ('share_file', {})]:
+    try: _workcrate.call(tool, given)
+    except _workcrate.ToolError: pass`;
+  const { data } = await call('execute_code', { language: 'python', code, tools: ['list_files'] });
+  const { data: shown } = await call('get_execution', { execution_id: data.execution_id });
+  assert.equal(shown.tool_calls.count, 3);
 }
 
 /** A run speaks to a host, and to more that are refused than are named. */

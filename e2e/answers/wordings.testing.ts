@@ -74,6 +74,7 @@ const runWordings: Wordings = {
       lost: /lost/,
       cancelled: /cancelled/,
       running: /still running/,
+      refused: /could not be started/,
     },
   },
 };
@@ -83,7 +84,7 @@ const saidUnlessPart: Wording = { unsaidIf: ({ output }) => output !== null };
 const unsaidOfParts = [
   'tool code working_dir started_at stdout stderr stdout_bytes stderr_bytes',
   'limits.timeout_ms limits.memory_bytes limits.processes limits.cpus limits.file_bytes limits.disk_bytes',
-  'limits.tmp_bytes limits.sandbox limits.runtime input_notes[]',
+  'limits.tmp_bytes limits.sandbox limits.runtime input_notes[] peak_memory_bytes trace_id',
 ].flatMap((paths) => paths.split(' '));
 
 /** What is said of a script, in a list or by itself. */
@@ -277,6 +278,15 @@ const tools: Readonly<Record<string, Wordings>> = {
     'files[].path': { listed: 'in part' },
   },
   read_docstring: { more: { silent: 0 } },
+  search_tools: {
+    'tools[].effect': {
+      words: { reads: /only reads/, changes: /changes something/, may_destroy: /may delete or overwrite/ },
+    },
+  },
+  call_tool: {
+    tool: { unsaid: 'as the call asked for' },
+    server: { unsaid: 'search_tools says it' },
+  },
   search_audit: {
     'lines[].seq': { unsaid: 'for programs that check the chain' },
     'lines[].intact': { words: { true: null, false: /changed after it was written/ } },
@@ -285,6 +295,8 @@ const tools: Readonly<Record<string, Wordings>> = {
 
 /** What a tool is known to say in its own way, or not at all; null where the text has to have the value. */
 export function findWording(tool: string, path: string): Wording | null {
+  if (tool === 'call_tool' && path.startsWith('result'))
+    return { unsaid: 'what the called tool says of it, which its own outcomes show' };
   const own = tools[tool]?.[path];
   if (own !== undefined) return own;
   if (path === 'count') return { unsaid: 'as many as the text lists' };
@@ -353,17 +365,15 @@ export const cannotBeShown: Readonly<Record<string, Readonly<Record<string, stri
     'cancelled_by = removed_user': 'nobody is removed from this server',
     'cancelled_by = stopped_server': 'this server does not stop',
     'running_elsewhere = true': 'there is one server',
+    'tool_calls.calls[].outcome = cancelled': 'a run that is cancelled in the middle of a call',
     ...resultsOutOfReach,
-    'end_reason = refused': 'a sandbox that does not start a run, though it works',
   },
   cancel_execution: { 'end_reason = ': 'one run that was over stands for all' },
-  search_executions: {
-    'executions[].end_reason = refused': 'a sandbox that does not start a run, though it works',
-  },
   revoke_link: { 'revoked = false': 'an error says that' },
   delete_file: { 'deleted = false': 'an error says that' },
   build_exports_content: { 'failures[].format = ': 'one format that fails stands for all' },
   read_client_file: { age_s: 'what came just now has the age 0; freshness.test.ts shows others' },
   list_skills: { 'broken[].origin = shipped': 'those that come with Workcrate are whole' },
+  search_tools: { 'tools[].effect = unknown': 'all of our own tools say what they do' },
   bibliography_for: { 'notes[]': 'a library of more than 100,000 references' },
 };

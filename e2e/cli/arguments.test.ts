@@ -40,7 +40,7 @@ it('--version prints the version of the package', async () => {
 const mistakes: [string[], RegExp][] = [
   [
     [],
-    /Say what to do: serve, stdio, check, doctor, user, usage, status, call, audit, build, index, crates, replay, validate\./,
+    /Say what to do: serve, stdio, check, doctor, user, usage, status, call, ask, gateway, audit, build, index, crates, replay, validate, guard\./,
   ],
   [['sreve'], /no command "sreve"\. Did you mean serve\? The commands are serve, stdio, check, doctor/],
   [['users', 'add', '--help'], /no command "users"\. Did you mean user\?/],

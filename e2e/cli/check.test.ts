@@ -107,7 +107,7 @@ it('check runs beside a server that is busy, and tells what it could not look fo
       await program.call('delete_file', { file_id });
     }
   })();
-  for (let round = 0; round < 5; round++) {
+  for (let round = 0; round < 2; round++) {
     const { code, stdout, stderr } = await left.check('--read-data');
     assert.match(
       stdout,

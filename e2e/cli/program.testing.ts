@@ -29,18 +29,24 @@ export async function temporaryFolder() {
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 
-/** What every program is started with. No setting of the tester's own can come in. */
+/**
+ * What every program is started with. No setting of the tester's own can come in. Python's libraries and interpreters
+ * that wait take a second of every start: whoever tests them asks for them.
+ */
 export const environment = {
   PATH: process.env['PATH'] ?? '',
   HOME: '/nonexistent',
   NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '',
+  WORKCRATE_PYTHON_PRELOAD: 'none',
+  WORKCRATE_WARM_PYTHON: '1',
+  WORKCRATE_WARM_NODE: '0',
+  WORKCRATE_WARM_BASH: '1',
 };
 
 function launch(args: readonly string[], options: RunOptions): ChildProcessByStdio<null, Readable, Readable> {
   const [command, ...first] = options.program ?? fromSource;
-  // Most of these tests run no code, and a sandbox takes a moment to be made ready; libraries take a second.
-  const quick = { WORKCRATE_SANDBOX: 'off', WORKCRATE_PYTHON_PRELOAD: 'none' };
-  const env = { ...environment, ...quick, ...options.env };
+  // Most of these tests run no code, and a sandbox takes a moment to be made ready.
+  const env = { ...environment, WORKCRATE_SANDBOX: 'off', ...options.env };
   const { cwd = tmpdir(), uid } = options;
   const identity = uid === undefined ? {} : { uid, gid: uid };
   return spawn(command!, [...first, ...args], { env, cwd, stdio: ['ignore', 'pipe', 'pipe'], ...identity });

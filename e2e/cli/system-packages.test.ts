@@ -23,6 +23,7 @@ const others = [
   'prometheus',
   'sqlite3',
   'openssl',
+  'chromium',
 ];
 const policy = '/usr/sbin/policy-rc.d';
 

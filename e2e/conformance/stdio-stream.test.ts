@@ -45,7 +45,7 @@ for (const command of ['serve', 'stdio'])
     assert.equal(code, 2);
     assert.match(
       said,
-      /^workcrate: There is no group of tools magic\. There are: default, all, code, artifacts, files, crates, documents, client, skills, scripts, validation, operator\.$/m,
+      /^workcrate: There is no group of tools magic\. There are: default, all, code, artifacts, files, crates, documents, client, skills, discovery, scripts, validation, packages, gateway, operator\.$/m,
     );
   });
 

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { noEngine, startEngine, type TestEngine } from '../../src/sandbox/docker/engine.testing.ts';
+import { findEngine, noEngine, type TestEngine } from '../../src/sandbox/docker/engine.testing.ts';
 import { openDockerEngine } from '../../src/sandbox/docker/engine.ts';
-import { buildImage, docker, noDocker } from './image.testing.ts';
+import { buildImage, docker, dockerOutput, noDocker } from './image.testing.ts';
 import { freePort } from '../../src/free-port.testing.ts';
 import { serve, temporaryFolder } from '../cli/program.testing.ts';
 import { recordProof } from '../../src/requirements.testing.ts';
@@ -24,7 +24,7 @@ const reachable = '-e WORKCRATE_HOST=127.0.0.1 -e WORKCRATE_AUTH= -e WORKCRATE_F
 /** Every check starts a Node in the container, so only who waits for one has them so often. */
 const soonHealthy = ['--health-interval', '1s'];
 
-const engine = noDocker === false ? await startEngine() : null;
+const engine = noDocker === false ? await findEngine() : null;
 const skip = noDocker || (engine === null && noEngine);
 
 describe('the image of deploy/Dockerfile', { skip }, () => {
@@ -140,7 +140,7 @@ async function started(on: TestEngine, more: string[] = []) {
   await using cleaning = new AsyncDisposableStack();
   cleaning.defer(async () => void (await docker(on, 'rm', '-f', id)));
   const url = `http://127.0.0.1:${port}`;
-  await answering(url, () => docker(on, 'logs', id));
+  await waitUntilReady(on, id, url);
   const client = new Client({ name: 'beside a container', version: '1' });
   await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp?structured=1`)));
   cleaning.defer(() => client.close());
@@ -158,30 +158,49 @@ function caller(client: Client) {
   };
 }
 
-async function answering(url: string, said: () => Promise<string>): Promise<void> {
-  for (let attempt = 0; attempt < 300; attempt++) {
-    const ready = await fetch(`${url}/readyz`).then(
-      (answer) => answer.ok,
-      () => false,
-    );
-    if (ready) return;
-    await pause(100);
-  }
-  throw new Error(`the container does not answer: ${await said()}`);
-}
-
 interface Inspected {
-  readonly State: { readonly Health: { readonly Status: string } };
+  readonly State: {
+    readonly Running: boolean;
+    readonly ExitCode: number;
+    readonly Health: { readonly Status: string };
+  };
 }
 
 /** A slow machine takes its time to start the container and each of its checks. */
 const maxStartingMs = 5 * 60_000;
 
+async function waitUntilReady(on: TestEngine, id: string, url: string): Promise<void> {
+  const until = performance.now() + maxStartingMs;
+  for (;;) {
+    const ready = await fetch(`${url}/readyz`).then(
+      (answer) => answer.ok,
+      () => false,
+    );
+    if (ready) return;
+    const { Running, ExitCode } = await inspectState(on, id);
+    if (!Running || performance.now() > until)
+      throw new Error(
+        `the container ${Running ? 'does not answer' : `ended with ${ExitCode}`}: ${await readLogs(on, id)}`,
+      );
+    await pause(200);
+  }
+}
+
+/** What the server says goes to its stderr, and so comes out of the stderr of the command. */
+async function readLogs(on: TestEngine, id: string): Promise<string> {
+  const { stdout, stderr } = await dockerOutput(on, 'logs', id);
+  return stdout + stderr;
+}
+
 /** Asks the engine itself: a client that is started anew each time takes longer than the answer. */
+async function inspectState(on: TestEngine, id: string): Promise<Inspected['State']> {
+  return (await openDockerEngine(on.socket).call<Inspected>('GET', `/containers/${id}/json`)).State;
+}
+
 async function health(on: TestEngine, id: string): Promise<string> {
   const until = performance.now() + maxStartingMs;
   for (;;) {
-    const { State } = await openDockerEngine(on.socket).call<Inspected>('GET', `/containers/${id}/json`);
+    const State = await inspectState(on, id);
     if (State.Health.Status !== 'starting' || performance.now() > until) return State.Health.Status;
     await pause(200);
   }

@@ -13,10 +13,17 @@ export const noDocker = client === null ? 'the docker command is not installed (
 
 /** The docker command on the engine of a test; the builder that needs no plugin. */
 export async function docker(engine: TestEngine, ...args: string[]): Promise<string> {
+  return (await dockerOutput(engine, ...args)).stdout;
+}
+
+/** The same, with what the command says on stderr. */
+export async function dockerOutput(
+  engine: TestEngine,
+  ...args: string[]
+): Promise<{ stdout: string; stderr: string }> {
   const env = { PATH: '/usr/bin:/bin', HOME: '/nonexistent', DOCKER_BUILDKIT: '0' };
   const options = { env, timeout: 180_000, maxBuffer: 16 * 1024 ** 2 };
-  const { stdout } = await promisify(execFile)(client!, ['-H', `unix://${engine.socket}`, ...args], options);
-  return stdout;
+  return promisify(execFile)(client!, ['-H', `unix://${engine.socket}`, ...args], options);
 }
 
 /**

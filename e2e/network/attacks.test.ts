@@ -8,7 +8,7 @@ import { parseHostRules } from '../../src/net/host-rules.ts';
 import { recordProof } from '../../src/requirements.testing.ts';
 import { openBench, type Bench } from '../../src/sandbox/contract/harness.contract.ts';
 import { contractOptions } from '../../src/sandbox/sandbox.contract.ts';
-import { noEngine, startEngine } from '../../src/sandbox/docker/engine.testing.ts';
+import { findEngine, noEngine } from '../../src/sandbox/docker/engine.testing.ts';
 import { dockerSandbox } from '../../src/sandbox/docker/docker.ts';
 import { bubblewrapSandbox } from '../../src/sandbox/bubblewrap/bubblewrap.ts';
 import { testPlaces } from '../../src/sandbox/places.testing.ts';
@@ -95,7 +95,7 @@ describe('attacks on the proxy, by code in a sandbox', () => {
   });
 
   it('docker: none gets through', async (t) => {
-    await using engine = await startEngine();
+    await using engine = await findEngine();
     if (engine === null) return t.skip(noEngine);
     const { socket, image } = engine;
     const open = (options: SandboxOptions): Promise<Sandbox> =>

@@ -22,12 +22,15 @@ const wheels: readonly TestWheel[] = [
   { name: 'slow', version: '1.0', delayMs: 4000 },
 ];
 
+/** Listing and removing packages are not in the default list. */
+const withPackages = { sandbox: 'bubblewrap' as const, tools: ['default', 'packages'] };
+
 describe('Python packages', { skip: noSandbox || findMissingPip() }, () => {
   let index: TestRegistry;
   let server: TestServer;
   before(async () => {
     index = await startPythonIndex(wheels);
-    server = await startServer({ sandbox: 'bubblewrap', pipIndexUrl: index.url });
+    server = await startServer({ ...withPackages, pipIndexUrl: index.url });
   });
   after(async () => {
     await server?.[Symbol.asyncDispose]();
@@ -81,7 +84,7 @@ describe('Python packages', { skip: noSandbox || findMissingPip() }, () => {
   });
 
   it('a client that cannot wait is told so, and the same call again waits for the rest', async () => {
-    await using hasty = await startServer({ sandbox: 'bubblewrap', pipIndexUrl: index.url, detachAfter: 2 });
+    await using hasty = await startServer({ ...withPackages, pipIndexUrl: index.url, detachAfter: 2 });
     const install = () => hasty.call('install_packages', { language: 'python', names: ['slow'] });
     const first = await install();
     assert.equal(first.data.state, 'running', first.text);
@@ -132,7 +135,7 @@ describe('what an operator sets for packages', { skip: noSandbox || findMissingP
   it('a list of packages, with versions, is kept to', async () => {
     await using index = await startPythonIndex(wheels);
     const settings = { pipIndexUrl: index.url, packagesAllow: ['python:alpha==1.*', 'node:left-*'] };
-    await using server = await startServer({ sandbox: 'bubblewrap', ...settings });
+    await using server = await startServer({ ...withPackages, ...settings });
     const refused = await server.call('install_packages', { language: 'python', names: ['beta'] });
     assert.deepEqual([refused.failed, refused.code], [true, 'package_refused']);
     assert.match(refused.text, /The operator allows: python:alpha==1\.\*\./);
@@ -148,7 +151,7 @@ describe('what an operator sets for packages', { skip: noSandbox || findMissingP
   it('a registry that is down or fails is said to be, and nothing is changed', async () => {
     await using failing = await startPythonIndex(wheels, { failing: true });
     for (const pipIndexUrl of [failing.url, 'http://127.0.0.1:9/simple/']) {
-      await using server = await startServer({ sandbox: 'bubblewrap', pipIndexUrl });
+      await using server = await startServer({ ...withPackages, pipIndexUrl });
       const { failed, code, text } = await server.call('install_packages', {
         language: 'python',
         names: ['alpha'],
@@ -159,7 +162,7 @@ describe('what an operator sets for packages', { skip: noSandbox || findMissingP
   });
 
   it('no packages at all: then there are no tools for it, and nobody is told of them', async () => {
-    await using server = await startServer({ sandbox: 'bubblewrap', packages: false });
+    await using server = await startServer({ ...withPackages, packages: false });
     const { tools } = await server.client.listTools();
     assert.deepEqual(
       tools.filter(({ name }) => name.endsWith('_packages')),
@@ -182,7 +185,7 @@ describe('Node packages, from a registry of verdaccio', { skip: noSandbox || fin
     await registry.publish({ name: 'left', version: '1.2.0', dependencies: { right: '^2.0.0' } });
     const scripts = { postinstall: 'touch /workspace/ran' };
     await registry.publish({ name: 'right', version: '2.3.4', more: { scripts } });
-    await using server = await startServer({ sandbox: 'bubblewrap', npmRegistry: registry.url });
+    await using server = await startServer({ ...withPackages, npmRegistry: registry.url });
     const { text } = await server.call('install_packages', { language: 'node', names: ['left'] });
     assert.match(text, /^Added for Node: left 1\.2\.0, right 2\.3\.4\./, text);
     const code =

@@ -207,8 +207,14 @@ function readLayout(data: string): Facts {
   });
 }
 
-/** An empty variable is none. */
-const defaultSettings = { WORKCRATE_SANDBOX: 'auto', WORKCRATE_PYTHON_PRELOAD: '' };
+/** Empty ones count as not set: other tests set them to be quick. */
+const defaultSettings = {
+  WORKCRATE_SANDBOX: 'auto',
+  WORKCRATE_PYTHON_PRELOAD: '',
+  WORKCRATE_WARM_PYTHON: '',
+  WORKCRATE_WARM_NODE: '',
+  WORKCRATE_WARM_BASH: '',
+};
 
 /** Names, flags, variables and defaults of settings, and what each takes. Their help is free text. */
 export async function readSettingFacts(): Promise<Facts> {

@@ -18,15 +18,18 @@ export const layers: Readonly<Record<string, readonly (readonly string[])[]>> = 
       'text.ts',
       'version.ts',
     ],
-    ['config', 'database', 'glob.ts', 'net', 'observability', 'paths', 'zip'],
-    ['data-folder', 'egress', 'mcp', 'trusted-clock.ts', 'workers'],
-    ['prompts', 'sandbox', 'storage', 'users'],
+    ['config', 'database', 'glob.ts', 'html', 'net', 'observability', 'paths', 'zip'],
+    ['agent', 'data-folder', 'egress', 'mcp', 'trusted-clock.ts', 'workers'],
+    ['previews', 'prompts', 'sandbox', 'storage', 'users'],
     ['files', 'http', 'transfer', 'workspaces'],
     ['links'],
     ['audit'],
-    ['artifacts', 'client-files', 'executions', 'skills'],
+    ['guard'],
+    ['tool-calls'],
+    ['artifacts', 'client-files', 'executions', 'gateway', 'skills'],
     ['crates', 'documents', 'packages', 'scripts', 'sessions'],
-    ['instrumentation'],
+    ['tool-search'],
+    ['instrumentation', 'pages'],
     ['server'],
     ['commands'],
     ['cli.ts'],
@@ -45,8 +48,10 @@ export const layers: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['citations', 'formats'],
     ['tools', 'worker'],
   ],
+  guard: [['shipped']],
   mcp: [['stdio', 'tasks']],
   skills: [['docstrings']],
+  'tool-calls': [['stubs']],
   sandbox: [['cgroups', 'seccomp', 'sessions'], ['bubblewrap', 'docker', 'subprocess'], ['open.ts']],
   storage: [['remote'], ['azure', 'disk.ts', 'memory.ts', 's3'], ['open.ts']],
 };
@@ -73,6 +78,7 @@ export const doors: Readonly<Record<string, Doors>> = {
   },
   audit: {
     assembly: 'chain files open read run-lines tools transfers verify wrappers',
+    only: { guard: 'run-lines' },
   },
   'client-files': {
     assembly: 'cache/cache page policy/policy tools',
@@ -96,6 +102,9 @@ export const doors: Readonly<Record<string, Doors>> = {
   crates: {
     assembly:
       'crate metadata/metadata pack/pack pack/replay resources sources/address sources/folder-put sources/sources tools tools/schema validate/validate',
+    only: {
+      'tool-search': 'text/stop-words text/words',
+    },
   },
   'crates/contents': {
     all: 'contents copies',
@@ -169,12 +178,21 @@ export const doors: Readonly<Record<string, Doors>> = {
       links: 'local-files',
     },
   },
+  guard: {
+    assembly: 'examples rule-file wrappers',
+  },
+  gateway: {
+    assembly: 'difference pins report upstream-tool',
+  },
   http: {
     all: 'answer',
-    assembly: 'app auth client-address host-origin openapi port rate-limit server',
+    assembly: 'app auth client-address host-origin openapi page-cookie port rate-limit server',
   },
   instrumentation: {
     assembly: 'counts',
+  },
+  html: {
+    all: 'html response',
   },
   links: {
     all: 'links link-result',
@@ -185,7 +203,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     },
   },
   mcp: {
-    all: 'extension prompt resource schema tool',
+    all: 'extension prompt resource schema tool toolbox upstream',
     assembly: 'asking handlers http late-offer server stdio/transport tasks/tasks',
     only: {
       http: 'http',
@@ -210,6 +228,9 @@ export const doors: Readonly<Record<string, Doors>> = {
   sandbox: {
     all: 'sandbox environments',
     assembly: 'open',
+    only: {
+      gateway: 'subprocess/descendants',
+    },
   },
   'sandbox/cgroups': {
     all: 'cgroups processes',
@@ -226,7 +247,7 @@ export const doors: Readonly<Record<string, Doors>> = {
   server: {
     all: '',
     assembly:
-      'call-control crates documents early-factory execution link-base place server-address server-id start status store-options stores',
+      'call-control connect-lines crates documents early-factory execution gateway link-base place server-address server-id start status store-options stores',
   },
   sessions: {
     assembly: 'tools',
@@ -249,6 +270,16 @@ export const doors: Readonly<Record<string, Doors>> = {
   'storage/s3': {
     all: 's3 source',
   },
+  'tool-search': {
+    assembly: 'tools',
+  },
+  'tool-calls': {
+    all: 'tool-calls store',
+    only: {
+      crates: 'offered-tool recorded',
+      executions: 'call-summary',
+    },
+  },
   users: {
     assembly: 'issuer-url keys names oauth remove',
     only: {
@@ -265,22 +296,26 @@ export const doors: Readonly<Record<string, Doors>> = {
 
 /** Packages and modules that only some rooms may use, whatever their layer. */
 export const packages: Readonly<Record<string, string>> = {
+  '@ai-sdk/openai-compatible': 'agent',
   '@bjorn3/browser_wasi_shim': 'documents/pandoc',
   '@hono/node-server': 'http',
+  '@modelcontextprotocol/client': 'agent commands gateway',
   '@modelcontextprotocol/server/stdio': 'commands',
   '@myriaddreamin/typst-ts-node-compiler': 'documents/typst',
   '@opentelemetry/api': 'observability/tracing.ts',
   '@prometheus-io/client': 'observability',
   '@resvg/resvg-wasm': 'documents/formats',
+  ai: 'agent',
   aws4fetch: 'storage/s3',
   'content-disposition': 'links',
   jose: 'users',
+  marked: 'previews',
   'mime-types': 'files',
-  'node:child_process': 'sandbox workers documents packages/configured.ts paths/remove-tree.ts',
+  'node:child_process': 'sandbox gateway workers documents packages/configured.ts paths/remove-tree.ts',
   'node:ffi': 'transfer',
   'node:sqlite': 'database data-folder',
   'node:worker_threads': 'workers crates/workers documents/pandoc',
   pg: 'database',
   stemmer: 'crates/text',
-  yaml: 'config egress/secret-file.ts',
+  yaml: 'config egress/secret-file.ts guard/rule-file.ts',
 };

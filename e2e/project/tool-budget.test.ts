@@ -64,6 +64,8 @@ const scriptTools = [
   'delete_script',
 ];
 
+const packageTools = ['list_packages', 'remove_packages'];
+
 it('every tool belongs to a group, and --tools chooses among them', async () => {
   const listed = async (tools: string[], auth: string[] = []) => {
     await using server = await startServer({ tools, auth: auth as never });
@@ -75,12 +77,14 @@ it('every tool belongs to a group, and --tools chooses among them', async () => 
   const usual = await listed(['default']);
   assert.deepEqual(
     all.filter((name) => !usual.includes(name)),
-    [...scriptTools, 'validate_crate', 'search_audit'],
+    [...packageTools, ...scriptTools, 'validate_crate', 'search_audit'],
   );
   assert.deepEqual(await listed(['scripts']), scriptTools);
   assert.deepEqual(await listed(['validation']), ['validate_crate']);
+  assert.deepEqual(await listed(['packages']), packageTools);
   assert.deepEqual((await listed(['default', 'scripts'])).toSorted(), [...usual, ...scriptTools].toSorted());
-  const groups = [...toolGroups, ...furtherGroups, operatorGroup];
+  // The tools of the gateway are those of other servers.
+  const groups = [...toolGroups, ...furtherGroups, operatorGroup].filter((group) => group !== 'gateway');
   const byGroup = await Promise.all(groups.map((group) => listed([group])));
   assert.deepEqual(byGroup.flat().toSorted(), all.toSorted());
   assert.ok(byGroup.every((names) => names.length > 0));

@@ -4,7 +4,7 @@ import { noSandbox } from '../code.testing.ts';
 import { soak, summarize } from './soak.testing.ts';
 
 /** Long ones are for `npm run soak -- MINUTES`. */
-const seconds = Number(process.env['WORKCRATE_TEST_SOAK'] ?? 20);
+const seconds = Number(process.env['WORKCRATE_TEST_SOAK'] ?? 12);
 
 it(`${seconds} s of mixed load, with kills and clients that vanish, lose, double and leave nothing`, async (t) => {
   if (noSandbox !== false) return t.skip(noSandbox);

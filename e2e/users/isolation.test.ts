@@ -50,12 +50,16 @@ for (const { kind, url, skip } of databases)
       const plain = named
         .toSorted((a, b) => b.length - a.length)
         .reduce((text, name) => text.replaceAll(name, '<it>'), answer);
-      return plain
-        .replaceAll(/[A-Za-z0-9_-]{43}/g, '<token>')
-        .replaceAll(/(file|exec)_[0-9a-f]+/g, '<id>')
-        .replaceAll(/"link_id\\*":\\*"[0-9a-f]{16}/g, '<link>')
-        .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]*Z?/g, '<time>')
-        .replaceAll(/"duration_ms\\*":\d+/g, '<ms>');
+      return (
+        plain
+          .replaceAll(/[A-Za-z0-9_-]{43}/g, '<token>')
+          // Tools whose names are like one that does not exist.
+          .replaceAll(/ Near it: [^.]*\./g, '<near>')
+          .replaceAll(/(file|exec)_[0-9a-f]+/g, '<id>')
+          .replaceAll(/"link_id\\*":\\*"[0-9a-f]{16}/g, '<link>')
+          .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]*Z?/g, '<time>')
+          .replaceAll(/"duration_ms\\*":\d+/g, '<ms>')
+      );
     };
 
     const ask = async (tool: string, input: Arguments): Promise<string> => {
@@ -68,7 +72,9 @@ for (const { kind, url, skip } of databases)
       // It tells of everybody, and so is for operators.
       assert.equal((await eve.call('search_audit', {})).code, 'forbidden');
       // What eve writes herself is kept, also a name that she has guessed; what it takes of others is asked for below.
-      const tools = all.filter(({ name }) => name !== 'search_audit' && name !== 'save_script');
+      // These know nobody's things: they read what tools say of themselves, and each made-up name is near to others.
+      const left = new Set(['search_audit', 'save_script', 'search_tools', 'call_tool']);
+      const tools = all.filter(({ name }) => !left.has(name));
       assert.ok(tools.length >= 28);
       for (const { name, inputSchema } of tools) {
         const property = fc.asyncProperty(
@@ -85,7 +91,7 @@ for (const { kind, url, skip } of databases)
           },
         );
         // What the tools do with what they are given is the same on both.
-        const many = kind === 'sqlite' ? 40 : 12;
+        const many = kind === 'sqlite' ? 25 : 6;
         const numRuns = Object.keys(inputSchema.properties ?? {}).length === 0 ? 1 : many;
         await fc.assert(property, { numRuns, endOnFailure: true });
       }
@@ -105,6 +111,8 @@ for (const { kind, url, skip } of databases)
         ['revoke_link', { token: real('token of a bundle') }],
         ['get_execution', { execution_id: real('execution') }],
         ['get_artifact', { name: real('artifact'), delivery: 'base64' }],
+        ['call_tool', { name: 'get_execution', arguments: { execution_id: real('execution') } }],
+        ['call_tool', { name: 'share_file', arguments: { file_id: real('file') } }],
         ['get_crate', { crate_id: real('crate') }],
         ['list_crate_files', { crate_id: real('crate') }],
         ['read_crate_file', { crate_id: real('crate'), path: 'ro-crate-metadata.json' }],

@@ -79,8 +79,11 @@ describe('OAuth, with a real issuer', () => {
           'documents',
           'client',
           'skills',
+          'discovery',
           'scripts',
           'validation',
+          'packages',
+          'gateway',
           'operator',
         ],
         bearer_methods_supported: ['header'],
@@ -94,7 +97,7 @@ describe('OAuth, with a real issuer', () => {
     assert.equal(answer.status, 401);
     assert.equal(
       answer.headers.get('www-authenticate'),
-      `Bearer realm="workcrate", scope="code artifacts files crates documents client skills scripts validation", resource_metadata="${team.url}/.well-known/oauth-protected-resource/mcp"`,
+      `Bearer realm="workcrate", scope="code artifacts files crates documents client skills discovery scripts validation packages gateway", resource_metadata="${team.url}/.well-known/oauth-protected-resource/mcp"`,
     );
   });
 

@@ -42,7 +42,9 @@ for (const { kind, url, skip } of databases)
         (await fetch(`${team.url}/executions`, { headers: authorization(key) })).status;
       const first = keyIn(await team.cli('add', 'ada', '--scopes', 'code,files', '--expires', '90d'));
       assert.equal(await get(first), 200);
-      await eventually(async () => JSON.parse(await team.cli('list', '--json'))[0].last_used_at !== null);
+      const wasUsed = async () => JSON.parse(await team.cli('list', '--json'))[0].last_used_at !== null;
+      // Each look starts a program.
+      await eventually(wasUsed, 500);
       const [listed] = JSON.parse(await team.cli('list', '--json'));
       assert.deepEqual([listed.user, listed.scopes], ['ada', ['code', 'files']]);
       const days = (Date.parse(listed.expires_at) - Date.parse(listed.created_at)) / 86_400_000;

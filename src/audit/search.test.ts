@@ -20,9 +20,10 @@ describe('searching the audit log', () => {
   });
   after(() => folder[Symbol.dispose]());
 
-  const options = { key: null, signal: AbortSignal.timeout(60_000) };
-  const search = (query: Partial<AuditQuery>, more = {}) =>
-    searchAudit(folder.path, { limit: 10, ...query }, { ...options, ...more });
+  const search = (query: Partial<AuditQuery>, more = {}) => {
+    const options = { key: null, signal: AbortSignal.timeout(60_000), ...more };
+    return searchAudit(folder.path, { limit: 10, ...query }, options);
+  };
   const subjects = async (query: Partial<AuditQuery>) =>
     (await search(query)).lines.map(({ subject }) => subject?.split(' ')[0]);
 

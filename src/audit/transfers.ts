@@ -185,12 +185,12 @@ function noteWhole(
   audit: Audit,
   link: Link,
   download: Download,
-  { bytes, isOffloaded }: ServedDownload,
+  { bytes, isOffloaded, isPreview = false }: ServedDownload,
 ): void {
   audit.noteSoon({
     ...toDownloadEvent(link, download),
     result: isOffloaded ? 'handed_over' : 'ok',
-    details: { link: link.id, bytes, size: download.size, whole: true },
+    details: { link: link.id, bytes, size: download.size, whole: true, ...(isPreview && { preview: true }) },
   });
 }
 

@@ -3,10 +3,11 @@
  * receives nothing itself: the page sends to `/uploads/{token}`, which `links/` answers. Unknown tokens count for the
  * rate limit.
  */
-import { hash } from 'node:crypto';
-import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { dirname, isAbsolute } from 'node:path';
 import { WorkcrateError } from '../errors.ts';
+import { html, nothing, renderPage, renderTime, type Html } from '../html/html.ts';
+import { answerPage, createPolicy } from '../html/response.ts';
 import type { ClientFiles } from './client-files.ts';
 import { endRecord } from './requests/commands.ts';
 import type { PendingUpload } from './requests/pending-uploads.ts';
@@ -62,79 +63,53 @@ send.addEventListener('click', () => put(isFolder ? new Blob(lines(input.files))
 if (empty) empty.addEventListener('click', () => put(new Blob(lines([]))));
 `;
 
-const pageStyle = `:root { color-scheme: light dark; font: 1.1rem/1.5 system-ui, sans-serif; }
-body { max-width: 34rem; margin: 12vh auto; padding: 0 1rem; }
-code { overflow-wrap: anywhere; }
-input, button { font: inherit; display: block; margin: 1.2rem 0; max-width: 100%; }
-button { padding: 0.4rem 1.6rem; }
-`;
+const policy = createPolicy({ script: pageScript, sends: true });
 
-const toCspSource = (text: string): string => `'sha256-${hash('sha256', text, 'base64')}'`;
+/** What the page tells: whoever has its address reads it. */
+export type AskedFor = Pick<PendingUpload, 'operation' | 'name' | 'path' | 'expiresAt'>;
 
-/** Nothing but this very script and style runs, it speaks to this server alone, and nobody frames it. */
-const contentSecurityPolicy = [
-  "default-src 'none'",
-  `script-src ${toCspSource(pageScript)}`,
-  `style-src ${toCspSource(pageStyle)}`,
-  "connect-src 'self'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "base-uri 'none'",
-].join('; ');
-
-const pageHeaders: Readonly<Record<string, string>> = {
-  'Content-Type': 'text/html; charset=utf-8',
-  'Cache-Control': 'no-store',
-  'Content-Security-Policy': contentSecurityPolicy,
-  'Cross-Origin-Opener-Policy': 'same-origin',
-  'Cross-Origin-Resource-Policy': 'same-origin',
-  'Referrer-Policy': 'no-referrer',
-  'X-Content-Type-Options': 'nosniff',
-  'X-Frame-Options': 'DENY',
-};
-
-/** The page on which a person chooses what was asked for. It tells no more than the name. */
-export function renderUploadPage({ operation, name }: Pick<PendingUpload, 'operation' | 'name'>): string {
-  const shown = `<code>${escapeHtmlText(name)}</code>`;
-  const [asks, input, empty] =
-    operation === 'read'
-      ? [`Workcrate asks for your file ${shown}.`, '<input type="file" aria-label="File">', '']
-      : [
-          `Workcrate asks what is in your folder ${shown}. Names, sizes and times are sent, no content.`,
-          '<input type="file" webkitdirectory aria-label="Folder">',
-          '<button type="button">The folder is empty</button>\n',
-        ];
-  return renderPage(`<p>${asks} If you did not expect this, close the page.</p>
-${input}
-<button type="button" disabled>Send</button>
-${empty}<output role="status"></output>
-<script>${pageScript}</script>`);
+/** The page on which a person chooses what was asked for. `server` is the name under which the browser knows us. */
+export function renderUploadPage(asked: AskedFor, server: string): Promise<string> {
+  const isFile = asked.operation === 'read';
+  return renderPage({
+    title: 'Send to Workcrate',
+    script: pageScript,
+    body: html`<section class="card">
+      <h1>Send to Workcrate</h1>
+      <p>
+        ${isFile ? 'Workcrate asks for your file' : 'Workcrate asks what is in your folder'}
+        <code>${asked.name}</code>${renderFolder(asked)}.
+        ${isFile ? nothing : 'Names, sizes and times are sent, no content.'} If you did not expect this, close
+        the page.
+      </p>
+      <div class="drop">
+        ${
+          isFile
+            ? html`<input type="file" aria-label="File" />`
+            : html`<input type="file" webkitdirectory aria-label="Folder" />`
+        }
+      </div>
+      <div class="actions">
+        <button type="button" disabled>Send</button>${
+          isFile ? nothing : html`<button type="button" class="quiet">The folder is empty</button>`
+        }
+      </div>
+      <output role="status"></output>
+      <dl>
+        <dt>To</dt>
+        <dd>${server}</dd>
+        <dt>Until</dt>
+        <dd>${renderTime(asked.expiresAt)}</dd>
+      </dl>
+    </section>`,
+  });
 }
 
-/** For whoever comes to a page that is no longer, or never was. */
-const renderMessagePage = (words: string): string => renderPage(`<p>${escapeHtmlText(words)}</p>`);
-
-const renderPage = (body: string): string => `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<meta name="robots" content="noindex">
-<title>Send to Workcrate</title>
-<style>${pageStyle}</style>
-<h1>Send to Workcrate</h1>
-${body}
-</html>
-`;
-
-const entities: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-const escapeHtmlText = (text: string): string => text.replace(/[&<>"']/g, (mark) => entities[mark]!);
+/** Where it is in the project. Where the project itself is on the machine of a person is not told. */
+function renderFolder({ path }: AskedFor): Html {
+  const folder = isAbsolute(path) ? '.' : dirname(path);
+  return folder === '.' ? html`${nothing}` : html` in the folder <code>${folder}</code>`;
+}
 
 /**
  * Answers `/ask/{token}`: the page that takes what a client was asked for. Whoever has the link may send, as with
@@ -145,25 +120,11 @@ export function createAskRoute(bridge: Pick<ClientFiles, 'page'>) {
     if (req.method !== 'GET' && req.method !== 'HEAD')
       throw new WorkcrateError('method_not_allowed', 'This page only answers GET.');
     const awaited = await bridge.page(token);
-    if (awaited !== null) return answerPage(res, 200, renderUploadPage(awaited));
-    const gone = new WorkcrateError(
+    if (awaited !== null)
+      return answerPage(res, 200, await renderUploadPage(awaited, req.headers.host ?? ''), policy);
+    throw new WorkcrateError(
       'upload_not_found',
       'This page is unknown, was used or has expired. Tell your assistant to ask again.',
     );
-    if (isForPeople(req) && !res.destroyed) {
-      answerPage(res, 404, renderMessagePage(gone.message));
-      await once(res, 'close');
-    }
-    // Thrown all the same, so that it is counted and logged as any other guess is.
-    throw gone;
   };
-}
-
-/** Programs are answered in JSON. */
-const isForPeople = ({ headers }: IncomingMessage): boolean => /\btext\/html\b/i.test(headers.accept ?? '');
-
-function answerPage(res: ServerResponse, status: number, page: string): void {
-  const body = Buffer.from(page);
-  res.writeHead(status, { ...pageHeaders, 'Content-Length': body.length });
-  res.end(res.req.method === 'HEAD' ? undefined : body);
 }

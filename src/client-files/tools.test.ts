@@ -182,13 +182,13 @@ test('an offer tells what to run, and when it ends', async () => {
   });
 });
 
-test('the page tells no more than a name, which it escapes, and lets nothing else run', async () => {
+test('the page tells name, folder, server and time, escaped, and lets nothing else run', async () => {
   await using it = await stage();
   const name = `<img src=x onerror=alert(1)>&"'`;
   assert.ok(
-    renderUploadPage({ operation: 'list', name }).includes(
-      '&lt;img src=x onerror=alert(1)&gt;&amp;&quot;&#39;',
-    ),
+    (
+      await renderUploadPage({ operation: 'list', name, path: `/home/eve/${name}`, expiresAt: 0 }, name)
+    ).includes('&lt;img src=x onerror=alert(1)&gt;&amp;&quot;&#39;'),
   );
   const { ask }: Any = await it.bridge.read(
     { path: 'docs/plans/a.md', via: 'url' },
@@ -196,9 +196,11 @@ test('the page tells no more than a name, which it escapes, and lets nothing els
   );
   const { url } = ask.client_file.params;
   const page = await fetch(url);
-  assert.doesNotMatch(await page.text(), /plans/);
+  const shown = await page.text();
+  assert.match(shown, /in the folder\s+<code>docs\/plans<\/code>/);
+  assert.match(shown, new RegExp(`<dd>${new URL(url).host}</dd>[^]*<time datetime=`));
   const policy = page.headers.get('content-security-policy')!;
-  assert.match(policy, /default-src 'none'; script-src 'sha256-.*frame-ancestors 'none'/);
+  assert.match(policy, /default-src 'none'; .*script-src 'sha256-.*frame-ancestors 'none'/);
   assert.doesNotMatch(policy, /unsafe/);
   assert.equal(page.headers.get('cache-control'), 'no-store');
   assert.equal(page.headers.get('referrer-policy'), 'no-referrer');

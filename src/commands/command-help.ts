@@ -3,6 +3,10 @@
  * prints it and `commands.ts` checks words by it. Which flags exist is in `flags.ts`, all settings are in `config/`.
  */
 import type { SettingName } from '../config/config.ts';
+import { askCommand } from './ask-help.ts';
+import { jsonFlag, makeKeyFlag, serverFlag } from './flag-help.ts';
+import { gatewayCommand } from './gateway-help.ts';
+import { guardCommand } from './guard-help.ts';
 
 /** A flag as help shows it, such as `--limit COUNT`, with its default where it has one. */
 export interface FlagHelp {
@@ -22,24 +26,12 @@ export interface CommandHelp {
   readonly examples: readonly [string, string];
   readonly docs: string;
   readonly subcommands?: Readonly<Record<string, CommandHelp>>;
+  /** Whether it does something without a subcommand too. */
+  readonly actsAlone?: boolean;
 }
 
 /** Where the data of the server is. */
 const stored: readonly SettingName[] = ['data', 'database'];
-
-const jsonFlag: FlagHelp = { flag: '--json', help: 'print JSON, for programs' };
-
-/** For commands that ask a running server. */
-const serverFlag: FlagHelp = {
-  flag: '--url URL',
-  help: 'the server to ask',
-  usual: 'the one that uses the data folder',
-};
-
-const makeKeyFlag = (whose: string): FlagHelp => ({
-  flag: '--key KEY',
-  help: `${whose}; WORKCRATE_KEY is safer, since other users can see the command line`,
-});
 
 /** Which lines of the audit log to show. */
 const auditLines: readonly FlagHelp[] = [
@@ -320,6 +312,8 @@ export const commandHelp = {
     ],
     docs: 'docs/first-try.md',
   },
+  ask: askCommand,
+  gateway: gatewayCommand,
   audit: {
     takes: 'SUBCOMMAND',
     summary:
@@ -363,7 +357,17 @@ export const commandHelp = {
     takes: 'CRATE',
     summary:
       'Run a packed crate (a .zip file or a CRATE_ID) again and compare the results. The exit code is 1 if they differ.',
-    flags: [asUser, jsonFlag],
+    flags: [
+      {
+        flag: '--tools recorded|live',
+        help: 'where code that called tools gets their answers: from the crate, or from a running server (only tools that read)',
+        usual: 'recorded',
+      },
+      serverFlag,
+      makeKeyFlag('your key'),
+      asUser,
+      jsonFlag,
+    ],
     settings: [...stored, 'sandbox', 'runMaxTimeout'],
     examples: ['replay crate_6de0c805e19e1cc7580adb1a', 'replay ./melt-rates.zip --json'],
     docs: 'docs/crates.md',
@@ -385,9 +389,10 @@ export const commandHelp = {
     examples: ['validate ./melt-rates.zip', 'validate ./melt-rates --profile ro-crate-1.2 --json'],
     docs: 'docs/validate.md',
   },
+  guard: guardCommand,
 } satisfies Record<string, CommandHelp>;
 
 export type CommandName = keyof typeof commandHelp;
 
-export type SubcommandOf<Name extends 'audit' | 'crates' | 'user'> =
+export type SubcommandOf<Name extends 'audit' | 'crates' | 'gateway' | 'guard' | 'user'> =
   keyof (typeof commandHelp)[Name]['subcommands'];

@@ -20,12 +20,15 @@ export const loadCommand: Readonly<Record<CommandName, () => Promise<RunCommand>
   usage: async () => (await import('./usage.ts')).runUsage,
   status: async () => (await import('./status.ts')).runStatus,
   call: async () => (await import('./call.ts')).runCall,
+  ask: async () => (await import('./ask.ts')).runAsk,
+  gateway: async () => (await import('./gateway.ts')).runGateway,
   audit: async () => (await import('./audit.ts')).runAudit,
   build: async () => (await import('./build.ts')).runBuild,
   index: async () => (await import('./crates.ts')).runIndex,
   crates: async () => (await import('./crates.ts')).runCrates,
   replay: async () => (await import('./replay.ts')).runReplay,
   validate: async () => (await import('./validate.ts')).runValidate,
+  guard: async () => (await import('./guard.ts')).runGuard,
 };
 
 const commandNames = Object.keys(commandHelp);
@@ -33,7 +36,7 @@ const commandNames = Object.keys(commandHelp);
 /** The command that the words name, once there are as many words behind it as it takes. */
 export function demandCommand(words: readonly string[]): CommandName {
   const { name, help, rest } = findCommand(words);
-  if (help.subcommands !== undefined)
+  if (help.subcommands !== undefined && help.actsAlone !== true)
     throw usageError(`${name} needs a subcommand: ${Object.keys(help.subcommands).join(', ')}`, name);
   const { least, most, missing } = countWords(help.takes ?? '', rest.length);
   const usage = `Usage: ${formatUsageLine(name, help)}`;
@@ -70,6 +73,9 @@ function findCommand([command, ...words]: readonly string[]): FoundCommand {
   if (Object.hasOwn(help.subcommands, subcommand))
     return { name: `${command} ${subcommand}`, help: help.subcommands[subcommand]!, rest };
   const known = Object.keys(help.subcommands);
+  // A word that is nearly a subcommand was meant to be it.
+  if (help.actsAlone === true && didYouMean(subcommand, known) === '')
+    return { name: command, help, rest: words };
   throw usageError(
     `${command} has no subcommand ${JSON.stringify(subcommand)}.${didYouMean(subcommand, known)} ` +
       `It has ${known.join(', ')}`,

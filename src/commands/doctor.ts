@@ -18,6 +18,8 @@ import { demandIssuer } from '../users/issuer-url.ts';
 import { listKeys } from '../users/keys.ts';
 import { createIssuer } from '../users/oauth.ts';
 import type { CommandInput } from './command.ts';
+import { checkGuard } from './doctor-guard.ts';
+import { checkGateway } from './doctor-gateway.ts';
 import { checkSandbox } from './doctor-sandbox.ts';
 import { checkSkills } from './doctor-skills.ts';
 
@@ -42,6 +44,8 @@ export async function runDoctor({ config }: CommandInput): Promise<number> {
     ...(await checkCrateSources(config)),
     ...(await checkDocuments(config)),
     ...(await checkSkills(config)),
+    ...(await checkGuard(config)),
+    ...(await checkGateway(config)),
     ...(await checkSandbox(config)),
   ];
   for (const { state, what, remedy } of findings)

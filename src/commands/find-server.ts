@@ -16,17 +16,27 @@ interface FoundServer {
  * `--url` wins, then a port that was named, then what the data folder says; the usual port is tried only where nothing
  * was named.
  */
-export function findServerAddress({
+export function findServerAddress(input: AddressInput): FoundServer {
+  const { host, port, data } = input.config;
+  const named = findNamedServer(input);
+  if (named !== null) return named;
+  if (input.origins.get('data') !== 'default') throw noServerError(data);
+  return { url: `http://${bracketIpv6(host)}:${port}`, instance: null };
+}
+
+type AddressInput = Pick<CommandInput, 'config' | 'origins' | 'flags'>;
+
+/** The same without the usual port: null where neither the command line nor the data folder names a server. */
+export function findNamedServer({
   config: { host, port, data },
   origins,
   flags,
-}: Pick<CommandInput, 'config' | 'origins' | 'flags'>): FoundServer {
+}: AddressInput): FoundServer | null {
   if (flags['url'] !== undefined) return { url: flags['url'], instance: null };
   const isPortNamed = origins.get('port') !== 'default' && port !== 0;
-  const noted = isPortNamed ? null : readServerAddress(data);
-  if (noted !== null) return noted;
-  if (!isPortNamed && origins.get('data') !== 'default') throw noServerError(data);
-  return { url: `http://${bracketIpv6(host)}:${port}`, instance: null };
+  return isPortNamed
+    ? { url: `http://${bracketIpv6(host)}:${port}`, instance: null }
+    : readServerAddress(data);
 }
 
 export function demandHttpUrl(text: string): URL {

@@ -27,6 +27,9 @@ const commandFlags = {
   specification: { type: 'string' },
   profile: { type: 'string' },
   shared: { type: 'boolean' },
+  tool: { type: 'string' },
+  language: { type: 'string' },
+  after: { type: 'boolean' },
   to: { type: 'string' },
   level: { type: 'string' },
   operation: { type: 'string' },
@@ -39,7 +42,17 @@ const commandFlags = {
   style: { type: 'string' },
   'reference-doc': { type: 'string' },
   output: { type: 'string', short: 'o' },
+  file: { type: 'string', multiple: true },
+  steps: { type: 'string' },
+  temperature: { type: 'string' },
+  yes: { type: 'string', multiple: true },
 } as const;
+
+/** `--yes` alone means all, and takes no word behind it: that may be the request. */
+export function completeFlags(argv: readonly string[]): string[] {
+  const end = argv.includes('--') ? argv.indexOf('--') : argv.length;
+  return argv.map((word, at) => (word === '--yes' && at < end ? '--yes=*' : word));
+}
 
 /** Every flag there is, as options for the argument parser. */
 export const listFlagOptions = () => ({ ...toFlagOptions(), ...commandFlags });

@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os';
-import type { Config } from '../config/config.ts';
+import { readOperatorKey, type Config } from '../config/config.ts';
 import { readMetadata } from '../crates/metadata/metadata.ts';
 import {
   createReplayWorkspace,
@@ -8,12 +8,17 @@ import {
   formatReplayReport,
 } from '../crates/pack/replay.ts';
 import { WorkcrateError } from '../errors.ts';
+import type { Toolbox } from '../mcp/toolbox.ts';
 import { createLog } from '../observability/log.ts';
 import { openSandbox } from '../sandbox/open.ts';
 import { toSandboxOptions, getSandboxUids } from '../server/execution.ts';
 import type { CommandInput } from './command.ts';
+import { findServerAddress } from './find-server.ts';
 import { openNamedCrate } from './open-crate.ts';
+import { createReplayTools } from './replay-tools.ts';
+import { createServerToolbox } from './server-tools.ts';
 import { createInterruptSignal } from './signals.ts';
+import { usageError } from './usage-error.ts';
 
 interface ReplayInput extends CommandInput {
   readonly words: readonly string[];
@@ -23,12 +28,14 @@ interface ReplayInput extends CommandInput {
 export async function runReplay(input: ReplayInput): Promise<number> {
   const which = input.words[0]!;
   const { config, flags } = input;
+  const isLive = readToolsFlag(flags['tools']) === 'live';
   await using opened = new AsyncDisposableStack();
   const stop = opened.use(createInterruptSignal());
   const { container } = await openNamedCrate(input, which, opened, stop.signal);
   const metadata = readMetadata(await container.metadata(config.maxMetadata, stop.signal));
   const sandbox = opened.use(await openReplaySandbox(config));
   const { place } = opened.use(await createReplayWorkspace(tmpdir(), getSandboxUids(config)?.to ?? null));
+  const tools = createReplayTools(config, isLive ? findServerTools(input, stop.signal) : null);
   const report = await replayCrate({
     metadata,
     read: async (path, signal) => {
@@ -36,6 +43,7 @@ export async function runReplay(input: ReplayInput): Promise<number> {
       return file && container.read(file, { limit: config.runDisk, signal });
     },
     sandbox,
+    tools,
     place,
     timeoutMs: config.runMaxTimeout * 1000,
     signal: stop.signal,
@@ -46,6 +54,17 @@ export async function runReplay(input: ReplayInput): Promise<number> {
       : `${JSON.stringify(toReplayJson(report), null, 2)}\n`,
   );
   return report.reproduced ? 0 : 1;
+}
+
+/** The word is that of a setting, which means groups of tools to other commands. */
+function readToolsFlag(given = 'recorded'): 'recorded' | 'live' {
+  if (given === 'recorded' || given === 'live') return given;
+  throw usageError(`--tools takes recorded or live, not ${JSON.stringify(given.slice(0, 50))}`, 'replay');
+}
+
+function findServerTools(input: ReplayInput, signal: AbortSignal): Toolbox {
+  const { url } = findServerAddress(input);
+  return createServerToolbox({ url, key: readOperatorKey(input.flags), signal, onProgress: () => {} });
 }
 
 async function openReplaySandbox(config: Config) {

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts';
 import { startWorkcrate, type Workcrate } from '../server/start.ts';
 import type { ServerInput } from './command.ts';
-import { formatConnectLines } from './connect-lines.ts';
+import { formatConnectLines } from '../server/connect-lines.ts';
 import { waitForStopSignal } from './signals.ts';
 
 /** `workcrate serve`: MCP and links over HTTP until stopped. */

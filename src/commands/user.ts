@@ -14,7 +14,7 @@ import { deleteUserScripts } from '../scripts/scripts.ts';
 import { endUserSessions } from '../sessions/sessions.ts';
 import type { SubcommandOf } from './command-help.ts';
 import type { CommandInput } from './command.ts';
-import { formatConnectLines } from './connect-lines.ts';
+import { formatConnectLines } from '../server/connect-lines.ts';
 import { openUnlocked } from './open-unlocked.ts';
 import { formatMinute, formatTable } from './text.ts';
 

@@ -123,6 +123,11 @@ export const codeSettings = {
     'bubblewrap: modules that Python has loaded before a run starts, where they are installed',
   ),
   ...packageSettings,
+  guard: defineSetting(
+    optionalText,
+    null,
+    'rules that judge calls of tools: a file (YAML or JSON), or shipped for all rules that come with workcrate; default: none',
+  ),
   toolsPath: defineSetting(requiredText, './tools', 'folder that is /tools in runs, read-only', {
     aliases: ['MCP_TOOLS_PATH'],
   }),
@@ -190,6 +195,8 @@ export const codeSettings = {
   ),
   sessionsUser: defineSetting(integer(1, 100), 5, 'sessions that a user may have open at once'),
   sessionIdle: defineSetting(seconds(1, 86_400), 900, 'seconds without use after which a session is ended'),
+  toolCalls: defineSetting(integer(1, 100_000), 100, 'tools that the code of one run may call'),
+  toolCallsAtOnce: defineSetting(integer(1, 1000), 8, 'calls of tools by one run at once; more wait'),
   scriptsUser: defineSetting(integer(1, 100_000), 500, 'saved scripts that a user may keep'),
   scriptsUserBytes: defineSetting(
     bytes,

@@ -49,10 +49,19 @@ export function loadConfig(flags: ConfigFlags, environment: SettingsEnvironment 
   return { config: normalizeConfig(Object.fromEntries(entries) as Config), origins, unknown };
 }
 
-/** The key with which a command asks a server: no setting, since it belongs to a person and not to the server. */
 /** For files of secrets that name variables. */
 export const readVariable = (name: string): string | undefined => process.env[name];
 
+/** For a server that a command starts: all variables but those of one setting. */
+export function copyEnvironment(without: SettingName): Record<string, string> {
+  const hidden = toEnvironmentName(without);
+  const entries = Object.entries(process.env).filter(
+    ([name, value]) => value !== undefined && name !== hidden,
+  );
+  return Object.fromEntries(entries) as Record<string, string>;
+}
+
+/** The key with which a command asks a server: no setting, since it belongs to a person and not to the server. */
 export function readOperatorKey(
   flags: ConfigFlags,
   environment: SettingsEnvironment = process.env,

@@ -6,6 +6,7 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { programName } from '../program.ts';
+import { agentSettings } from './agent-settings.ts';
 import { codeSettings } from './code-settings.ts';
 import { clientSettings, crateSettings, documentSettings } from './content-settings.ts';
 import {
@@ -165,7 +166,27 @@ export const settings = {
   tools: defineSetting(
     list,
     ['default'],
-    'groups of tools to offer: default, all, or names (code, artifacts, files, crates, documents, client, skills, operator, and beyond the default scripts, validation)',
+    'groups of tools to offer: default, all, or names (code, artifacts, files, crates, documents, client, skills, discovery, operator, and beyond the default scripts, validation, packages; gateway alone: only what --gateway names)',
+  ),
+  toolRoutes: defineSetting(
+    optionalText,
+    null,
+    'JSON file with further groups of tools, and the words of a request that lead to them',
+  ),
+  gateway: defineSetting(
+    optionalText,
+    null,
+    'JSON file with mcpServers, and packages with a manifest: servers whose tools are offered too, each behind its prefix',
+  ),
+  gatewayIdle: defineSetting(
+    seconds(1, 86_400),
+    900,
+    'seconds without use after which the connection of a user to a server behind the gateway is closed',
+  ),
+  gatewayConnections: defineSetting(
+    integer(1, 10_000),
+    100,
+    'connections to servers behind the gateway at once; each user has one for each server',
   ),
   structured: defineSetting(
     trueOrFalse,
@@ -222,6 +243,7 @@ export const settings = {
   ...crateSettings,
   ...documentSettings,
   ...clientSettings,
+  ...agentSettings,
   auditLevel: defineSetting(
     choiceFrom('trace', 'info', 'warning', 'off'),
     'trace',

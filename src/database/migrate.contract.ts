@@ -25,6 +25,8 @@ const TABLES = [
   'scripts',
   'script_versions',
   'script_usage',
+  'tool_calls',
+  'offered_tools',
 ];
 
 /** The last migration of every release, and of what was there before a migration that changes much. */

@@ -23,6 +23,7 @@ import {
   type Execution,
 } from './fields.ts';
 import { describeMissingPackage } from './hint.ts';
+import { demandJudgedOutput, showToldVerdicts, toVerdictLines, toldVerdictsShape } from './guarded-run.ts';
 import { networkShape, showNetworkUse, toNetworkLines } from './network-use.ts';
 import type { SpooledOutput } from './output.ts';
 import {
@@ -60,6 +61,7 @@ export const endedShape = z.object({
   full_stdout: linkShape.nullable().describe('All of stdout, where it was cut'),
   full_stderr: linkShape.nullable().describe('All of stderr, where it was cut'),
   session: cellShape.optional().describe('The session of which it was a cell'),
+  guard: toldVerdictsShape.optional().describe('What the guard changed or recorded'),
   script: z.string().optional().describe('The saved script that it ran, with its version'),
   background: z
     .enum(backgrounds)
@@ -99,6 +101,7 @@ export async function buildAnswer(
   ended: EndedExecution,
 ): Promise<ExecutionAnswer> {
   const { execution, spooled } = ended;
+  demandJudgedOutput(execution);
   const stdout = await shareFullOutput(options, caller, 'stdout', spooled.stdout);
   const stderr = await shareFullOutput(options, caller, 'stderr', spooled.stderr);
   const clientFiles = listClientInputs(execution.inputs, execution.startedAt);
@@ -110,6 +113,7 @@ export async function buildAnswer(
   const made =
     (show === true && (await options.showPictures?.(caller, listMadeFiles(execution)))) || noPictures;
   const { pictures, notes } = joinPictures(drawn, made);
+  const told = showToldVerdicts(execution.guard);
   return {
     text: [
       ...toOutputLines(execution),
@@ -118,6 +122,7 @@ export async function buildAnswer(
       ...toBackgroundLines(execution.background),
       ...toCellLines(execution, ended.session),
       ...toScriptLines(execution),
+      ...toVerdictLines(execution.guard, true),
       ...(hint === null ? [] : [hint]),
       ...clientFiles.map(describeClientInput),
       ...stdout.lines,
@@ -149,6 +154,7 @@ export async function buildAnswer(
       full_stderr: stderr.link?.structured ?? null,
       ...(ended.session === null ? {} : { session: showCell(execution, ended.session) }),
       ...(execution.script === null ? {} : { script: execution.script }),
+      ...(told.length === 0 ? {} : { guard: told }),
       background: execution.background,
       output_next: null,
     },

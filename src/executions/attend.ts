@@ -3,19 +3,23 @@
  * as its client waits, or its connection was lost. It makes no answer (`answer.ts` and `running-answer.ts` do).
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { readEndOfCall, type ToolContext } from '../mcp/tool.ts';
+import { readEndOfCall, type Question, type ToolContext } from '../mcp/tool.ts';
 import type { EndedExecution, ExecutionRequest } from './execute.ts';
 import type { Executions } from './executions.ts';
 import type { LiveRun } from './live.ts';
+import { lateAnswerError, readAskedRun, toRunQuestion } from './run-tools.ts';
 
 export interface AttendOptions {
-  readonly executions: Pick<Executions, 'begin'>;
+  readonly executions: Pick<Executions, 'begin' | 'findLive'>;
   /** After how long a run goes on without its call, where the client cannot wait; null: never. */
   readonly detachMs: number | null;
 }
 
-/** What a call came to: a run that is over, or one that goes on without it. */
-export type AttendedRun = { readonly ended: EndedExecution } | { readonly live: LiveRun };
+/** What a call came to: a run that is over, one that goes on without it, or one that waits for a person. */
+export type AttendedRun =
+  | { readonly ended: EndedExecution }
+  | { readonly live: LiveRun }
+  | { readonly question: Question };
 
 /** Code that fails at once, or could not be started, is told at once. */
 const soonMs = 50;
@@ -23,15 +27,35 @@ const soonMs = 50;
 /** Runs code for a call. Rejects where nothing ran. */
 export async function runForCall(
   options: AttendOptions,
-  context: Pick<ToolContext, 'caller' | 'signal' | 'progress' | 'canWait' | 'task'>,
+  context: Pick<ToolContext, 'caller' | 'signal' | 'progress' | 'canWait' | 'task' | 'client' | 'trace'>,
   request: ExecutionRequest,
   isBackground: boolean,
 ): Promise<AttendedRun> {
-  const live = await beginForCall(options, context, request, isBackground);
+  const { client, trace = null } = context;
+  const named = { ...request, client: client.name, trace };
+  const live = await beginForCall(options, context, named, isBackground);
   context.task?.showExecution(live.id, () => live.moveToBackground('task'));
   if (isBackground) return endOrLeave(live, pause(soonMs));
-  const detached = context.canWait || options.detachMs === null ? null : options.detachMs;
-  return attendRun(live, context.signal, detached);
+  return attendRun(live, context.signal, getDetachMs(options, context));
+}
+
+const getDetachMs = ({ detachMs }: AttendOptions, { canWait }: Pick<ToolContext, 'canWait'>): number | null =>
+  canWait ? null : detachMs;
+
+/** A further round of a call, with the answer to a question of its run; null in the first round. */
+export async function continueForCall(
+  options: AttendOptions,
+  context: Pick<ToolContext, 'caller' | 'signal' | 'canWait' | 'task' | 'client'>,
+): Promise<AttendedRun | null> {
+  const { client, caller, task, signal } = context;
+  const asked = readAskedRun(client);
+  if (asked === null) return null;
+  const live = options.executions.findLive(caller, asked.run);
+  if (live === null) throw lateAnswerError(asked.run);
+  task?.showExecution(live.id, () => live.moveToBackground('task'));
+  const run = attendRun(live, signal, getDetachMs(options, context));
+  live.questions.answer(asked.question, (key) => client.answer(key));
+  return run;
 }
 
 /** What ends the call before there is a run ends the preparation. Later on that depends on how the call ended. */
@@ -66,8 +90,10 @@ async function attendRun(live: LiveRun, signal: AbortSignal, detachMs: number | 
   const timer = detachMs === null ? null : setTimeout(detach, detachMs);
   if (signal.aborted) endCall();
   signal.addEventListener('abort', endCall, { once: true });
+  using questions = live.questions.attend();
+  const asked = questions.next.then((pending) => ({ question: toRunQuestion(live, pending) }));
   try {
-    return await endOrLeave(live, left);
+    return await Promise.race([endOrLeave(live, left), asked]);
   } finally {
     clearTimeout(timer ?? undefined);
     signal.removeEventListener('abort', endCall);

@@ -53,6 +53,8 @@ for (const [language, code] of Object.entries(programs) as [keyof typeof program
         inputsMayBeIncomplete: false,
         artifacts: { created: [], modified: [], deleted: [], complete: true },
         network: null,
+        toolCalls: null,
+        toolCallBytes: 0,
         background: null,
         cancelledBy: null,
         limits: null,
@@ -60,6 +62,9 @@ for (const [language, code] of Object.entries(programs) as [keyof typeof program
         cell: null,
         state: null,
         script: null,
+        guard: null,
+        peakMemoryBytes: null,
+        traceId: null,
       },
     );
     assert.deepEqual(await room.executions.get(ada, execution.id), execution);

@@ -3,36 +3,32 @@
  * happens, a row that was begun gets its end. It writes no SQL (`store.ts`) and makes no answer for a model
  * (`answer.ts`).
  */
-import { asWorkcrateError, isWorkcrateError, publicMessage, WorkcrateError } from '../errors.ts';
+import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Queries } from '../database/database.ts';
 import type { Caller } from '../identity.ts';
+import { toVerdictError, type Verdict } from '../guard/guard.ts';
 import { parseName } from '../paths/paths.ts';
-import {
-  claims,
-  type CellEnd,
-  type SandboxFolders,
-  type Language,
-  type Workspace,
-  type SandboxRun,
-  type RunEnd,
-  type Sandbox,
-} from '../sandbox/sandbox.ts';
+import type { SandboxFolders, Language, Workspace, SandboxRun, Sandbox } from '../sandbox/sandbox.ts';
 import type { ExecutionsOptions } from './executions.ts';
-import { noDifference, type Background, type Difference, type Execution, type Reason } from './fields.ts';
+import { noDifference, type Background, type Execution } from './fields.ts';
+import { toBegunExecution, toEndedExecution, toFailedExecution } from './execution-record.ts';
 import type { FileHashes } from './file-hashes.ts';
+import { judgeCode, toRunVerdict } from './guarded-run.ts';
 import { recordMakers } from './file-makers.ts';
 import type { MadeFile } from './folder-diff.ts';
 import { copyInputs, type CopyContext, type Inputs, type OtherFile } from './input-files.ts';
 import { startWatch, type RunWatch, type WatchedRun } from './input-watch.ts';
 import { unknownInputs } from './known-inputs.ts';
+import type { RequestedTools } from '../tool-calls/tool-calls.ts';
+import { grantToRun, openRunTools, type RunToolCalls } from './run-tools.ts';
 import type { RunUnderWay } from './live.ts';
 import type { createEndWriter } from './lost.ts';
 import type { OpenNetwork } from './network-use.ts';
+import type { EndedCalls } from '../tool-calls/store.ts';
 import type { CellSlot } from './cell-slot.ts';
-import { followRun, type RunOutputs, type ReportProgress, type SpooledOutput } from './output.ts';
+import { followRun, type ReportProgress, type SpooledOutput } from './output.ts';
 import { insertRunning, wasInput, type createBatchWriter } from './store.ts';
 import {
-  toInsidePath,
   makeFolderFor,
   parseWorkingDir,
   removeIfEmpty,
@@ -59,6 +55,13 @@ export interface ExecutionRequest {
   readonly session?: CellSlot | undefined;
   /** The saved script whose code it is. */
   readonly script?: ScriptOfRun | undefined;
+  /** The program that asks for it, and the trace or agent that it names. */
+  readonly client?: string | null;
+  readonly trace?: string | null;
+  /** What the guard decided of its code, where it was asked before. */
+  readonly judged?: Verdict | null;
+  /** The tools that its code may call; none without it. */
+  readonly tools?: RequestedTools | undefined;
 }
 
 /** What a run knows of the saved script whose code it runs. Scripts themselves are in `scripts/`, above this room. */
@@ -107,7 +110,15 @@ export async function executeRequest(
   const sandbox = requireSandbox(room, request.language);
   const { id, signal } = underWay;
   signal.throwIfAborted();
+  const judged = request.judged ?? (await judgeCode(room.guard ?? null, caller, request, id));
+  const blocked = judged && toVerdictError(judged);
+  if (blocked !== null) {
+    const begun = toBegunExecution(room, sandbox, null, caller, id, getFolder(room, id, request), request);
+    await recordBlocked(room, { ...begun, guard: [toRunVerdict(judged!)] }, underWay, blocked);
+    throw blocked;
+  }
   const place = await room.places.of(caller.user);
+  const grant = await grantToRun(room, request);
   const folder = prepareFolder(room, caller, place, id, request);
   try {
     const { files } = room;
@@ -124,10 +135,12 @@ export async function executeRequest(
       ...toBegunExecution(room, sandbox, runtime, caller, id, folder, request),
       inputs: inputs.files,
       background: underWay.background,
+      guard: judged && [toRunVerdict(judged)],
     };
-    const { session = null, script = null } = request;
+    const { session = null, script = null, client = null } = request;
     const network = openNetwork(room, caller, id, request);
-    const given = { place, begun, inputs, session, script, network };
+    using tools = openRunTools(room, { sandbox, place, begun, underWay }, request.tools, grant);
+    const given = { place, begun, inputs, session, script, network, client, tools };
     const prepared = { sandbox, ...given, startWatching, watch, underWay };
     try {
       return await runWithRow(room, prepared);
@@ -140,6 +153,22 @@ export async function executeRequest(
     if (request.workingDir === null) removeIfEmpty(place.workspace, parseName(id));
   }
 }
+
+/** Nothing is made for code that may not run, but there is a record of it. */
+async function recordBlocked(
+  room: ExecuteContext,
+  begun: Execution,
+  underWay: RunUnderWay,
+  error: WorkcrateError,
+): Promise<void> {
+  await room.write((queries) => insertRunning(queries, begun, room.server, room.database.sharedClock));
+  await recordEnd(room, underWay, toFailedExecution(begun, room.clock(), 'refused', error));
+}
+
+const getFolder = (room: ExecuteContext, id: string, { workingDir }: ExecutionRequest): InsideFolder =>
+  workingDir === null
+    ? { root: 'workspace', below: parseName(id) }
+    : parseWorkingDir(workingDir, room.serverFolders);
 
 /** Its way out; null where it has none, or that of the host. */
 function openNetwork(
@@ -202,6 +231,8 @@ interface PreparedRun {
   readonly session: CellSlot | null;
   readonly network: OpenNetwork | null;
   readonly script: ScriptOfRun | null;
+  readonly client: string | null;
+  readonly tools: RunToolCalls | null;
   readonly startWatching: () => Promise<RunWatch>;
   /** Null until the turn of a cell has come: until then the cells before it change files. */
   watch: RunWatch | null;
@@ -226,7 +257,7 @@ async function runWithRow(room: ExecuteContext, prepared: PreparedRun): Promise<
     throw error;
   });
   const takers = prepared.watch === null ? [] : [prepared.watch];
-  const following = followRun(room, begun, run, underWay, takers);
+  const following = followRun(room, begun, run, { ...underWay, client: prepared.client }, takers);
   try {
     await Promise.all([following, inserting]);
   } catch (error) {
@@ -236,10 +267,12 @@ async function runWithRow(room: ExecuteContext, prepared: PreparedRun): Promise<
       await recordEnd(room, underWay, toFailedExecution(begun, room.clock(), 'lost', error));
     throw error;
   }
-  const { end, outputs, results } = await following;
+  const { end, outputs, results, verdict } = await following;
   const network = prepared.network?.close() ?? null;
+  prepared.tools?.[Symbol.dispose]();
   const { difference, made, knowledge } = await endWatch(room, prepared);
-  const ended = toEndedExecution(begun, room.clock(), end, outputs, difference);
+  const guard = verdict === null ? begun.guard : [...(begun.guard ?? []), verdict];
+  const ended = { ...toEndedExecution(begun, room.clock(), end, outputs, difference), guard };
   // Both within one turn, so that they share a transaction.
   const recordingMade = recordMade(room, ended, made);
   const recorded = { ...ended, ...results, ...knowledge, network };
@@ -256,7 +289,7 @@ async function runWithRow(room: ExecuteContext, prepared: PreparedRun): Promise<
 }
 
 async function startRun(prepared: PreparedRun, signal: AbortSignal): Promise<SandboxRun> {
-  const { sandbox, place, begun, inputs, session, network } = prepared;
+  const { sandbox, place, begun, inputs, session, network, tools } = prepared;
   if (session !== null) return startCell(prepared, session, signal);
   const run = await sandbox.start({
     id: begun.id,
@@ -269,6 +302,7 @@ async function startRun(prepared: PreparedRun, signal: AbortSignal): Promise<San
     timeoutMs: begun.limits.timeoutMs,
     signal,
     network,
+    tools: tools?.tools ?? null,
   });
   inputs.keep();
   return run;
@@ -309,6 +343,18 @@ async function recordMade(
   }
 }
 
+async function recordCalls(
+  { write, log }: ExecuteContext,
+  { id }: Execution,
+  calls: EndedCalls | null,
+): Promise<void> {
+  try {
+    if (calls !== null) await write((queries) => calls.write(queries));
+  } catch (error) {
+    log.warn('execution.calls_not_recorded', { id, error });
+  }
+}
+
 /** Also gives whether the end is in the row. If not, it is retried later; the caller gets the result all the same. */
 async function recordEnd(
   room: ExecuteContext,
@@ -316,98 +362,15 @@ async function recordEnd(
   ended: Execution,
 ): Promise<Pick<EndedExecution, 'execution' | 'isRecorded'>> {
   const canceller = ended.reason === 'cancelled' ? (cancelledBy ?? 'client') : null;
-  const execution = { ...ended, background, cancelledBy: canceller };
+  const calls = room.callStore?.end(ended.id) ?? null;
+  const called = calls === null ? {} : { toolCalls: calls.summary, toolCallBytes: calls.bytes };
+  const execution = { ...ended, ...called, background, cancelledBy: canceller };
+  // Both within one turn, so that they share a transaction.
+  const recordingCalls = recordCalls(room, execution, calls);
   const isRecorded = await room.ends.end(execution);
+  await recordingCalls;
   room.ended(execution);
   const { id, owner: user, language, reason, durationMs: ms } = execution;
   room.log.info('execution.ended', { id, user, language, reason, ms, background });
   return { execution, isRecorded };
-}
-
-/** As it is when it starts. */
-function toBegunExecution(
-  room: ExecutionsOptions,
-  sandbox: Sandbox,
-  runtime: string | null,
-  caller: Caller,
-  id: string,
-  folder: InsideFolder,
-  { tool, language, code, stdin, timeoutMs, session, script }: ExecutionRequest,
-): Execution {
-  return {
-    id,
-    owner: caller.user,
-    tool,
-    language,
-    code,
-    stdin,
-    stdinBytes: Buffer.byteLength(stdin),
-    workingDir: toInsidePath(folder),
-    reason: 'running',
-    succeeded: false,
-    exitCode: null,
-    signal: null,
-    startedAt: room.clock(),
-    durationMs: null,
-    endedAt: null,
-    stdout: '',
-    stderr: '',
-    stdoutBytes: 0,
-    stderrBytes: 0,
-    truncated: false,
-    stdoutFile: null,
-    stderrFile: null,
-    results: [],
-    moreResults: 0,
-    inputs: [],
-    ...unknownInputs,
-    artifacts: noDifference,
-    network: null,
-    background: null,
-    cancelledBy: null,
-    limits: {
-      ...sandbox.limits,
-      timeoutMs: Math.min(timeoutMs ?? room.timeoutMs, room.maxTimeoutMs),
-      sandbox: sandbox.kind,
-      runtime,
-      unenforced: claims.filter((claim) => sandbox.holds[claim] !== true),
-    },
-    sessionId: session?.id ?? null,
-    cell: session?.number ?? null,
-    state: null,
-    script: script?.label ?? null,
-  };
-}
-
-/** As it is when it has come to its end. */
-function toEndedExecution(
-  begun: Execution,
-  endedAt: number,
-  end: RunEnd | CellEnd,
-  { stdout, stderr }: RunOutputs,
-  artifacts: Difference,
-): Execution {
-  return {
-    ...begun,
-    reason: end.reason,
-    succeeded: end.reason === 'exit' && end.exitCode === 0,
-    exitCode: end.exitCode,
-    signal: end.signal,
-    durationMs: Math.round(end.durationMs),
-    endedAt,
-    stdout: stdout.text,
-    stderr: stderr.text,
-    stdoutBytes: stdout.bytes,
-    stderrBytes: stderr.bytes,
-    truncated: stdout.truncated || stderr.truncated,
-    stdoutFile: stdout.spooled?.file?.id ?? null,
-    stderrFile: stderr.spooled?.file?.id ?? null,
-    artifacts,
-    state: 'state' in end ? end.state : null,
-  };
-}
-
-/** A run without a result of its own: its stderr is the error. */
-function toFailedExecution(begun: Execution, endedAt: number, reason: Reason, cause: unknown): Execution {
-  return { ...begun, reason, endedAt, durationMs: 0, stderr: publicMessage(asWorkcrateError(cause)) };
 }

@@ -11,6 +11,8 @@ import type { Caller } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { readTrustedTime } from '../trusted-clock.ts';
+import type { ToolCalls } from '../tool-calls/tool-calls.ts';
+import { readCallRecord, type CallRecord, type CallStore } from '../tool-calls/store.ts';
 import type { Workspaces } from '../workspaces/workspaces.ts';
 import {
   executeRequest,
@@ -22,6 +24,8 @@ import {
 import type { Execution } from './fields.ts';
 import { createFileHashes } from './file-hashes.ts';
 import type { Changes } from './folder-diff.ts';
+import type { Guard } from '../guard/guard.ts';
+import { judgeCode, type JudgedRequest } from './guarded-run.ts';
 import { createJournal } from './journal.ts';
 import { createFollower } from './follow.ts';
 import { createLiveRuns } from './live-runs.ts';
@@ -56,13 +60,21 @@ export type { OutputBounds } from './truncation.ts';
 
 export interface ExecutionsOptions {
   readonly database: Database;
-  readonly files: Pick<Files, 'add' | 'find' | 'maxFileSize' | 'open'>;
+  readonly files: Pick<Files, 'add' | 'find' | 'maxFileSize' | 'open' | 'remove'>;
   readonly places: Pick<Workspaces, 'of'>;
   /** What code runs in, or why there is nothing and what would help, as a sentence. */
   readonly sandbox: Sandbox | string;
   readonly changes: Changes;
+  /** Judges code before it runs, and what it prints after; without it nothing is judged. */
+  readonly guard?: Guard | null;
   /** Gives runs a way out; without it they have none, or that of the host. */
   readonly network?: NetworkPort | null;
+  /** Lets code call tools; without it none can. */
+  readonly toolCalls?: ToolCalls | null;
+  /** How long a person may take to answer a question of a run. */
+  readonly askMs?: number;
+  /** Has what was noted of the tools that runs called; without it they call none. */
+  readonly callStore?: Pick<CallStore, 'end'> | null;
   /** The data folder; the journal is in `logs` below it. */
   readonly data: string;
   /** Tells this server from others on the same database. */
@@ -91,7 +103,7 @@ export type Executions = ReturnType<typeof createExecutions>;
 
 /** Runs code for users, and remembers what they ran and what came of it. */
 export function createExecutions(options: ExecutionsOptions) {
-  const { database, server, clock, log } = options;
+  const { database, server, guard = null, clock, log } = options;
   const write = createBatchWriter(database);
   const logs = join(options.data, 'logs');
   const journal = createJournal(logs, clock, (error) => log.error('execution.journal_not_synced', { error }));
@@ -108,12 +120,9 @@ export function createExecutions(options: ExecutionsOptions) {
     }
   }
 
-  async function writeOwed(): Promise<void> {
-    for (const id of owed) {
-      await appendRows(database, journal, [id]);
-      owed.delete(id);
-    }
-  }
+  const writeOwed = async (): Promise<void> => {
+    for (const id of owed) await appendRows(database, journal, [id]).then(() => owed.delete(id));
+  };
 
   const ends = createEndWriter({ database, write, note, log });
   const share = createRecordQuota({ database, mostBytes: options.recordBytes, log });
@@ -187,6 +196,12 @@ export function createExecutions(options: ExecutionsOptions) {
      */
     begin,
 
+    /** Judges code before anything is made ready for it. A run of it has to be told, as `judged`. */
+    judge: (caller: Caller, asked: JudgedRequest) => judgeCode(guard, caller, asked, null),
+
+    /** The caller's run, if it is under way on this server. */
+    findLive: live.find,
+
     /** Runs code and gives its record, whatever the code did. It rejects only where nothing ran. */
     async run(caller: Caller, request: ExecutionRequest, control: RunControl): Promise<EndedExecution> {
       return (await begin(caller, request, control)).ended;
@@ -196,8 +211,10 @@ export function createExecutions(options: ExecutionsOptions) {
     get,
 
     /** The cells of a session of the caller that are recorded, in order. */
-    listCells: (caller: Caller, sessionId: string): Promise<RecordedCell[]> =>
-      listCells(database, caller, sessionId),
+    listCells: (caller: Caller, sessionId: string) => listCells(database, caller, sessionId),
+
+    /** The tools that the code of the caller's execution called; `not_found` where there is no such run. */
+    getCalls: (caller: Caller, id: string): Promise<CallRecord> => getCalls(database, caller, id),
 
     /** The caller's executions, newest first. */
     search,
@@ -242,6 +259,12 @@ export async function getExecution(database: Database, { user }: Caller, id: str
     'not_found',
     'No execution of yours has this id. search_executions shows what there is.',
   );
+}
+
+/** The tools that the code of the caller's execution called; `not_found` where there is no such run. */
+export async function getCalls(database: Database, caller: Caller, id: string): Promise<CallRecord> {
+  await getExecution(database, caller, id);
+  return readCallRecord(database, id);
 }
 
 export interface RecordedCell {

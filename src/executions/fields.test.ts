@@ -58,6 +58,8 @@ const sample: Execution = {
     refused: [{ host: 'other.org', port: null, why: 'host_not_allowed', count: 1 }],
     more: 3,
   },
+  toolCalls: { count: 2, calls: [{ tool: 'search_index', outcome: 'ok', ms: 3 }] },
+  toolCallBytes: 700,
   artifacts: { created: ['x.png'], modified: [], deleted: ['y'], complete: true },
   limits: {
     memoryBytes: 1,
@@ -78,6 +80,9 @@ const sample: Execution = {
   background: 'asked',
   cancelledBy: null,
   script: 'plot@3',
+  guard: [{ when: 'after', action: 'redact', rules: [{ id: 'aws-key', count: 2 }], reason: 'Why.' }],
+  peakMemoryBytes: 77,
+  traceId: 't1',
 };
 
 const shownJson =
@@ -96,9 +101,11 @@ const shownJson =
   String.raw`"inputs_may_be_incomplete":true,"input_notes":["Why."],"libraries":{"numpy":"1.24.2"},` +
   String.raw`"network":{"hosts":[{"host":"example.org","port":443,"requests":2,"sent_bytes":10,"received_bytes":20,` +
   String.raw`"secrets":["key"]}],"refused":[{"host":"other.org","port":null,"why":"host_not_allowed","count":1}],"more":3},` +
+  String.raw`"tool_calls":{"count":2,"calls":[{"tool":"search_index","outcome":"ok","ms":3}]},` +
   String.raw`"limits":{"timeout_ms":7,"memory_bytes":1,"processes":2,"cpus":3,"file_bytes":4,"disk_bytes":5,` +
   String.raw`"tmp_bytes":6,"sandbox":"bubblewrap","runtime":"Python 3.11.2","unenforced":["cpu"]},` +
-  String.raw`"session_id":"sess_0123456789ab","cell":3,"state":"lost","background":"asked","cancelled_by":null,"script":"plot@3"}`;
+  String.raw`"session_id":"sess_0123456789ab","cell":3,"state":"lost","background":"asked","cancelled_by":null,"script":"plot@3",` +
+  String.raw`"guard":[{"when":"after","verdict":"redact","rules":[{"rule":"aws-key","count":2}],"reason":"Why."}],"peak_memory_bytes":77,"trace_id":"t1"}`;
 
 // Journals and databases of earlier releases have these bytes: what is written here is read in ten years.
 describe('an execution in all its forms', () => {
@@ -115,10 +122,11 @@ describe('an execution in all its forms', () => {
       String.raw`"signal":"SIGKILL","timed_out":true,"started_at":"2026-05-04T12:00:00.000Z","duration_ms":1500,` +
       String.raw`"stdout":"","stderr":"","stdout_bytes":4,"stderr_bytes":3,"truncated":true,` +
       String.raw`"stdout_file":"file_1","stderr_file":null,"results":[],"more_results":4,"artifacts":{"created":[],"modified":[],"deleted":[],` +
-      String.raw`"complete":false},"inputs":[],"known_inputs":[],"inputs_may_be_incomplete":true,"input_notes":["Why."],"libraries":{},"network":null,` +
+      String.raw`"complete":false},"inputs":[],"known_inputs":[],"inputs_may_be_incomplete":true,"input_notes":["Why."],"libraries":{},"network":null,"tool_calls":null,` +
       String.raw`"limits":{"timeout_ms":7,"memory_bytes":1,"processes":2,"cpus":3,` +
       String.raw`"file_bytes":4,"disk_bytes":5,"tmp_bytes":6,"sandbox":"bubblewrap","runtime":"Python 3.11.2",` +
-      String.raw`"unenforced":["cpu"]},"session_id":"sess_0123456789ab","cell":3,"state":"lost","background":"asked","cancelled_by":null,"script":"plot@3","code_bytes":13,` +
+      String.raw`"unenforced":["cpu"]},"session_id":"sess_0123456789ab","cell":3,"state":"lost","background":"asked","cancelled_by":null,"script":"plot@3",` +
+      String.raw`"guard":[{"when":"after","verdict":"redact","rules":[{"rule":"aws-key","count":2}],"reason":"Why."}],"peak_memory_bytes":77,"trace_id":"t1","code_bytes":13,` +
       String.raw`"code_sha256":"ab11716162a7dfbb2fc811f2ce985120835c38f6cba1f479d17dcd9834deab29"}`;
     assert.equal(toJournalLine(sample, true), `${brief}\n`);
   });
@@ -126,7 +134,7 @@ describe('an execution in all its forms', () => {
   it('is the JSON of tools and routes, by their schema', () => {
     assert.equal(JSON.stringify(showExecution(sample)), shownJson.replace('@@', '\u0085'));
     const names =
-      'execution_id tool language code stdin_bytes working_dir end_reason succeeded exit_code signal timed_out started_at duration_ms stdout stderr stdout_bytes stderr_bytes truncated stdout_file stderr_file results more_results inputs known_inputs inputs_may_be_incomplete input_notes libraries network session_id cell state background cancelled_by script artifacts limits';
+      'execution_id tool language code stdin_bytes working_dir end_reason succeeded exit_code signal timed_out started_at duration_ms stdout stderr stdout_bytes stderr_bytes truncated stdout_file stderr_file results more_results inputs known_inputs inputs_may_be_incomplete input_notes libraries network tool_calls session_id cell state background cancelled_by script guard peak_memory_bytes trace_id artifacts limits';
     assert.equal(Object.keys(executionShape.shape).join(' '), names);
     assert.deepEqual(executionShape.parse(showExecution(sample)), showExecution(sample));
   });
@@ -205,6 +213,8 @@ describe('an execution in all its forms', () => {
         libraries: '{"numpy":"1.24.2"}',
         network:
           '{"hosts":[{"host":"example.org","port":443,"requests":2,"sentBytes":10,"receivedBytes":20,"secrets":["key"]}],"refused":[{"host":"other.org","port":null,"why":"host_not_allowed","count":1}],"more":3}',
+        tool_calls: '{"count":2,"calls":[{"tool":"search_index","outcome":"ok","ms":3}]}',
+        tool_call_bytes: 700,
         ended_at: 1777896001501,
         cancelled_by: null,
         seen_at: null,
@@ -212,6 +222,9 @@ describe('an execution in all its forms', () => {
         cancel_at: null,
         cancel_by: null,
         script: 'plot@3',
+        guard: '[{"when":"after","action":"redact","rules":[{"id":"aws-key","count":2}],"reason":"Why."}]',
+        peak_memory_bytes: 77,
+        trace_id: 't1',
       },
     );
     assert.deepEqual(executionFromRow(last!), { ...sample, stdin: 'in\u2400' });
@@ -228,9 +241,9 @@ describe('an execution in all its forms', () => {
     await insertRunning(database, sample, 'srv');
     await updateEnded(database, sample);
     assert.deepEqual(asked, [
-      'INSERT INTO executions (id, owner, tool, language, code, stdin, stdin_bytes, working_dir, started_at, inputs, limits, session_id, cell, background, script, haystack, server, seen_at, reason, succeeded) ' +
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 'running', 0)",
-      'UPDATE executions SET reason = ?, succeeded = ?, exit_code = ?, signal = ?, duration_ms = ?, stdout = ?, stderr = ?, stdout_bytes = ?, stderr_bytes = ?, truncated = ?, stdout_file = ?, stderr_file = ?, results = ?, more_results = ?, artifacts = ?, known_inputs = ?, inputs_may_be_incomplete = ?, input_notes = ?, libraries = ?, network = ?, state = ?, cancelled_by = ?, ended_at = ?, haystack = ? ' +
+      'INSERT INTO executions (id, owner, tool, language, code, stdin, stdin_bytes, working_dir, started_at, inputs, limits, session_id, cell, background, script, trace_id, haystack, server, seen_at, reason, succeeded) ' +
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 'running', 0)",
+      'UPDATE executions SET reason = ?, succeeded = ?, exit_code = ?, signal = ?, duration_ms = ?, stdout = ?, stderr = ?, stdout_bytes = ?, stderr_bytes = ?, truncated = ?, stdout_file = ?, stderr_file = ?, results = ?, more_results = ?, artifacts = ?, known_inputs = ?, inputs_may_be_incomplete = ?, input_notes = ?, libraries = ?, network = ?, tool_calls = ?, tool_call_bytes = ?, state = ?, cancelled_by = ?, guard = ?, peak_memory_bytes = ?, ended_at = ?, haystack = ? ' +
         "WHERE id = ? AND (reason = 'running' OR (reason = ? AND ended_at = ?)) RETURNING id",
     ]);
   });
@@ -246,6 +259,8 @@ describe('an execution in all its forms', () => {
       input_notes: '[]',
       libraries: '{}',
       network: 'null',
+      guard: 'null',
+      tool_calls: 'null',
     };
     const read = executionFromRow(old as never);
     assert.deepEqual(read.artifacts, { created: [], modified: [], deleted: [], complete: true });

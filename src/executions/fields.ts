@@ -4,7 +4,9 @@
  */
 import { z } from 'zod';
 import type { SqlValue } from '../database/database.ts';
+import { callSummaryShape, showCallSummary, type CallSummary } from '../tool-calls/call-summary.ts';
 import { endReasons, languages, type RunLimitSettings, type Sandbox } from '../sandbox/sandbox.ts';
+import { showVerdicts, verdictsShape, type RunVerdict } from './guarded-run.ts';
 import type { InputFileRecord } from './input-files.ts';
 import { knownInputShape, showKnownInput, type KnownInput } from './known-inputs.ts';
 import { networkShape, showNetworkUse, type NetworkUse } from './network-use.ts';
@@ -263,6 +265,16 @@ export const executionFields = {
     (parsed: NetworkUse | null) => parsed,
     showNetworkUse,
   ),
+  /** Null where it called no tools. */
+  toolCalls: makeJsonField(
+    'tool_calls',
+    'end',
+    callSummaryShape.nullable().describe('Tools that its code called'),
+    (parsed: CallSummary | null) => parsed,
+    showCallSummary,
+  ),
+  /** What the calls take in their own table. */
+  toolCallBytes: hideField(makePlainField('tool_call_bytes', 'end', z.number())),
   limits: makeJsonField(
     'limits',
     'start',
@@ -282,6 +294,22 @@ export const executionFields = {
   cancelledBy: makePlainField('cancelled_by', 'end', z.enum(cancellers).nullable()),
   /** The saved script that it ran, as `name@version`. */
   script: makePlainField('script', 'start', z.string().nullable().describe('The saved script that it ran')),
+  /** What the guard decided of it; null where there was none. */
+  guard: makeJsonField(
+    'guard',
+    'end',
+    verdictsShape.describe('What the guard decided, before and after'),
+    (parsed: readonly RunVerdict[] | null) => parsed,
+    showVerdicts,
+  ),
+  /** Null where nobody counted. */
+  peakMemoryBytes: makePlainField(
+    'peak_memory_bytes',
+    'end',
+    z.number().nullable().describe('The most memory that it used at one time'),
+  ),
+  /** The trace or agent that its client named. */
+  traceId: makePlainField('trace_id', 'start', z.string().nullable().describe('As the client gave it')),
   /** Null while it runs, and in rows of earlier releases. */
   endedAt: hideField(makePlainField('ended_at', 'end', z.number().nullable())),
 };

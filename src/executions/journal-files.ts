@@ -36,6 +36,7 @@ const emptyBriefFields = {
   known_inputs: [],
   libraries: {},
   network: null,
+  tool_calls: null,
   artifacts: { created: [], modified: [], deleted: [], complete: false },
 };
 

@@ -29,6 +29,8 @@ export interface LiveRunsOptions {
   readonly database: Database;
   readonly write: ReturnType<typeof createBatchWriter>;
   readonly orphanGraceMs: number;
+  /** How long a person may take to answer a question of a run. */
+  readonly askMs?: number;
   readonly log: Log;
 }
 
@@ -42,7 +44,7 @@ interface Entry {
 
 export type LiveRuns = ReturnType<typeof createLiveRuns>;
 
-export function createLiveRuns({ database, write, orphanGraceMs, log }: LiveRunsOptions) {
+export function createLiveRuns({ database, write, orphanGraceMs, askMs = 0, log }: LiveRunsOptions) {
   const runs = new Map<string, Entry>();
   const past = new BoundedMap<string, { readonly owner: string; readonly output: LiveOutput }>({
     mostEntries: maxPastRuns,
@@ -110,7 +112,7 @@ export function createLiveRuns({ database, write, orphanGraceMs, log }: LiveRuns
       execute: (underWay: RunUnderWay) => Promise<EndedExecution>,
     ): Promise<LiveRun> {
       const id = newExecutionId();
-      const live = createLiveRun({ id, control, orphanGraceMs, ...rowOptions });
+      const live = createLiveRun({ id, control, orphanGraceMs, askMs, ...rowOptions });
       const running = execute(live.underWay);
       const settled = Promise.allSettled([running]).then(() => forget(id));
       const entry: Entry = { owner: user, control: live, run: null, settled };

@@ -4,6 +4,7 @@
  */
 import type { EndedExecution, RunControl } from './execute.ts';
 import type { Background, CancelledBy, Execution } from './fields.ts';
+import { createRunQuestions, type RunQuestions } from '../tool-calls/tool-calls.ts';
 import { createLiveOutput, type LiveOutput } from './live-output.ts';
 
 /** A run that is recorded, and is waiting in the queue or running. It needs nobody who waits for it. */
@@ -17,6 +18,8 @@ export interface LiveRun {
   readonly output: Pick<LiveOutput, 'read'>;
   /** Why it goes on without the call that began it; null while it belongs to that call. */
   readonly background: Background | null;
+  /** What its code waits for a person to answer. */
+  readonly questions: RunQuestions;
   /** Lets it go on without the call that began it. Resolves when that is in its row. */
   moveToBackground(why: Background): Promise<void>;
   /** Its call has lost its connection: it ends, unless somebody of its user asks for it in time. */
@@ -42,6 +45,7 @@ export interface RunUnderWay extends Pick<RunControl, 'progress'> {
   /** Fires when it is to end. */
   readonly signal: AbortSignal;
   readonly output: LiveOutput;
+  readonly questions: RunQuestions;
   /** Is told how to read what would be recorded of its outputs, once they are being read. */
   watchOutputs(read: () => OutputsSoFar): void;
   /** Ends it because it cannot be recorded. */
@@ -55,6 +59,8 @@ export interface LiveRunOptions {
   readonly control: RunControl;
   /** How long it goes on without its call and its connection if nobody asks for it. */
   readonly orphanGraceMs: number;
+  /** How long a person may take to answer a question of it. */
+  readonly askMs: number;
   /** Writes to its row why it goes on without its call. */
   readonly record: (id: string, why: Background) => Promise<void>;
   /** Forgets that another server was asked for it. */
@@ -67,7 +73,7 @@ export type LiveRunControl = ReturnType<typeof createLiveRun>;
 
 /** One run under way, as its executor and as the others see it. */
 export function createLiveRun(options: LiveRunOptions) {
-  const { id, control, orphanGraceMs, record } = options;
+  const { id, control, orphanGraceMs, askMs, record } = options;
   const stopping = new AbortController();
   const output = createLiveOutput();
   const { promise: durable, resolve: begun } = Promise.withResolvers<Execution>();
@@ -109,9 +115,15 @@ export function createLiveRun(options: LiveRunOptions) {
     else cancel('lost_connection');
   }
 
+  const questions = createRunQuestions({
+    isAttended: background === null,
+    timeoutMs: askMs,
+    abandoned: leave,
+  });
   const underWay: RunUnderWay = {
     id,
     output,
+    questions,
     progress: control.progress,
     signal: AbortSignal.any([control.signal, stopping.signal]),
     get background() {
@@ -150,6 +162,7 @@ export function createLiveRun(options: LiveRunOptions) {
         begun: 'execution' in first ? first.execution : first,
         ended,
         output,
+        questions,
         get background() {
           return background;
         },

@@ -10,6 +10,7 @@ import type { SandboxRun, Report, RunEnd } from '../sandbox/sandbox.ts';
 import type { ExecutionsOptions } from './executions.ts';
 import type { Execution } from './fields.ts';
 import type { OutputSoFar, RunUnderWay } from './live.ts';
+import { createOutputJudge, type OutputJudge, type RunVerdict } from './guarded-run.ts';
 import { createResultCollector, type RunResults } from './result-files.ts';
 import { createTruncation, keepEnd, type OutputBounds } from './truncation.ts';
 
@@ -126,30 +127,49 @@ export async function followRun(
   room: ExecutionsOptions,
   execution: Execution,
   run: SandboxRun,
-  { output, progress: report, watchOutputs }: Pick<RunUnderWay, 'output' | 'progress' | 'watchOutputs'>,
+  {
+    output,
+    progress: report,
+    watchOutputs,
+    client,
+  }: Pick<RunUnderWay, 'output' | 'progress' | 'watchOutputs'> & { readonly client: string | null },
   takers: readonly ReportTaker[],
-): Promise<{ end: RunEnd; outputs: RunOutputs; results: RunResults }> {
+): Promise<FollowedOutput> {
   using progress = createOutputProgress(report);
+  const judge = createOutputJudge(room, execution, client);
   // A file may not be larger than files may be, or none of it would be kept.
   const budget: SpoolBudget = { left: Math.min(room.outputBytes, room.files.maxFileSize) };
-  const heard = (text: string, passed: number): void => {
+  const hear = (text: string, passed: number): void => {
     output.add(text, passed);
     progress.heard(text, passed);
   };
   const soFar = { stdout: () => noOutput, stderr: () => noOutput };
-  watchOutputs(() => ({ stdout: soFar.stdout(), stderr: soFar.stderr() }));
+  if (judge === null) watchOutputs(() => ({ stdout: soFar.stdout(), stderr: soFar.stderr() }));
+  else output.add(judge.heldBack);
   const take = (stream: OutputStream): Promise<RunOutput> =>
     readOutput(run[stream], {
       bounds: room.outputBounds,
-      spool: () => openSpoolFor(room, execution, stream, budget),
-      heard,
+      spool: () => openSpoolFor(room, execution, stream, budget, judge),
+      heard: judge === null ? hear : () => {},
       watch: (read) => void (soFar[stream] = read),
     });
-  const results = createResultCollector(room, execution);
+  const results = createResultCollector(room, execution, judge);
   const reading = readReports(run.reports, [results, ...takers]);
   const [stdout, stderr, end] = await Promise.all([take('stdout'), take('stderr'), run.ended, reading]);
   reportLosses(room, execution, { stdout, stderr });
-  return { end, outputs: { stdout, stderr }, results: results.results() };
+  const followed = { end, outputs: { stdout, stderr }, results: results.results() };
+  if (judge === null) return { ...followed, verdict: null };
+  const judged = await judge.finish(followed.outputs, followed.results);
+  output.add(judged.outputs.stdout.text + judged.outputs.stderr.text);
+  return { end, ...judged };
+}
+
+interface FollowedOutput {
+  readonly end: RunEnd;
+  readonly outputs: RunOutputs;
+  readonly results: RunResults;
+  /** What the guard decided of it; null where it was not asked. */
+  readonly verdict: RunVerdict | null;
 }
 
 interface ReportTaker {
@@ -166,9 +186,12 @@ function openSpoolFor(
   { id, owner: user }: Execution,
   stream: OutputStream,
   budget: SpoolBudget,
+  judge: OutputJudge | null,
 ): Spool {
   const file = { name: `${id}.${stream}.txt`, origin: 'output', keepSeconds };
-  return createSpool((bytes) => files.add({ user }, file, bytes), budget);
+  const keep = (bytes: AsyncIterable<Uint8Array>): Promise<StoredFile> =>
+    files.add({ user }, file, judge === null ? bytes : judge.checkStream(bytes));
+  return createSpool(keep, budget);
 }
 
 function reportLosses({ log }: ExecutionsOptions, { id }: Execution, outputs: RunOutputs): void {

@@ -19,7 +19,7 @@ const rowBytes = 500;
 
 const rowBytesSql = `${rowBytes} + OCTET_LENGTH(code) + OCTET_LENGTH(stdin) + OCTET_LENGTH(stdout) + OCTET_LENGTH(stderr)
   + OCTET_LENGTH(haystack) + OCTET_LENGTH(inputs) + OCTET_LENGTH(artifacts) + OCTET_LENGTH(known_inputs)
-  + OCTET_LENGTH(results) + OCTET_LENGTH(limits)`;
+  + OCTET_LENGTH(results) + OCTET_LENGTH(limits) + OCTET_LENGTH(tool_calls) + tool_call_bytes`;
 
 export interface RecordQuotaOptions {
   readonly database: Database;
@@ -78,12 +78,13 @@ export function createRecordQuota({ database, mostBytes, log }: RecordQuotaOptio
 /** The most of one, roughly. */
 const resultBytes = 10_000;
 
-const countRecordBytes = ({ code, stdinBytes, stdout, stderr, results }: Execution): number =>
+const countRecordBytes = ({ code, stdinBytes, stdout, stderr, results, toolCallBytes }: Execution): number =>
   rowBytes +
   Buffer.byteLength(code) +
   stdinBytes +
   2 * (stdout.length + stderr.length) +
   results.length * resultBytes +
+  toolCallBytes +
   16 * 1024;
 
 /** How much the newest records take that fit into the share, and the first that does not. */

@@ -5,9 +5,11 @@
 import { formatBytes, formatDuration, quoteName, toPlainJson } from '../text.ts';
 import { toEndLines, toOutputLines } from './answer.ts';
 import type { Execution, ListedExecution, RunLimits } from './fields.ts';
+import { toVerdictLines } from './guarded-run.ts';
 import type { InputFileRecord } from './input-files.ts';
 import type { OutputPart } from './live-output.ts';
 import { toKnownInputLines } from './known-inputs.ts';
+import { toCallLines } from '../tool-calls/call-summary.ts';
 import { toRecordedResultLines } from './result-answer.ts';
 import { toBackgroundLines, describeNextStep, toPartLines, toScriptLines } from './running-answer.ts';
 import type { FoundPage } from './search.ts';
@@ -33,6 +35,7 @@ export function describeExecution(execution: Execution, bounds: OutputBounds, vi
         ...toEndLines(execution),
         ...toSessionLines(execution),
         ...toScriptLines(execution),
+        ...toVerdictLines(execution.guard, true),
         ...toBackgroundLines(execution.background),
         ...toNextLines(execution, view),
       ].join('\n');
@@ -71,10 +74,14 @@ function describeWholeRun(execution: Execution, bounds: OutputBounds, view: Foll
     ...toEndLines(execution),
     ...toSessionLines(execution),
     ...toScriptLines(execution),
+    ...toCallLines(execution.toolCalls),
     `Output: ${stdoutBytes} bytes on stdout, ${stderrBytes} on stderr.`,
     ...(stdoutFile === null ? [] : [`All of stdout: share_file with file_id ${stdoutFile}`]),
     ...(stderrFile === null ? [] : [`All of stderr: share_file with file_id ${stderrFile}`]),
     ...toBackgroundLines(execution.background),
+    ...toVerdictLines(execution.guard, false),
+    ...(execution.peakMemoryBytes === null ? [] : [`Peak memory: ${execution.peakMemoryBytes} bytes.`]),
+    ...(execution.traceId === null ? [] : [`Trace: ${quoteName(execution.traceId)}.`]),
     describeLimits(limits),
     ...toNextLines(execution, view),
   ].join('\n');

@@ -6,6 +6,7 @@ import { asWorkcrateError, isOurFault, publicMessage } from '../errors.ts';
 import type { Report } from '../sandbox/sandbox.ts';
 import type { ExecutionsOptions } from './executions.ts';
 import type { Execution } from './fields.ts';
+import type { OutputJudge } from './guarded-run.ts';
 import {
   getExtension,
   maxResults,
@@ -26,7 +27,12 @@ type CollectorOptions = Pick<ExecutionsOptions, 'files' | 'keepOutputSeconds' | 
 const maxCounted = 1e9;
 
 /** Takes the reports of a run one after the other, those of other kinds too. */
-export function createResultCollector(room: CollectorOptions, execution: Pick<Execution, 'id' | 'owner'>) {
+export function createResultCollector(
+  options: CollectorOptions,
+  execution: Pick<Execution, 'id' | 'owner'>,
+  judge: Pick<OutputJudge, 'checkPart'> | null = null,
+) {
+  const room = { ...options, judge };
   const results: RunResult[] = [];
   const counts: Record<ResultKind, number> = { value: 0, display: 0, figure: 0 };
   let moreResults = 0;
@@ -47,8 +53,13 @@ export function createResultCollector(room: CollectorOptions, execution: Pick<Ex
   };
 }
 
+interface StoreOptions extends CollectorOptions {
+  /** Reads parts before they are stored. */
+  readonly judge: Pick<OutputJudge, 'checkPart'> | null;
+}
+
 async function storeParts(
-  room: CollectorOptions,
+  room: StoreOptions,
   execution: Pick<Execution, 'id' | 'owner'>,
   stem: string,
   reported: ReportedResult,
@@ -59,13 +70,14 @@ async function storeParts(
 }
 
 async function storePart(
-  { files, keepOutputSeconds: keepSeconds, log }: CollectorOptions,
+  { files, keepOutputSeconds: keepSeconds, judge, log }: StoreOptions,
   { id, owner: user }: Pick<Execution, 'id' | 'owner'>,
   stem: string,
   { mime, bytes }: ReportedResult['parts'][number],
 ): Promise<ResultPart> {
   const file = { name: `${stem}.${getExtension(mime)}`, mediaType: mime, origin: 'result', keepSeconds };
   try {
+    await judge?.checkPart(mime, bytes);
     const { id: fileId, size } = await files.add({ user }, file, toStream(bytes));
     return { mime, size, fileId, problem: null };
   } catch (error) {

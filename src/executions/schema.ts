@@ -95,6 +95,13 @@ export const networkInput = z
   .optional()
   .describe('Only these of the hosts that may be reached; [] for none');
 
+/** Of a call: the tools that the code may call. */
+export const toolsInput = listAs(z.array(z.string().min(1).max(200)).max(100).optional(), {
+  type: 'array',
+  items: { type: 'string' },
+  description: 'Tools for the code to call: names, search_*; from mcp.SERVER import NAME, see /tools/mcp',
+});
+
 export const stdinText = makeBoundedText(
   maxStdinBytes,
   'stdin may have at most 2 MB; send more as a file with request_upload, name its file_id in files and read it from the working directory',

@@ -6,8 +6,11 @@ import { z } from 'zod';
 import { WorkcrateError } from '../errors.ts';
 import { hideArguments, listAs, makeText } from '../mcp/schema.ts';
 import { defineTool, isQuestion, type Tool, type ToolContext } from '../mcp/tool.ts';
-import { languages } from '../sandbox/sandbox.ts';
-import { runForCall } from './attend.ts';
+import type { Toolbox } from '../mcp/toolbox.ts';
+import { toVerdictError, type Verdict } from '../guard/guard.ts';
+import { languages, type Language } from '../sandbox/sandbox.ts';
+import type { RequestedTools } from '../tool-calls/tool-calls.ts';
+import { continueForCall, runForCall, type AttendedRun } from './attend.ts';
 import { buildAnswer, endedShape, type AnswerOptions } from './answer.ts';
 import type { CellSlot, SessionPort, WantedSession } from './cell-slot.ts';
 import {
@@ -28,6 +31,7 @@ import {
   makeTimeout,
   networkInput,
   pageShape,
+  toolsInput,
   searchInput,
   toExecutionPage,
   stdinText,
@@ -61,6 +65,8 @@ export interface ExecutionToolsOptions extends AnswerOptions {
   readonly crateFiles?: FindCrateFiles;
   /** Asks the client for files of its own; without it nobody is asked. */
   readonly clientFiles?: ClientFilePort;
+  /** All tools that callers may use, for code that calls them. */
+  readonly toolbox?: Toolbox;
   /** Finds and opens sessions; without it there are none. */
   readonly sessions?: SessionPort;
 }
@@ -100,6 +106,7 @@ const makeExecuteCodeInput = (options: ExecutionToolsOptions) =>
     session_id: makeText(64, 'Continues a session: its id, or a name of yours, which makes one').optional(),
     reset: z.boolean().optional().describe('Begin the session anew'),
     network: networkInput,
+    tools: toolsInput,
   });
 
 /** Listed only where there is something to choose from: it costs every conversation its tokens. */
@@ -126,7 +133,7 @@ function createExecuteCodeTool(options: ExecutionToolsOptions): Tool {
     },
     async handle(input, context) {
       const { session_id, reset = false, language, working_dir = null, ...code } = input;
-      const asked = { ...code, tool: 'execute_code' };
+      const asked = { ...code, language, isCell: session_id !== undefined, tool: 'execute_code' };
       if (session_id !== undefined) {
         if (working_dir !== null) throw sessionFolderError();
         return runCell(options, context, { ...asked, wanted: { session: session_id, language, reset } });
@@ -158,6 +165,11 @@ export interface CodeInput {
   readonly network?: readonly string[] | undefined;
   /** The saved script whose code it is. */
   readonly script?: ScriptOfRun;
+  /** Where it is known before the session is. */
+  readonly language?: Language | undefined;
+  readonly isCell?: boolean;
+  /** The tools that the code may call. */
+  readonly tools?: readonly string[] | undefined;
 }
 
 /** Runs a cell and answers as every run does. */
@@ -192,6 +204,11 @@ export async function runCode(
   input: CodeInput,
   findPlace: FindPlace,
 ) {
+  const continued = await continueForCall(options, context);
+  if (continued !== null) return answerAttended(options, { ...context, show: input.show }, continued, null);
+  const judged = await judgeEarly(options, context, input);
+  if (judged !== null && toVerdictError(judged) !== null)
+    return answerBlocked(options, context, input, judged);
   const clients = await findClientFiles(options.clientFiles, context, input.client_files);
   if (isQuestion(clients)) return clients;
   const request: ExecutionRequest = {
@@ -203,9 +220,37 @@ export async function runCode(
     others: [...clients, ...(await findCrateFiles(options.crateFiles, context, input.crate_files))],
     network: input.network,
     script: input.script,
+    judged,
+    tools: toRequestedTools(options, context, input),
     ...(await findPlace()),
   };
   return answerRun(options, context, request, input);
+}
+
+/** Before a client is asked for files, and before a session begins anew: neither is done for code that may not run. */
+async function judgeEarly(
+  { executions }: ExecutionToolsOptions,
+  { caller, client }: ToolContext,
+  { tool, language, code, stdin = '', client_files: files = [], isCell = false }: CodeInput,
+): Promise<Verdict | null> {
+  if (language === undefined || (files.length === 0 && !isCell)) return null;
+  return executions.judge(caller, { tool, language, code, stdin, client: client.name });
+}
+
+/** Records that it was blocked, and fails. */
+function answerBlocked(
+  options: ExecutionToolsOptions,
+  context: ToolContext,
+  { tool, code, stdin = '', language, script }: CodeInput,
+  judged: Verdict,
+) {
+  const nothing = { workingDir: null, timeoutMs: null, files: [] };
+  return answerRun(
+    options,
+    context,
+    { ...nothing, tool, code, stdin, language: language!, script, judged },
+    {},
+  );
 }
 
 /** Runs code for a call, and answers with its result, or with how to go on if the run outlives the call. */
@@ -216,10 +261,26 @@ async function answerRun(
   { background = false, show }: { background?: boolean | undefined; show?: boolean | undefined },
 ) {
   const run = await runForCall(options, context, request, background);
-  return 'ended' in run
-    ? buildAnswer(options, { ...context, show }, run.ended)
-    : buildRunningAnswer(run.live, request.session ?? null, options.outputBounds, Date.now());
+  return answerAttended(options, { ...context, show }, run, request.session ?? null);
 }
+
+async function answerAttended(
+  options: ExecutionToolsOptions,
+  context: ToolContext & { readonly show: boolean | undefined },
+  run: AttendedRun,
+  session: CellSlot | null,
+) {
+  if ('question' in run) return run.question;
+  if ('ended' in run) return buildAnswer(options, context, run.ended);
+  return buildRunningAnswer(run.live, session, options.outputBounds, Date.now());
+}
+
+const toRequestedTools = (
+  { toolbox }: ExecutionToolsOptions,
+  context: ToolContext,
+  { tools = [] }: CodeInput,
+): RequestedTools | undefined =>
+  toolbox === undefined || tools.length === 0 ? undefined : { granted: tools, toolbox, context };
 
 /** Inputs that both tools take are explained once, with execute_code. */
 const briefList = { type: 'array', items: { type: 'string' }, description: 'As in execute_code' };
@@ -269,6 +330,10 @@ function createExecuteBashTool(options: ExecutionToolsOptions): Tool {
     async handle(input, context) {
       const { command, files = [], crate_files, client_files, show, background, network } = input;
       const timeoutMs = readTimeout(input);
+      const asked = { tool: 'execute_bash', language: 'bash' as const, code: command, client_files };
+      const judged = await judgeEarly(options, context, asked);
+      if (judged !== null && toVerdictError(judged) !== null)
+        return answerBlocked(options, context, asked, judged);
       const clients = await findClientFiles(options.clientFiles, context, client_files);
       if (isQuestion(clients)) return clients;
       const request = {
@@ -281,6 +346,7 @@ function createExecuteBashTool(options: ExecutionToolsOptions): Tool {
         files,
         others: [...clients, ...(await findCrateFiles(options.crateFiles, context, crate_files))],
         network,
+        judged,
       };
       return answerRun(options, context, request, { background, show });
     },

@@ -3,8 +3,11 @@
  * the routes of rooms. It authenticates nobody (`auth.ts` does, before any route), and whether the server is ready is
  * decided in `server/`.
  */
+import type { IncomingMessage } from 'node:http';
 import { Hono } from 'hono';
 import { asWorkcrateError, isOurFault, publicMessage } from '../errors.ts';
+import { renderMessage } from '../html/html.ts';
+import { createPolicy, isOpenedInBrowser, toPageResponse } from '../html/response.ts';
 import type { McpEndpoint } from '../mcp/http.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
@@ -63,14 +66,27 @@ export function createApp(options: AppOptions): Hono {
   app.get('/metrics', async (context) =>
     context.body(await metrics.registry.metrics(), 200, { 'Content-Type': metrics.registry.contentType }),
   );
-  app.get('/', (context) =>
-    context.text('Workcrate. MCP is at /mcp; /livez, /readyz and /metrics show its state.\n'),
+  // People get the page of a room.
+  app.get('/', (context, next) =>
+    isPerson(context.env)
+      ? next()
+      : context.text('Workcrate. MCP is at /mcp; /livez, /readyz and /metrics show its state.\n'),
   );
   for (const room of rooms) app.route('/', room);
-  app.notFound((context) =>
-    context.json({ error: 'There is nothing here. MCP is at /mcp.', code: 'not_found' }, 404),
+  app.notFound(async (context) =>
+    isPerson(context.env)
+      ? toPageResponse(await renderMessage('There is nothing here', nothingHere), 404, createPolicy())
+      : context.json({ error: 'There is nothing here. MCP is at /mcp.', code: 'not_found' }, 404),
   );
   return app;
+}
+
+const nothingHere = 'Perhaps the address was not copied whole.';
+
+/** By the request of `node:http`, which the framework passes on. */
+function isPerson(env: unknown): boolean {
+  const { incoming } = (env ?? {}) as { incoming?: IncomingMessage };
+  return incoming !== undefined && isOpenedInBrowser(incoming);
 }
 
 export interface StatusRouteOptions {

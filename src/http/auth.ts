@@ -5,17 +5,21 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { MiddlewareHandler } from 'hono';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
+import { isOpenedInBrowser } from '../html/response.ts';
 import type { SignedIn } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
-import { defaultScopes, IssuerDown, scopes, type Users } from '../users/users.ts';
+import { defaultScopes, hashKey, IssuerDown, scopes, type Users } from '../users/users.ts';
 import { answerJson, getErrorStatus, jsonResponse } from './answer.ts';
 import type { ClientAddress } from './client-address.ts';
+import type { PageCookie } from './page-cookie.ts';
 import type { GuessRateLimit } from './rate-limit.ts';
 import { methodName, routeName } from './requests.ts';
 
 export interface AuthOptions {
   /** Null where authentication is off. */
-  readonly users: Pick<Users, 'signIn'> | null;
+  readonly users: Pick<Users, 'signIn' | 'signInByHash'> | null;
+  /** How browsers stay signed in to pages, and which paths those are. */
+  readonly pages: { readonly cookie: PageCookie; isPage(path: string): boolean };
   readonly guesses: GuessRateLimit;
   readonly getAddress: ClientAddress;
   readonly terms: () => ChallengeTerms;
@@ -31,6 +35,7 @@ const openRoutes = new Set([
   '/livez',
   '/readyz',
   '/openapi.json',
+  '/sign-in',
   '/.well-known/oauth-protected-resource',
   '/.well-known/oauth-protected-resource/mcp',
 ]);
@@ -39,7 +44,7 @@ const openRoutes = new Set([
  * Authenticates every request before the routes, if authentication is on. The routes ask here who the caller is: a
  * request that bypassed the check has no caller, and is refused there.
  */
-export function createAuth({ users, guesses, getAddress, terms, denied, log }: AuthOptions) {
+export function createAuth({ users, pages, guesses, getAddress, terms, denied, log }: AuthOptions) {
   const admitted = new WeakMap<object, SignedIn>();
   let loggedFailure: IssuerDown | null = null;
 
@@ -72,6 +77,14 @@ export function createAuth({ users, guesses, getAddress, terms, denied, log }: A
   }
 
   return {
+    /** Signs a browser in by a key that somebody typed, and gives its cookie. A wrong key counts as a guess. */
+    async makePageCookie(env: unknown, key: string): Promise<string> {
+      const { incoming } = env as { incoming: IncomingMessage };
+      if (users === null) throw notSignedInError();
+      await signIn(incoming, key);
+      return pages.cookie.make(hashKey(key));
+    },
+
     /** Returns false where the request has been answered already. */
     async authenticate(req: IncomingMessage, res: ServerResponse): Promise<boolean> {
       const [path, ...query] = (req.url ?? '').split('?');
@@ -79,13 +92,21 @@ export function createAuth({ users, guesses, getAddress, terms, denied, log }: A
       refuseTokenInQuery(query.join('&'));
       refuseTwoCredentials(req);
       const token = readBearerToken(req);
-      if (token === null) throw notSignedInError();
+      const keyHash = token === null && pages.isPage(path!) ? pages.cookie.read(req) : null;
+      if (token === null && keyHash === null) {
+        if (pages.isPage(path!) && isOpenedInBrowser(req)) return askToSignIn(res);
+        throw notSignedInError();
+      }
       try {
         // The time before the check: a user who is removed meanwhile is removed after it.
         const since = Date.now();
-        admitted.set(req, { since, ...(await signIn(req, token)) });
+        const who = token === null ? users.signInByHash(keyHash!) : signIn(req, token);
+        admitted.set(req, { since, ...(await who) });
         return true;
       } catch (error) {
+        // A cookie whose key was removed.
+        if (keyHash !== null && isWorkcrateError(error, 'unauthorized') && isOpenedInBrowser(req))
+          return askToSignIn(res);
         if (!(error instanceof IssuerDown)) throw error;
         // Many callers get the same failure, but it is logged once.
         if (error !== loggedFailure) log.error('auth.issuer_down', { error });
@@ -121,6 +142,11 @@ export function createAuth({ users, guesses, getAddress, terms, denied, log }: A
       return challenge === null ? {} : { 'WWW-Authenticate': challenge };
     },
   };
+}
+
+function askToSignIn(res: ServerResponse): false {
+  res.writeHead(303, { Location: '/sign-in', 'Cache-Control': 'no-store', 'Content-Length': 0 }).end();
+  return false;
 }
 
 function notSignedInError(): WorkcrateError {

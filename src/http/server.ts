@@ -12,9 +12,11 @@ import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Tracing } from '../observability/tracing.ts';
 import { programName } from '../program.ts';
+import { isOpenedInBrowser } from '../html/response.ts';
 import { answerError } from './answer.ts';
 import type { Auth } from './auth.ts';
 import type { ClientAddress } from './client-address.ts';
+import { answerErrorPage } from './error-page.ts';
 import { refuseSeveralHosts } from './host-origin.ts';
 import type { ReservedPort } from './port.ts';
 import type { GuessRateLimit } from './rate-limit.ts';
@@ -167,7 +169,9 @@ function refuseRequest(
   });
   if (res.headersSent || res.destroyed) return void res.destroy();
   const allow = error.code === 'method_not_allowed' ? { Allow: listAllowedMethods(route) } : {};
-  answerError(res, error, { ...allow, ...auth.headersFor(req, error) });
+  const headers = { ...allow, ...auth.headersFor(req, error) };
+  if (isOpenedInBrowser(req)) void answerErrorPage(res, error, headers);
+  else answerError(res, error, headers);
 }
 
 const listAllowedMethods = (route: string): string =>

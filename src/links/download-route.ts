@@ -8,10 +8,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { asWorkcrateError, getErrno, isWorkcrateError, WorkcrateError, type ErrorCode } from '../errors.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import type { Previews } from '../previews/previews.ts';
 import { getSegmentLength, sendSegments, socketInTurn, type Sent } from '../transfer/transfer.ts';
 import { planDownload, type ByteRange, type DownloadPlan } from './download-response.ts';
 import type { Download } from './download.ts';
 import type { Link } from './link.ts';
+import { answerLinkPage, readLinkView, toPreviewHeaders } from './link-page.ts';
 import type { Links } from './links.ts';
 import type { Offload } from './offload.ts';
 import { holdBackLastByte, type RowLease } from './single-use.ts';
@@ -23,6 +25,8 @@ export interface ServedDownload {
   /** Bytes that this process sent, without those that another server sends. */
   readonly bytes: number;
   readonly isOffloaded: boolean;
+  /** Whether the page of the link showed it, which is no download. */
+  readonly isPreview?: boolean;
   /** Why it failed; null where it did not, or where the client went away. */
   readonly failure: ErrorCode | null;
 }
@@ -39,6 +43,8 @@ export interface DownloadRouteOptions {
   readonly served: (link: Link, download: Download, served: ServedDownload) => void;
   /** Has another server send the bytes where possible. */
   readonly offload: Offload | null;
+  /** Shows files on the pages of their links. */
+  readonly previews: Previews;
 }
 
 /** Answers `GET|HEAD /files/{token}`. */
@@ -50,6 +56,9 @@ export function createDownloadRoute(options: DownloadRouteOptions) {
     const turn = socketInTurn(res);
     if ((turn instanceof Promise ? await turn : turn) === null) return;
     const { link, download } = await options.links.resolve(token);
+    const view = readLinkView(req);
+    if (view === 'page') return answerLinkPage(res, { link, download, previews: options.previews });
+    if (view === 'preview' && !link.singleUse) return sendPreview(options, req, res, link, download);
     if (link.singleUse && req.method === 'GET') await sendSingleUse(options, req, res, link, download);
     else await sendReusable(options, req, res, link, download);
   };
@@ -70,6 +79,22 @@ async function sendReusable(
   const finished = completesDownload(options, link, download, toServed(plan, sent).stretches);
   countDownload(options, link, plan.status, sent, finished);
   if (finished) await options.completed(link, download);
+}
+
+/** Sends what the page of a link shows. It is no download, however much of the file it is. */
+async function sendPreview(
+  options: DownloadRouteOptions,
+  req: IncomingMessage,
+  res: ServerResponse,
+  link: Link,
+  download: Download,
+): Promise<void> {
+  const { headers, ...plan } = planDownload(req.method === 'HEAD' ? omitRange(req) : req.headers, download);
+  const shown = { ...plan, headers: toPreviewHeaders(headers, download) };
+  const served: DownloadRouteOptions['served'] = (...[to, what, part]) =>
+    options.served(to, what, { ...part, isPreview: true });
+  const sent = await sendDownload({ ...options, served }, res, link, download, shown);
+  countDownload(options, link, plan.status, sent, false);
 }
 
 /** Whether every byte has been sent by now, in this answer and those before it. */

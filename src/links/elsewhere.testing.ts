@@ -12,6 +12,7 @@ import { createLog } from '../observability/log.ts';
 import { createMetrics } from '../observability/metrics.ts';
 import { memoryStorage } from '../storage/memory.ts';
 import type { OpenObject } from '../storage/storage.ts';
+import { createPreviews } from '../previews/previews.ts';
 import { createDownloadRoute, type ServedDownload } from './download-route.ts';
 import { toObjectDownload, type ObjectStretch } from './download.ts';
 import { bytesGoneError, type LinkTerms } from './link.ts';
@@ -63,6 +64,7 @@ export async function openElsewhere(things: Map<string, Thing>) {
     completed: async (_link, { sha256 }) => void ended.push(sha256),
     served: (_link, _download, served) => void given.push(served),
     offload: null,
+    previews: opened.use(createPreviews({ log })),
   });
   const server = createServer((req, res) => {
     answer(req, res, req.url!.slice('/files/'.length)).catch((error: unknown) =>

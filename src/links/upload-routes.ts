@@ -5,10 +5,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { StoredFile } from '../files/files.ts';
+import { isOpenedInBrowser } from '../html/response.ts';
 import { answerJson } from '../http/answer.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { readBodyWithTimeout, type Delivery, type ReceivedBytes } from './receive.ts';
+import { answerUploadPage } from './upload-page.ts';
 import type { Upload } from './upload.ts';
 import type { Uploads } from './uploads.ts';
 
@@ -39,7 +41,7 @@ export function createUploadRoute(options: UploadRouteOptions) {
       case 'PUT':
         return await answerPut(req, res, take);
       case 'GET':
-        return await answerUploadState(uploads, res, token);
+        return await answerUploadState(options, req, res, token);
       default:
         return await answerTus({ ...options, req, res, token, take });
     }
@@ -62,10 +64,16 @@ function toReceipt(file: StoredFile) {
   return { file_id: file.id, filename: file.name, size: file.size, sha256: file.sha256 };
 }
 
-/** For a sender whose connection was lost together with the answer. */
-async function answerUploadState(uploads: Uploads, res: ServerResponse, token: string): Promise<void> {
+/** For a sender whose connection was lost together with the answer, and for people, who get a form. */
+async function answerUploadState(
+  { uploads, maxFileSize }: UploadRouteOptions,
+  req: IncomingMessage,
+  res: ServerResponse,
+  token: string,
+): Promise<void> {
   const { upload, offset } = await uploads.readState(token);
   const file = await uploads.file(upload);
+  if (isOpenedInBrowser(req)) return answerUploadPage(res, { upload, offset, file, maxFileSize });
   answerJson(res, 200, {
     state: upload.fileId === null ? 'open' : 'complete',
     offset,

@@ -21,6 +21,7 @@ import {
   type McpClient,
   type Question,
   type Tool,
+  type ToolAnswer,
   type ToolContext,
 } from './tool.ts';
 
@@ -84,8 +85,8 @@ export async function callTool(
   try {
     const answer = await runHandler(tool, input, context, asking);
     // A cancelled run ends with an answer like any other.
-    const ending = context.signal.aborted ? 'cancelled' : 'ok';
-    finish(isQuestion(answer) ? 'asked' : ending);
+    const ending = context.signal.aborted && !isQuestion(answer) ? 'cancelled' : readOutcome(answer);
+    finish(ending);
     if (!isQuestion(answer)) return toCallResult(answer, isStructured);
     return inputRequired({ inputRequests: answer.ask, requestState: await asking.mint({ ...answer.state }) });
   } catch (cause) {
@@ -119,6 +120,12 @@ export function callLong(
   return runLongCall({ ...terms, caller, tool: tool.name, afterMs, progress }, ({ ask, ...detached }) =>
     callTool(tool, input, { ...context, ...detached }, { ...terms, asking: { ...asking, now: ask } }),
   );
+}
+
+/** A tool of another server may fail with a result. */
+function readOutcome(answer: ToolAnswer<unknown> | Question): string {
+  if (isQuestion(answer)) return 'asked';
+  return answer.passedOn?.isError === true ? 'tool_failed' : 'ok';
 }
 
 function callCancelledError(cause: unknown): WorkcrateError {

@@ -17,11 +17,14 @@ import { createSessionLane } from './sessions.ts';
 import { createTaskStreams, readTaskSubscription, withoutTasks } from './tasks/listen.ts';
 import type { Tasks } from './tasks/tasks.ts';
 import type { Tool } from './tool.ts';
+import type { Upstream } from './upstream.ts';
 
 export interface McpEndpointOptions {
   readonly factory: McpServerFactory;
   /** The tools whose calls may take long, so that their headers are sent before their answer. */
   readonly tools: readonly Pick<Tool, 'name' | 'group'>[];
+  /** What servers behind this one offer: their calls may take long too, and their changes are announced. */
+  readonly upstream?: Pick<Upstream, 'owns' | 'onChange'> | undefined;
   /** The tasks that clients may listen to; without them there are none. */
   readonly tasks?: Tasks;
   /** Where clients can read how to get a token, or null. */
@@ -51,6 +54,12 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
   // Its headers are sent at once: some clients give up on a call that has none after a minute.
   const streaming = createMcpHandler(factory, { ...terms, responseMode: 'sse' });
   const names = new Set(options.tools.map(({ name }) => name));
+  const mayTakeLong = (name: string): boolean => names.has(name) || options.upstream?.owns(name) === true;
+  const changes = options.upstream?.onChange(null, (kind) => {
+    if (kind === 'tools') answering.notify.toolsChanged();
+    else if (kind === 'prompts') answering.notify.promptsChanged();
+    else answering.notify.resourcesChanged();
+  });
   const legacy = createSessionLane({ factory, log, aliveMs });
   const streams =
     options.tasks === undefined ? null : createTaskStreams({ ...options, tasks: options.tasks, aliveMs });
@@ -71,10 +80,11 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
         await checked.body?.cancel();
         return streams!.serve(subscription, who ?? localCaller, request.signal);
       }
-      return (mayTakeLong(request, names) ? streaming : answering).fetch(request, options);
+      return (isLongCall(request, mayTakeLong) ? streaming : answering).fetch(request, options);
     },
     sessions: legacy.count,
     async close() {
+      changes?.[Symbol.dispose]();
       streams?.close();
       await Promise.all([answering.close(), streaming.close(), legacy.close()]);
     },
@@ -88,9 +98,9 @@ const isStream = ({ ok, headers }: Response): boolean =>
  * Calls of our tools are streamed, unless the client takes nothing but JSON. None of them answers with an HTTP status of
  * its own, which could no longer be sent.
  */
-const mayTakeLong = ({ headers }: Request, names: ReadonlySet<string>): boolean =>
+const isLongCall = ({ headers }: Request, mayTakeLong: (tool: string) => boolean): boolean =>
   headers.get('mcp-method') === 'tools/call' &&
-  names.has(headers.get('mcp-name') ?? '') &&
+  mayTakeLong(headers.get('mcp-name') ?? '') &&
   (headers.get('accept')?.includes('text/event-stream') ?? false);
 
 /** The body of a POST, or the answer to one whose body is refused. Undefined where there is no body. */

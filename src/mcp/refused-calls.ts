@@ -18,6 +18,7 @@ import { getCaller } from './asking.ts';
 import { wrapHandler } from './handlers.ts';
 import { mayUseGroup, type OfferedTool } from './tool-list.ts';
 import { toErrorResult, type ToolGroup } from './tool.ts';
+import { upstreamGroup, type Upstream } from './upstream.ts';
 
 /** A call that did not reach a tool. */
 export interface RefusedCall {
@@ -38,6 +39,8 @@ export interface RefusalOptions {
   /** The caller where authentication is off. */
   readonly caller: Caller;
   readonly refused: (call: RefusedCall) => void;
+  /** What servers behind this one offer: all of it needs one scope. */
+  readonly upstream?: Pick<Upstream, 'owns'> | undefined;
 }
 
 /** From this version on every request describes its client; before, the handshake did. */
@@ -67,7 +70,8 @@ export function createScopeDemand(
   const demand = requireScopes(group);
   return async (context) => {
     const { request, authInfo } = context;
-    const challenge = authInfo?.resourceMetadataUrl === undefined ? undefined : await demand(context);
+    const isAllowed = authInfo?.resourceMetadataUrl === undefined || mayUseGroup(authInfo.scopes, group);
+    const challenge = isAllowed ? undefined : await demand(context);
     const envelope = readEnvelope(server, request.params?._meta);
     if (challenge !== undefined)
       reportRefusal(server, { request, authInfo, envelope, error: missingScopeError(group) }, options);
@@ -112,10 +116,10 @@ export function watchCalls(
   options: RefusalOptions,
 ): void {
   wrapHandler(server, 'tools/call', (handle) => async (request, context) => {
-    const called = offered.find(({ tool }) => tool.name === request.params?.['name']);
+    const group = findGroup(offered, options, request.params?.['name']);
     const { authInfo } = context.http ?? {};
-    if (called !== undefined && !mayUseGroup(authInfo?.scopes, called.tool.group)) {
-      const error = missingScopeError(called.tool.group);
+    if (group !== null && !mayUseGroup(authInfo?.scopes, group)) {
+      const error = missingScopeError(group);
       const envelope = readEnvelope(server, context.mcpReq.envelope);
       reportRefusal(server, { request, authInfo, envelope, error }, options);
       return toErrorResult(error);
@@ -134,6 +138,17 @@ export function watchCalls(
       }
     }
   });
+}
+
+/** The group of the tool that is called; null where there is no such tool. */
+function findGroup(
+  offered: readonly OfferedTool[],
+  { upstream }: RefusalOptions,
+  name: unknown,
+): ToolGroup | null {
+  const called = offered.find(({ tool }) => tool.name === name);
+  if (called !== undefined) return called.tool.group;
+  return typeof name === 'string' && upstream?.owns(name) === true ? upstreamGroup : null;
 }
 
 const unfitCallError = (): WorkcrateError =>

@@ -9,11 +9,14 @@ import type { Prompt, PromptArgument } from './prompt.ts';
 import { listResources } from './resource-list.ts';
 import { readResourceUri, type ResourceKind, type UriVariables } from './resource.ts';
 import type { Tool, ToolContext } from './tool.ts';
+import { upstreamGroup, type Upstream } from './upstream.ts';
 
 export interface ResourcesOptions extends AnsweringOptions {
   readonly resources?: readonly ResourceKind[];
   readonly prompts?: readonly Prompt[];
   readonly tools: readonly Pick<Tool, 'name' | 'group'>[];
+  /** What servers behind this one offer besides. */
+  readonly upstream?: Upstream | undefined;
 }
 
 const staticMs = 300_000;
@@ -28,40 +31,51 @@ export const resourceCacheHints = {
   'resources/templates/list': { ttlMs: staticMs, ...isPrivate },
 } as const;
 
-/** Nothing is announced: what a user has changes all the time. */
-const offeredCapabilities = {
-  resources: { listChanged: false, subscribe: false },
-  prompts: { listChanged: false },
+/** Of our own nothing is announced: what a user has changes all the time. */
+const toOfferedCapabilities = ({ upstream }: ResourcesOptions) => ({
+  resources: { listChanged: upstream !== undefined, subscribe: false },
+  prompts: { listChanged: upstream !== undefined },
   completions: {},
-};
+});
 
 export function offerResources({ server }: McpServer, options: ResourcesOptions): void {
-  server.registerCapabilities(offeredCapabilities);
+  server.registerCapabilities(toOfferedCapabilities(options));
   const answer = createRequestRecorder(options);
   const { toContext } = options;
 
   server.setRequestHandler('resources/list', ({ params }, context) =>
     answer({ method: 'resources/list', subject: null }, context, (about) =>
-      listResources(listAllowedKinds(options, about), params?.cursor, about),
+      listAllResources(options, params?.cursor, about),
     ),
   );
-  server.setRequestHandler('resources/templates/list', (_request, context: ServerContext) => ({
-    resourceTemplates: listAllowedKinds(options, toContext(context)).map(
+  server.setRequestHandler('resources/templates/list', async (_request, context: ServerContext) => {
+    const about = toContext(context);
+    const own = listAllowedKinds(options, about).map(
       ({ name, title, description, template: uriTemplate }) => ({ name, title, description, uriTemplate }),
-    ),
-  }));
+    );
+    const further = (await getUpstream(options, about)?.listTemplates(about)) ?? [];
+    return { resourceTemplates: [...own, ...further] };
+  });
   server.setRequestHandler('resources/read', ({ params: { uri } }, context) =>
     answer({ method: 'resources/read', subject: uri }, context, async (about) => {
+      if (options.upstream?.owns(uri) === true) {
+        demandScope({ group: upstreamGroup }, about);
+        return options.upstream.readResource(uri, about);
+      }
       const { kind, variables } = findResource(options, uri);
       demandScope(kind, about);
       return { contents: [{ uri, ...(await kind.read(variables, about)) }] };
     }),
   );
-  server.setRequestHandler('prompts/list', (_request, context: ServerContext) => ({
-    prompts: listAllowedPrompts(options, toContext(context)).map(toListedPrompt),
-  }));
+  server.setRequestHandler('prompts/list', async (_request, context: ServerContext) => {
+    const about = toContext(context);
+    const further = (await getUpstream(options, about)?.listPrompts(about)) ?? [];
+    return { prompts: [...listAllowedPrompts(options, about).map(toListedPrompt), ...further] };
+  });
   server.setRequestHandler('prompts/get', ({ params: { name, arguments: given = {} } }, context) =>
     answer({ method: 'prompts/get', subject: name }, context, async (about) => {
+      const upstream = isOwnPrompt(options, name) ? null : getUpstream(options, about);
+      if (upstream?.owns(name) === true) return upstream.getPrompt(name, given, about);
       const prompt = findPrompt(options, name, about);
       const written = prompt.write(checkArguments(prompt, given), (tool) => hasTool(options, tool, about));
       const text = prompt.addFacts ? `${written}\n\n${await prompt.addFacts(about)}` : written;
@@ -73,10 +87,28 @@ export function offerResources({ server }: McpServer, options: ResourcesOptions)
   );
   server.setRequestHandler('completion/complete', ({ params }, context) => {
     const subject = params.ref.type === 'ref/prompt' ? params.ref.name : params.ref.uri;
-    return answer({ method: 'completion/complete', subject }, context, async (about) =>
-      toCompletion(await completeArgument(options, params, about)),
-    );
+    return answer({ method: 'completion/complete', subject }, context, async (about) => {
+      const upstream = isOwnPrompt(options, subject) ? null : getUpstream(options, about);
+      if (upstream?.owns(subject) === true) return upstream.complete(params, about);
+      return toCompletion(await completeArgument(options, params, about));
+    });
   });
+}
+
+/** What servers behind this one offer, for a caller who may use it. */
+const getUpstream = ({ upstream }: ResourcesOptions, { mayUse }: ToolContext): Upstream | null =>
+  upstream !== undefined && mayUse(upstreamGroup) ? upstream : null;
+
+const isOwnPrompt = ({ prompts = [] }: ResourcesOptions, name: string): boolean =>
+  prompts.some((prompt) => prompt.name === name);
+
+/** All of other servers are on the first page: they are bounded there. */
+async function listAllResources(options: ResourcesOptions, cursor: string | undefined, about: ToolContext) {
+  const own = await listResources(listAllowedKinds(options, about), cursor, about);
+  const upstream = cursor === undefined ? getUpstream(options, about) : null;
+  return upstream === null
+    ? own
+    : { ...own, resources: [...own.resources, ...(await upstream.listResources(about))] };
 }
 
 const listAllowedKinds = ({ resources = [] }: ResourcesOptions, { mayUse }: ToolContext): ResourceKind[] =>

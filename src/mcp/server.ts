@@ -30,6 +30,7 @@ import {
   readEnvelope,
   markCallReached,
   createScopeDemand,
+  toRecord,
   watchCalls,
   watchState,
   type RefusalOptions,
@@ -37,6 +38,7 @@ import {
 } from './refused-calls.ts';
 import { reviseTools, type Offer } from './late-offer.ts';
 import { noProgress, startProgress, usualAliveMs, type CallProgress } from './progress.ts';
+import { wrapHandler } from './handlers.ts';
 import type { ResourceKind } from './resource.ts';
 import { offerResources, resourceCacheHints } from './resources.ts';
 import { offerTasks, passTasksOn, replaceByError, replaceByTask, takesTasks } from './tasks/methods.ts';
@@ -51,6 +53,8 @@ import {
   type OfferedTool,
 } from './tool-list.ts';
 import type { McpClient, Tool, ToolContext } from './tool.ts';
+import { readTrace } from './trace.ts';
+import type { Upstream } from './upstream.ts';
 
 export interface McpOptions {
   readonly tools: readonly Tool[];
@@ -88,6 +92,8 @@ export interface McpOptions {
   readonly tasks?: Promise<Tasks>;
   /** How long a call may take before it becomes a task. */
   readonly taskAfterMs?: number;
+  /** What servers behind this one offer besides. */
+  readonly upstream?: Upstream | undefined;
   readonly extend?: ExtendServer | undefined;
 }
 
@@ -102,7 +108,9 @@ export interface ServerParts {
 }
 
 /** The tools do not change while the process runs, but for those that were told before they were known. */
-const toCapabilities = ({ opened }: McpOptions) => ({ tools: { listChanged: opened !== undefined } });
+const toCapabilities = ({ opened, upstream }: McpOptions) => ({
+  tools: { listChanged: opened !== undefined || upstream !== undefined },
+});
 
 /** The one factory behind every transport and every protocol version. */
 export function createServerFactory(mcpOptions: McpOptions): McpServerFactory {
@@ -112,19 +120,24 @@ export function createServerFactory(mcpOptions: McpOptions): McpServerFactory {
   const tools = options.tools.map(toOfferedTool);
   const byName = new Map(tools.map((offered) => [offered.tool.name, offered]));
   return (request) => {
-    const called = byName.get(readCalledTool(request) ?? '');
+    const calledName = readCalledTool(request) ?? '';
+    const called = byName.get(calledName);
+    // None of ours need be registered for it.
+    const isForUpstream = called === undefined && options.upstream?.owns(calledName) === true;
     const isStructured = options.structured === true || isStructuredUrl(request.requestInfo?.url);
     const server = new McpServer(
       { name: 'workcrate', title: 'Workcrate', version: packageVersion },
       {
         // A server for one call tells nobody.
-        ...(called === undefined ? describeAllowedTools(options, request.authInfo?.scopes) : {}),
+        ...(called === undefined && !isForUpstream
+          ? describeAllowedTools(options, request.authInfo?.scopes)
+          : {}),
         capabilities: toCapabilities(options),
         requestState: { verify: watchState(state.verify) },
         cacheHints: resourceCacheHints,
       },
     );
-    const registered = called === undefined ? [...tools] : [called];
+    const registered = called === undefined ? [...(isForUpstream ? [] : tools)] : [called];
     const addTool = (offered: OfferedTool): RegisteredTool =>
       registerTool(server, offered, { ...options, isStructured }, state);
     const listed = new Map(registered.map((offered) => [offered.tool.name, addTool(offered)]));
@@ -153,7 +166,10 @@ export function createServerFactory(mcpOptions: McpOptions): McpServerFactory {
       },
       state,
     });
-    if (called === undefined) fitToolList(server, registered);
+    if (called === undefined && !isForUpstream) fitToolList(server, registered, { ...options, toContext });
+    if (called === undefined) passCallsOn(server, { ...options, isStructured }, state);
+    if (request.era !== 'modern' || request.requestInfo === undefined)
+      announceChanges(server, options, getCaller(toAuthHolder(request), options.caller));
     watchCalls(server, registered, options);
     passTasksOn(server);
     return server;
@@ -243,6 +259,47 @@ function registerTool(
   );
 }
 
+/** Calls that belong to a server behind this one take the same way as those of our own tools. */
+function passCallsOn(
+  server: McpServer,
+  options: McpOptions & { readonly isStructured: boolean },
+  state: RequestStateCodec,
+): void {
+  const { upstream, aliveMs = usualAliveMs, log } = options;
+  if (upstream === undefined) return;
+  wrapHandler(server, 'tools/call', (handle) => async (request, context) => {
+    const { name, arguments: input } = toRecord(request.params);
+    if (typeof name !== 'string' || options.tools.some((tool) => tool.name === name))
+      return await handle(request, context);
+    using progress = startProgress(context.mcpReq, { aliveMs, log });
+    const toolContext = toToolContext(server, context, options, progress);
+    const tool = await upstream.findTool(name, toolContext);
+    if (tool === null) return await handle(request, context);
+    const asking = createAsking(server, context, options, state);
+    markCallReached(context);
+    return await callTool(tool, toRecord(input), toolContext, { ...options, asking });
+  });
+}
+
+/** Tells the client of a lasting connection when servers behind this one offer something else. */
+function announceChanges(server: McpServer, { upstream }: McpOptions, { user }: Caller): void {
+  if (upstream === undefined) return;
+  const listening = upstream.onChange(user, (kind) => {
+    if (!server.isConnected()) return;
+    if (kind === 'tools') server.sendToolListChanged();
+    else if (kind === 'prompts') server.sendPromptListChanged();
+    else server.sendResourceListChanged();
+  });
+  const { onclose } = server.server;
+  server.server.onclose = () => {
+    listening[Symbol.dispose]();
+    onclose?.();
+  };
+}
+
+const toAuthHolder = ({ authInfo }: McpRequestContext) =>
+  authInfo === undefined ? {} : { http: { authInfo } };
+
 const neverStops = new AbortController().signal;
 
 /** URL elicitation exists from this version on, whatever an older client says. */
@@ -285,6 +342,7 @@ function toToolContext(
     mayUse: (group) => mayUseGroup(scopes, group),
     canWait: context.mcpReq._meta?.progressToken !== undefined || takesTasks(server, context),
     progress: report,
+    trace: readTrace(context),
     task: null,
   };
 }

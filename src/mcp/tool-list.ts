@@ -4,7 +4,8 @@
  */
 import type { ListToolsResult, McpServer, ServerContext } from '@modelcontextprotocol/server';
 import { wrapHandler } from './handlers.ts';
-import { cacheJsonSchema, type Tool, type ToolGroup } from './tool.ts';
+import { cacheJsonSchema, type Tool, type ToolContext, type ToolGroup } from './tool.ts';
+import { upstreamGroup, type Upstream } from './upstream.ts';
 
 /** A tool as servers register it: converting its schemas takes longer than many calls, so it is done once. */
 export interface OfferedTool {
@@ -42,15 +43,34 @@ export function isStructuredUrl(url: string | undefined): boolean {
   return wanted !== null && wanted !== '0' && wanted !== 'false';
 }
 
+/**
+ * Groups that come with the scope of another: keys that were made before they were there keep the tools that they had,
+ * and the way to them. `discovery` reaches nothing for which a scope is missing.
+ */
+const includedIn: Partial<Record<ToolGroup, ToolGroup>> = { packages: 'code', discovery: 'code' };
+
 /** Whether the caller of a request may use a group: all of them where authentication is off. */
-export const mayUseGroup = (scopes: readonly string[] | undefined, group: ToolGroup): boolean =>
-  scopes === undefined || scopes.includes(group);
+export function mayUseGroup(scopes: readonly string[] | undefined, group: ToolGroup): boolean {
+  if (scopes === undefined || scopes.includes(group)) return true;
+  const wider = includedIn[group];
+  return wider !== undefined && scopes.includes(wider);
+}
+
+/** What servers behind this one offer, and how they are asked for a caller. */
+export interface UpstreamList {
+  readonly upstream?: Pick<Upstream, 'listTools'> | undefined;
+  readonly toContext?: (context: ServerContext) => ToolContext;
+}
 
 /**
  * Completes the list of the SDK, which has all registered tools: leaves out what the caller's scopes do not allow, and
- * adds output schemas where this one request asks for them.
+ * adds output schemas where this one request asks for them, and the tools of servers behind this one.
  */
-export function fitToolList(server: McpServer, offered: readonly OfferedTool[]): void {
+export function fitToolList(
+  server: McpServer,
+  offered: readonly OfferedTool[],
+  { upstream, toContext }: UpstreamList = {},
+): void {
   const byName = new Map(offered.map((one) => [one.tool.name, one]));
   wrapHandler(server, 'tools/list', (handle) => async (request, context) => {
     const { tools, ...rest } = (await handle(request, context)) as ListToolsResult;
@@ -62,7 +82,11 @@ export function fitToolList(server: McpServer, offered: readonly OfferedTool[]):
       if (!mayUseGroup(scopes, known.tool.group)) return [];
       return [withOutput ? { ...listed, outputSchema: describeOutput(known) } : listed];
     });
-    return { ...rest, tools: fitted };
+    const further =
+      upstream !== undefined && toContext !== undefined && mayUseGroup(scopes, upstreamGroup)
+        ? await upstream.listTools(toContext(context))
+        : [];
+    return { ...rest, tools: [...fitted, ...further] };
   });
 }
 

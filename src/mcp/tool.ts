@@ -34,6 +34,8 @@ export interface ToolContext {
   readonly canWait: boolean;
   /** Reports progress to the client, where it asked for that. */
   progress(done: number, total: number | null, message?: string): void;
+  /** The trace or agent that the client named, in `_meta` or by `traceparent`; null where it named none. */
+  readonly trace?: string | null;
   /** The task that this call becomes if it lasts: its client need not wait for it. Null for other clients and tools. */
   readonly task: TaskOfCall | null;
 }
@@ -95,13 +97,24 @@ export interface ToolAnswer<Output> {
   readonly structured: Output;
   /** Pictures, which every client gets, and links to resources, which only programs get: the text has the URL. */
   readonly content?: readonly ContentBlock[];
+  /** The result of another server, which is answered as it is, in place of all of these. */
+  readonly passedOn?: CallToolResult;
 }
 
 /** The groups that are offered by default. A caller needs the scope of this name for the tools of a group. */
-export const toolGroups = ['code', 'artifacts', 'files', 'crates', 'documents', 'client', 'skills'] as const;
+export const toolGroups = [
+  'code',
+  'artifacts',
+  'files',
+  'crates',
+  'documents',
+  'client',
+  'skills',
+  'discovery',
+] as const;
 
 /** The groups that are offered only where `--tools` names them: every tool costs tokens in every conversation. */
-export const furtherGroups = ['scripts', 'validation'] as const;
+export const furtherGroups = ['scripts', 'validation', 'packages', 'gateway'] as const;
 
 /** For those who run the server; it must be granted explicitly. */
 export const operatorGroup = 'operator';
@@ -162,9 +175,10 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
  * latter. So only programs that ask get it, with the links as resources (decision 038).
  */
 export function toCallResult(
-  { text, structured, content = [] }: ToolAnswer<unknown>,
+  { text, structured, content = [], passedOn }: ToolAnswer<unknown>,
   isStructured: boolean,
 ): CallToolResult {
+  if (passedOn !== undefined) return passedOn;
   const further = isStructured ? content : content.filter(({ type }) => type !== 'resource_link');
   return {
     content: [{ type: 'text', text }, ...further],

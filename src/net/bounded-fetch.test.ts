@@ -186,3 +186,47 @@ test('private addresses are refused by number and by name, before anything is se
   const again = readText(there.url, { privateAddresses: 'refused' });
   assert.equal((await failureOf(again)).kind, 'private_address');
 });
+
+test('bytes are sent as they come, and an answer is read as they come', async () => {
+  await using there = await startServer((request, response) => void request.pipe(response));
+  async function* pieces(): AsyncGenerator<Uint8Array> {
+    for (let count = 0; count < 3; count++) yield Buffer.alloc(100, `${count}`);
+  }
+  const request = { method: 'PUT', headers: { 'Content-Length': '300' }, body: pieces() } as const;
+  const echoed = await fetchBounded(there.url, request, policy, async ({ chunks }) =>
+    Buffer.concat(await Array.fromAsync(chunks())).toString(),
+  );
+  assert.equal(echoed, '0'.repeat(100) + '1'.repeat(100) + '2'.repeat(100));
+  const more = { ...request, headers: { 'Content-Length': '300' }, body: pieces() };
+  const work = fetchBounded(there.url, more, { ...policy, maxBytes: 250 }, ({ chunks }) =>
+    Array.fromAsync(chunks()),
+  );
+  assert.equal((await failureOf(work)).kind, 'too_long');
+});
+
+test('a server that refuses bytes before it has them all is heard, and a source that breaks fails', async () => {
+  await using there = await startServer((_, response) => void response.writeHead(413).end('too large'));
+  async function* endless(): AsyncGenerator<Uint8Array> {
+    for (;;) {
+      yield Buffer.alloc(1000);
+      await setTimeout(1);
+    }
+  }
+  const headers = { 'Content-Length': '1000000000' };
+  const status = await fetchBounded(
+    there.url,
+    { method: 'PUT', headers, body: endless() },
+    policy,
+    (answer) => answer.status,
+  );
+  assert.equal(status, 413);
+  // oxlint-disable-next-line require-yield -- it breaks before the first byte
+  async function* broken(): AsyncGenerator<Uint8Array> {
+    throw Object.assign(new Error('the disk is gone'), { code: 'EIO' });
+  }
+  const error = await failureOf(
+    fetchBounded(there.url, { method: 'PUT', headers, body: broken() }, policy, ({ text }) => text()),
+    'the disk is gone',
+  );
+  assert.match(error.message, /EIO/);
+});

@@ -7,6 +7,7 @@ import { lookup as lookUpName } from 'node:dns';
 import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
+import { pipeline } from 'node:stream/promises';
 import { collectText } from '../streams.ts';
 import { isPrivateAddress } from './addresses.ts';
 import { withDeadline } from './deadline.ts';
@@ -21,9 +22,10 @@ export interface FetchPolicy {
 }
 
 export interface FetchRequest {
-  readonly method?: 'GET' | 'POST';
+  readonly method?: 'GET' | 'POST' | 'PUT';
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
+  /** Bytes are sent as they come; their length has to be in the headers. */
+  readonly body?: string | AsyncIterable<Uint8Array>;
   /** Of the caller. Its reason is thrown as it is. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -36,6 +38,8 @@ export interface FetchAnswer {
   text(): Promise<string>;
   /** The same line by line, each when it comes. */
   lines(): AsyncIterable<string>;
+  /** The same as bytes, as they come. */
+  chunks(): AsyncIterable<Uint8Array>;
 }
 
 export interface FetchHeaders {
@@ -89,14 +93,19 @@ async function sendRequest(
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const options = { method, headers: { ...usualHeaders, ...headers }, signal };
   const { request } = url.protocol === 'https:' ? https : http;
-  request(url, privateAddresses === 'allowed' ? options : { ...options, ...demandPublic(url) })
+  const outgoing = request(
+    url,
+    privateAddresses === 'allowed' ? options : { ...options, ...demandPublic(url) },
+  )
     .once('response', (incoming) => {
       // The reader gets the error; if nobody reads, nobody needs it.
       incoming.on('error', () => {});
       resolve(incoming);
     })
-    .on('error', reject)
-    .end(body);
+    .on('error', reject);
+  if (body === undefined || typeof body === 'string') outgoing.end(body);
+  // A server that refuses answers before it has all of it, and that answer counts.
+  else pipeline(body, outgoing).catch(reject);
   return promise;
 }
 
@@ -134,25 +143,28 @@ function toAnswer(incoming: IncomingMessage, { maxBytes }: FetchPolicy, signal: 
       },
     },
     text: () => collectText(incoming, { limit: maxBytes, tooLong }).catch(throwFetchError(signal)),
-    async *lines() {
-      try {
-        yield* readLines(incoming, { limit: maxBytes, tooLong });
-      } catch (error) {
-        throwFetchError(signal)(error);
-      }
-    },
+    lines: () => readLines(readChunks()),
+    chunks: readChunks,
   };
+
+  async function* readChunks(): AsyncGenerator<Uint8Array> {
+    let size = 0;
+    try {
+      for await (const chunk of incoming as AsyncIterable<Uint8Array>) {
+        size += chunk.length;
+        if (size > maxBytes) throw tooLong();
+        yield chunk;
+      }
+    } catch (error) {
+      throwFetchError(signal)(error);
+    }
+  }
 }
 
-async function* readLines(
-  chunks: AsyncIterable<Uint8Array>,
-  { limit, tooLong }: { readonly limit: number; readonly tooLong: () => Error },
-): AsyncGenerator<string> {
+async function* readLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
-  let [rest, size] = ['', 0];
+  let rest = '';
   for await (const chunk of chunks) {
-    size += chunk.length;
-    if (size > limit) throw tooLong();
     const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
     rest = lines.pop()!;
     yield* lines.map((line) => line.replace(/\r$/, ''));

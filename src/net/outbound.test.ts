@@ -64,9 +64,11 @@ it('requests go out through bounded-fetch.ts alone, or the file says why not', (
   assert.deepEqual(
     new Set(asking.map(({ reason }) => reason)),
     new Set([
+      'a server behind the gateway streams its answers for as long as a call lasts',
       'an object store streams both ways for hours, on connections of its own that are kept and counted',
       'it carries what code in a sandbox asks for, in both directions, to addresses that were judged',
       'it is the browser that asks, in the page of an upload',
+      'it is the browser that asks, in the page of a run',
       'the Docker engine is at a unix socket, and runs take over its connections',
     ]),
   );

@@ -98,6 +98,10 @@ async function runInSpan<T>(api: Api, span: Span, work: TracedWork<T>): Promise<
 /** `version-trace-span-flags` in hex, as W3C has it; later versions may have more behind. */
 const traceparent = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/;
 
+/** The id of the trace that a `traceparent` names; null for anything else. */
+export const readTraceId = (value: unknown): string | null =>
+  typeof value === 'string' ? (traceparent.exec(value)?.[1] ?? null) : null;
+
 /** An instrumentation around this server has begun a span already, and knows better. */
 function findParentContext(api: Api, headers: IncomingHttpHeaders): Context {
   const active = api.context.active();

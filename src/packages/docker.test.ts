@@ -1,11 +1,11 @@
 import { after, describe } from 'node:test';
 import { dockerSandbox } from '../sandbox/docker/docker.ts';
-import { noEngine, startEngine } from '../sandbox/docker/engine.testing.ts';
+import { findEngine, noEngine } from '../sandbox/docker/engine.testing.ts';
 import { testPlaces } from '../sandbox/places.testing.ts';
 import { contractOptions } from '../sandbox/sandbox.contract.ts';
 import { packagesContract } from './packages.contract.ts';
 
-const engine = await startEngine();
+const engine = await findEngine();
 let count = 0;
 
 describe('packages in containers', { skip: engine === null && noEngine }, () => {

@@ -81,7 +81,7 @@ function createInstallTool(packages: Packages, detachMs: number | null): Tool {
 function createListTool(packages: Packages): Tool {
   return defineTool({
     name: 'list_packages',
-    group: 'code',
+    group: 'packages',
     title: 'List installed packages',
     description: 'Lists the packages that you have installed, and where they come from.',
     input: z.strictObject({}),
@@ -102,7 +102,7 @@ function createListTool(packages: Packages): Tool {
 function createRemoveTool(packages: Packages, detachMs: number | null): Tool {
   return defineTool({
     name: 'remove_packages',
-    group: 'code',
+    group: 'packages',
     title: 'Remove packages',
     description: 'Removes packages that you have installed, with what only they needed.',
     searchHint: 'uninstall',

@@ -1,7 +1,7 @@
 /**
  * Small programs that run code as if it were the interpreter's own script, but from the working directory: modules
  * beside it can be imported, and there is no script file (D3). Node's gets the path of a file with the code as its first
- * argument. Backends give them to `python3 -c` and `node -e`; bash takes the file as it is.
+ * argument, and as its second the folder that is /tools, where that is elsewhere. Backends give them to `python3 -c` and `node -e`; bash takes the file as it is.
  */
 
 /**
@@ -28,6 +28,11 @@ export const nodeDriver = `
   const { pathToFileURL } = require('node:url');
   const source = readFileSync(process.argv[1], 'utf8');
   const filename = join(process.cwd(), 'main.js');
+  const tools = process.argv[2];
+  if (tools !== undefined)
+    registerHooks({
+      resolve: (name, context, next) => next(name.startsWith('/tools/mcp/') ? tools + name.slice(6) : name, context),
+    });
   process.argv = [process.argv[0], filename];
   const moduleSyntax = /outside a module|Unexpected token 'export'|await is only valid|reserved word|missing \\) after argument list|Unexpected identifier/;
   const isModule = () => {

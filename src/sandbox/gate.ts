@@ -1,20 +1,28 @@
 /**
- * The server's end of the way out of a sandbox: a unix socket at which the relays inside (`workcrate_inside/gate.py`)
+ * The server's end of the ways out of a sandbox: a unix socket at which the relays inside (`workcrate_inside/gate.py`)
  * connect, each connection for one run by the token of that run. It decides nothing about hosts: it hands the connection
- * to the `RunNetwork` that the run was given, and closes it where the run has none.
+ * to the `RunNetwork` that the run was given, and closes it where the run has none. By it comes also the one connection
+ * over which the code of a run calls tools, which is made before that code is there.
  */
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type AddressInfo, type ListenOptions, type Server, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import type { RunNetwork, SandboxOptions } from './sandbox.ts';
+import type { RunNetwork, RunTools, SandboxOptions } from './sandbox.ts';
 
 export interface Gate extends AsyncDisposable {
   /** The socket, which a backend makes visible inside as `gateInside`. */
   readonly path: string;
   /** For a worker or container that may be given a network later. Nothing of it is accepted until then. */
   makePass(): GatePass;
+  /** For one connection, over which the code of a run calls tools. */
+  makeToolsPass(tools: Pick<RunTools, 'accept'>): ToolsPass;
+}
+
+/** What the first process of a run shows to connect, once, before its code runs. */
+export interface ToolsPass extends Disposable {
+  readonly token: string;
 }
 
 /** What a relay shows to be let through. */
@@ -47,15 +55,15 @@ const folderPrefix = '/tmp/workcrate-gate-';
 export async function openGate(): Promise<Gate> {
   const folder = mkdtempSync(`${folderPrefix}${process.pid}-`);
   const path = join(folder, 's');
-  const passes = new Map<string, GatePass>();
+  const passes = new Map<string, (socket: Socket) => void>();
   const connections = new Set<Socket>();
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     connections.add(socket);
     socket.once('close', () => connections.delete(socket)).on('error', () => {});
     readGreeting(socket, (token) => {
-      const network = passes.get(token)?.network ?? null;
-      if (network === null) socket.destroy();
-      else network.accept(socket);
+      const accept = passes.get(token);
+      if (accept === undefined) socket.destroy();
+      else accept(socket);
     });
   });
   await listen(server, path);
@@ -64,7 +72,7 @@ export async function openGate(): Promise<Gate> {
   return {
     path,
     makePass() {
-      const token = randomBytes(16).toString('hex');
+      const token = newToken();
       const pass: GatePass = {
         token,
         network: null,
@@ -73,8 +81,19 @@ export async function openGate(): Promise<Gate> {
           passes.delete(token);
         },
       };
-      passes.set(token, pass);
+      passes.set(token, (socket) => {
+        if (pass.network === null) socket.destroy();
+        else pass.network.accept(socket);
+      });
       return pass;
+    },
+    makeToolsPass(tools) {
+      const token = newToken();
+      passes.set(token, (socket) => {
+        passes.delete(token);
+        tools.accept(socket);
+      });
+      return { token, [Symbol.dispose]: () => void passes.delete(token) };
     },
     async [Symbol.asyncDispose]() {
       for (const socket of connections) socket.destroy();
@@ -84,6 +103,8 @@ export async function openGate(): Promise<Gate> {
     },
   };
 }
+
+const newToken = (): string => randomBytes(16).toString('hex');
 
 async function listen(server: Server, at: string | ListenOptions): Promise<void> {
   server.listen(at);

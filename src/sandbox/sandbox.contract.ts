@@ -9,8 +9,10 @@ import { outputContract } from './contract/output.contract.ts';
 import { packagesContract } from './contract/packages.contract.ts';
 import { placesContract } from './contract/places.contract.ts';
 import { queueContract } from './contract/queue.contract.ts';
+import { toolsContract } from './contract/tools.contract.ts';
 import { sessionsContract } from './contract/sessions.contract.ts';
 import { wallsContract } from './contract/walls.contract.ts';
+import { languages } from './sandbox.ts';
 
 export { contractOptions, type MadeSandbox, type MakeSandbox } from './contract/harness.contract.ts';
 
@@ -21,7 +23,7 @@ export { contractOptions, type MadeSandbox, type MakeSandbox } from './contract/
  */
 export function sandboxContract(name: string, make: MakeSandbox, ownDrivers = true): void {
   describe(`sandbox contract: ${name}`, { timeout: 400_000 }, () => {
-    languagesContract(make);
+    languagesContract(make, ownDrivers ? languages : ['python']);
     if (ownDrivers) driversContract(make);
     outputContract(make);
     endingContract(make);
@@ -32,5 +34,6 @@ export function sandboxContract(name: string, make: MakeSandbox, ownDrivers = tr
     sessionsContract(make);
     networkContract(make);
     packagesContract(make);
+    toolsContract(make);
   });
 }

@@ -10,8 +10,10 @@ import { WorkcrateError } from '../errors.ts';
 import type { Log } from '../observability/log.ts';
 import type { Installation } from './environments.ts';
 import type { PythonPackages } from './interpreters.ts';
+import type { RunClock } from './run-clock.ts';
 
 export { debianNames, type PythonPackages } from './interpreters.ts';
+export { createRunClock, type RunClock } from './run-clock.ts';
 export { createStopper, type StopperOptions, type Stopper, type StopReason } from './stopper.ts';
 
 /** The languages that can be run. `node` is the Node that the server runs on. */
@@ -123,6 +125,26 @@ export interface RunRequest {
   readonly network?: RunNetwork | null;
   /** For a run that installs packages: what it may write of /packages. It does not see what is installed already. */
   readonly install?: Installation | null;
+  /** Lets its code call tools. Not for Bash, which could not. */
+  readonly tools?: RunTools | null;
+}
+
+/** The descriptor over which code calls tools: a connected stream socket, which has no name. */
+export const toolsDescriptor = 5;
+/** The folder of tools inside; those that code calls are in `mcp` below it. */
+export const toolsInside = '/tools';
+
+/** How the code of one run calls tools: over a connection, whose other end the server has. */
+export interface RunTools {
+  /** What code finds in `/tools/mcp`, read-only: texts by relative path. */
+  readonly files: ReadonlyMap<string, string>;
+  /**
+   * Takes over the connection, once, before any code runs, and closes it. It may be half-open, some process may keep the
+   * other end, and nothing that comes over it is to be trusted.
+   */
+  accept(connection: Duplex): void;
+  /** Stands still while a call waits for a person. */
+  readonly clock: RunClock;
 }
 
 /** A way out of the sandbox for one run: an HTTP proxy outside, which judges every host. */
@@ -140,6 +162,8 @@ export interface RunEnd {
   /** Such as `SIGSEGV`. */
   readonly signal: string | null;
   readonly durationMs: number;
+  /** The most memory that all of it used at one time; null or left out where nobody counted. */
+  readonly peakMemoryBytes?: number | null;
 }
 
 /** What code reports beside its output: a value, a figure, the end of a cell. Nothing of it is to be trusted. */

@@ -2,6 +2,7 @@
  * Ends a run from outside: after its timeout, when it is cancelled, or at once when it exceeds a limit. What has to be
  * signalled the backend knows.
  */
+import type { RunClock } from './run-clock.ts';
 
 /** Why a run is stopped from outside. */
 export type StopReason = 'timeout' | 'cancelled' | 'disk' | 'oom' | 'pids' | 'lost';
@@ -9,6 +10,8 @@ export type StopReason = 'timeout' | 'cancelled' | 'disk' | 'oom' | 'pids' | 'lo
 export interface StopperOptions {
   readonly timeoutMs: number;
   readonly graceMs: number;
+  /** The timeout does not come nearer while it stands still. */
+  readonly clock?: RunClock | undefined;
   /** Cancels the run. */
   readonly signal: AbortSignal;
   /** SIGTERM to every process of the run. Called at most once. */
@@ -28,10 +31,13 @@ export interface Stopper extends Disposable {
 }
 
 /** Kills a run after its timeout, or once it is cancelled: SIGTERM, the grace, SIGKILL. The clock starts with the call. */
-export function createStopper({ timeoutMs, graceMs, signal, term, kill }: StopperOptions): Stopper {
+export function createStopper(options: StopperOptions): Stopper {
+  const { timeoutMs, graceMs, clock, signal, term, kill } = options;
   let reason: StopReason | null = null;
   let over = false;
-  let timer = setTimeout(() => stop('timeout'), timeoutMs);
+  let leftMs = timeoutMs;
+  let countsSince = performance.now();
+  let timer = setTimeout(() => stop('timeout'), leftMs);
   const cancel = () => stop('cancelled');
   signal.addEventListener('abort', cancel, { once: true });
 
@@ -54,6 +60,14 @@ export function createStopper({ timeoutMs, graceMs, signal, term, kill }: Stoppe
     term();
   };
 
+  clock?.watch((isHeld) => {
+    if (over || reason !== null) return;
+    clearTimeout(timer);
+    const now = performance.now();
+    if (isHeld) leftMs -= now - countsSince;
+    else timer = setTimeout(() => stop('timeout'), leftMs);
+    countsSince = now;
+  });
   if (signal.aborted) cancel();
   return {
     get reason() {

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { openSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Writable } from 'node:stream';
+import type { Duplex, Writable } from 'node:stream';
 import { WorkcrateError } from '../errors.ts';
 import { createWatchedDisk } from './disk.ts';
 import { getInstallVariables } from './environments.ts';
@@ -16,6 +16,7 @@ import {
   languages,
   createRunQueue,
   createStopper,
+  toolsDescriptor,
   type Report,
   type RunEnd,
   type RunRequest,
@@ -131,7 +132,7 @@ async function startSubprocess(
   request: RunRequest,
 ): Promise<{ run: SandboxRun; over: Promise<void> }> {
   const secret = randomBytes(secretBytes);
-  const { place, network = null, install = null } = request;
+  const { place, network = null, install = null, tools = null } = request;
   if (install !== null) await demandReachable(place);
   const port = network === null ? null : await openProxyPort();
   if (port !== null) port.network = network;
@@ -140,21 +141,24 @@ async function startSubprocess(
     ...(port === null ? {} : network?.environment(port.url, certificates)),
     ...(install === null ? {} : getInstallVariables(place.packages!, install.npm ?? '')),
   };
-  const header = JSON.stringify({
+  const header = {
     // It starts there. By its path it could not get there if a folder above were closed to it.
     folder: '.',
     secret: secret.toString('hex'),
     roots: [place.workspace, place.artifacts],
     packages: install === null ? place.packages : null,
-  });
+  };
   const starting = startInterpreter(context, { ...request, environment }, (folder) => {
+    const shown = tools === null ? header : { ...header, tools: folder.tools };
     // The code of Python comes behind its header, by the same descriptor.
-    if (request.language === 'python') writeFileSync(folder.code, `${header}\0${request.code}`);
+    if (request.language === 'python')
+      writeFileSync(folder.code, `${JSON.stringify(shown)}\0${request.code}`);
     return openSync(folder.code, 'r');
   });
   starting.catch(() => port?.[Symbol.dispose]());
   const started = await starting;
   const { outputs } = started;
+  if (tools !== null) tools.accept((started.child.stdio as readonly unknown[])[toolsDescriptor] as Duplex);
   const ended = followSubprocess(context, request, started);
   const over = removeRunFolder(ended, started).finally(() => port?.[Symbol.dispose]());
   const reports = collectReports(readUntilCut(outputs.report), secret, toInsidePaths(place));
@@ -246,6 +250,7 @@ async function followSubprocess(
   using stop = createStopper({
     timeoutMs: request.timeoutMs,
     graceMs: limits.graceMs,
+    clock: request.tools?.clock,
     signal: request.signal,
     term: () => void signalFamily(family, 'SIGTERM'),
     kill: () => killFamily(family),

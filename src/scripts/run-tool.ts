@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { WorkcrateError } from '../errors.ts';
 import { clientFilesInput, crateFilesInput } from '../executions/client-and-crate-files.ts';
-import { filesInput, makeTimeout, stdinText } from '../executions/schema.ts';
+import { filesInput, makeTimeout, stdinText, toolsInput } from '../executions/schema.ts';
 import {
   endedShape,
   runCell,
@@ -55,6 +55,7 @@ const makeRunInput = (options: RunScriptOptions) =>
     session_id: makeText(64, 'As in execute_code').optional(),
     background: z.boolean().optional().describe('As in execute_code'),
     show: z.boolean().optional().describe('As in execute_code'),
+    tools: listAs(toolsInput, asInExecuteCode),
   });
 
 export function createRunScriptTool(options: RunScriptOptions): Tool {
@@ -82,7 +83,15 @@ export function createRunScriptTool(options: RunScriptOptions): Tool {
       const script = await scripts.get(caller, name);
       await demandPackages(findMissingPackages, caller, script, signal);
       const { language, code } = script;
-      const asked = { ...run, code, stdin, tool: 'run_script', script: scripts.toRun(caller, script) };
+      const asked = {
+        ...run,
+        language,
+        code,
+        stdin,
+        tool: 'run_script',
+        script: scripts.toRun(caller, script),
+        isCell: session_id !== undefined,
+      };
       if (session_id === undefined)
         return runCode(options, context, asked, async () => ({ language, workingDir: working_dir }));
       return runCell(options, context, { ...asked, wanted: { session: session_id, language, reset: false } });

@@ -4,6 +4,7 @@
 import type { Audit } from '../audit/audit.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
+import type { Guard } from '../guard/guard.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Tracing } from '../observability/tracing.ts';
@@ -14,6 +15,8 @@ export interface AppContext {
   readonly metrics: Metrics;
   readonly tracing: Tracing;
   readonly audit: Audit;
+  /** Judges calls; null where the operator asked for none. */
+  readonly guard: Guard | null;
   readonly clock: Clock;
   readonly log: Log;
 }

@@ -9,6 +9,7 @@ import { asWorkcrateError, WorkcrateError } from '../errors.ts';
 import { wrapHandler } from '../mcp/handlers.ts';
 import { deferOffer } from '../mcp/late-offer.ts';
 import { createServerFactory, type ExtendServer } from '../mcp/server.ts';
+import { deferUpstream } from '../mcp/upstream.ts';
 import type { Log } from '../observability/log.ts';
 import type { CallControl } from './call-control.ts';
 import { createClosedOffer, toFactoryTerms } from './offer.ts';
@@ -17,7 +18,9 @@ import type { Workcrate } from './start.ts';
 
 export interface EarlyFactoryOptions {
   /** Rejects where the start fails: calls that wait are answered with the reason. */
-  readonly opening: Promise<Pick<Workcrate, 'offer' | 'refused' | 'answered' | 'metrics' | 'tasks'>>;
+  readonly opening: Promise<
+    Pick<Workcrate, 'offer' | 'refused' | 'answered' | 'metrics' | 'tasks' | 'upstream'>
+  >;
   readonly calls: CallControl;
   readonly log: Log;
   readonly extend: ExtendServer | undefined;
@@ -39,6 +42,10 @@ export function createEarlyFactory(
   opened.catch(() => {});
   const tasks = opening.then((server) => server.tasks, explainFailedStart);
   tasks.catch(() => {});
+  const upstream =
+    config.gateway === null
+      ? undefined
+      : deferUpstream(opening.then((server) => server.upstream, explainFailedStart));
   const once = (act: (server: Awaited<typeof opening>) => void): void => void opening.then(act, () => {});
   const { promise: greeted, resolve: greet } = Promise.withResolvers<void>();
   const offer = deferOffer(createClosedOffer(config, recallSurroundings(config)), () => {
@@ -51,6 +58,7 @@ export function createEarlyFactory(
     ...offer,
     opened,
     tasks,
+    upstream,
     metrics: {
       toolCalls: { inc: (labels) => once(({ metrics }) => metrics.toolCalls.inc(labels)) },
       mcpRequests: { inc: (labels) => once(({ metrics }) => metrics.mcpRequests.inc(labels)) },

@@ -17,6 +17,7 @@ import { createExecutions } from '../executions/executions.ts';
 import { describePythonToOperator, readSurroundings } from '../executions/tools.ts';
 import type { Files } from '../files/files.ts';
 import { localCaller } from '../identity.ts';
+import type { Links } from '../links/links.ts';
 import { traceExecutions, traceSandbox } from '../instrumentation/instrumentation.ts';
 import type { Log } from '../observability/log.ts';
 import { programName } from '../program.ts';
@@ -30,19 +31,26 @@ import { auditNetworkUse, openNetworks, type RunNetworks } from './network.ts';
 import { openPackages } from './packages.ts';
 import { createPackageCheck } from './missing-packages.ts';
 import { getOutputBounds } from './offer.ts';
+import { openToolCalls } from './tool-calls.ts';
 
 export interface CodeRunnerOptions extends AppContext {
   readonly database: Database;
   /** The id of this server. */
   readonly server: string;
   readonly files: Files;
+  readonly links: Links;
+}
+
+/** Where nobody may work. */
+function listServerFolders({ data, filesDir }: Config, workspaces: string): string[] {
+  return [data, workspaces, ...(filesDir === null ? [] : [filesDir]), homedir()];
 }
 
 export type CodeRunner = Awaited<ReturnType<typeof startCodeRunner>>;
 
 /** Opens workspaces, sandbox, executions and artifacts: the part of the composition root for code. */
 export async function startCodeRunner(options: CodeRunnerOptions) {
-  const { config, database, server, files, metrics, tracing, clock, log } = options;
+  const { config, database, server, files, metrics, tracing, guard, clock, log } = options;
   const outputBounds = getOutputBounds(config);
   await using started = new AsyncDisposableStack();
   const folder = getWorkspacesFolder(config);
@@ -56,11 +64,9 @@ export async function startCodeRunner(options: CodeRunnerOptions) {
   }
   const onlyPlace = config.auth.length === 0 ? await places.of(localCaller.user) : null;
   const packages = started.use(await openPackages({ ...options, places, sandbox, networks }));
-  const allowedHosts = networks.port?.allowed ?? null;
-  const network = { allowedHosts, canInstall: packages !== null };
+  const network = { allowedHosts: networks.port?.allowed ?? null, canInstall: packages !== null };
   const surroundings = await readSurroundings(sandbox, onlyPlace, network);
-  const ownFiles = config.filesDir === null ? [] : [config.filesDir];
-  const serverFolders = [config.data, folder, ...ownFiles, homedir()];
+  const serverFolders = listServerFolders(config, folder);
   const executions = createExecutions({
     database,
     files,
@@ -68,6 +74,8 @@ export async function startCodeRunner(options: CodeRunnerOptions) {
     sandbox: typeof sandbox === 'string' ? sandbox : traceSandbox(sandbox, tracing),
     changes,
     network: networks.port,
+    guard,
+    ...openToolCalls(options),
     data: config.data,
     server,
     serverFolders,

@@ -54,6 +54,10 @@ const advices: readonly Advice[] = [
     tools: ['list_skills', 'read_skill'],
     text: 'For how to do a kind of task well here, call list_skills, then read_skill.',
   },
+  {
+    tools: ['search_tools', 'call_tool'],
+    text: 'For a task or a tool that is not in your list, call search_tools, then call_tool.',
+  },
 ];
 
 /** The instructions of a server with these tools. */

@@ -14,6 +14,7 @@ import { createApp } from '../http/app.ts';
 import { createAuth, createResourceMetadata, type AuthOptions } from '../http/auth.ts';
 import { createClientAddress } from '../http/client-address.ts';
 import { createHostOriginCheck } from '../http/host-origin.ts';
+import { createPageCookie } from '../http/page-cookie.ts';
 import type { ReservedPort } from '../http/port.ts';
 import { createGuessRateLimit } from '../http/rate-limit.ts';
 import { createHttpServer, listenOn } from '../http/server.ts';
@@ -25,10 +26,15 @@ import { createUploadRoute } from '../links/upload-routes.ts';
 import { createMcpEndpoint } from '../mcp/http.ts';
 import type { Tasks } from '../mcp/tasks/tasks.ts';
 import type { Tool } from '../mcp/tool.ts';
+import type { Upstream } from '../mcp/upstream.ts';
+import type { Toolbox } from '../mcp/toolbox.ts';
 import type { createServerFactory } from '../mcp/server.ts';
+import { createPageRoutes, isPage } from '../pages/pages.ts';
+import { createPreviews } from '../previews/previews.ts';
 import { createSkillRoutes } from '../skills/route.ts';
 import type { Skills } from '../skills/skills.ts';
 import { openUsers } from '../users/users.ts';
+import { listConnectLines } from './connect-lines.ts';
 import type { CallControl } from './call-control.ts';
 import type { AppContext } from './context.ts';
 import type { CodeRunner } from './execution.ts';
@@ -46,6 +52,11 @@ export interface ListenOptions extends AppContext {
   /** The tools, for clients that may be anywhere. */
   readonly factory: ReturnType<typeof createServerFactory>;
   readonly tools: readonly Pick<Tool, 'name' | 'group'>[];
+  /** What servers behind this one offer. */
+  readonly upstream: Upstream | undefined;
+  /** All tools of callers, which the pages call, and the secret of their forms. */
+  readonly toolbox: Toolbox;
+  readonly formSecret: Uint8Array;
   readonly tasks: Tasks;
   readonly calls: CallControl;
   readonly port: ReservedPort;
@@ -66,6 +77,7 @@ export async function startListening(options: ListenOptions) {
   const mcp = createMcpEndpoint({
     factory: options.factory,
     tools: options.tools,
+    upstream: options.upstream,
     tasks: options.tasks,
     metadataUrl,
     log,
@@ -87,6 +99,7 @@ export async function startListening(options: ListenOptions) {
     await storesReady();
   };
   const { served } = started.use(auditDownloads(audit));
+  const previews = started.use(createPreviews({ log }));
   const server = createHttpServer({
     app: createApp({
       mcp,
@@ -99,7 +112,7 @@ export async function startListening(options: ListenOptions) {
       rooms: createRoutes(options, access, mcp, ready, instance),
     }),
     byToken: {
-      ...(await createTransferRoutes(options, served)),
+      ...(await createTransferRoutes(options, { served, previews })),
       ask: auditTokens(createAskRoute(options.bridge), 'upload_page', audit),
     },
     linksOnly: options.linksOnly,
@@ -126,6 +139,7 @@ function openAuthentication({
   audit,
   clock,
   log,
+  formSecret,
 }: ListenOptions) {
   const known = openUsers(config, { database, clock, log, resource: () => `${baseUrl()}/mcp` });
   const users = known && meterSignIns(known, metrics);
@@ -143,9 +157,23 @@ function openAuthentication({
       details: { ...details },
     });
   const getAddress = createClientAddress(config.trustedProxy);
-  const auth = createAuth({ users, guesses: limit(), getAddress, terms: resource.terms, denied, log });
+  const cookie = createPageCookie({
+    secret: formSecret,
+    isSecure: () => baseUrl().startsWith('https:'),
+    clock,
+  });
+  const auth = createAuth({
+    users,
+    pages: { cookie, isPage },
+    guesses: limit(),
+    getAddress,
+    terms: resource.terms,
+    denied,
+    log,
+  });
   return {
     auth,
+    endCookie: cookie.end,
     guesses: limit(),
     getAddress,
     resource,
@@ -155,8 +183,8 @@ function openAuthentication({
 
 /** The routes of rooms, in the order in which they are tried. */
 function createRoutes(
-  { config, metrics, audit, clock, log, stores, code, skills, baseUrl }: ListenOptions,
-  { auth }: ReturnType<typeof openAuthentication>,
+  { config, metrics, audit, clock, log, stores, code, skills, baseUrl, toolbox, formSecret }: ListenOptions,
+  { auth, endCookie }: ReturnType<typeof openAuthentication>,
   mcp: ReturnType<typeof createMcpEndpoint>,
   ready: () => Promise<void>,
   instance: string,
@@ -178,6 +206,19 @@ function createRoutes(
     ...createOperatorRoutes({ ...statusOptions, instance, baseUrl, ready, clock, log }),
     createExecutionRoutes({ executions, callerOf, noted, log }),
     createSkillRoutes({ skills, callerOf, noted, log }),
+    createPageRoutes({
+      toolbox,
+      executions,
+      formSecret,
+      signIn: config.auth.includes('keys') ? auth.makePageCookie : null,
+      signOut: endCookie,
+      visitorOf: (env) => ({ caller: callerOf(env), scopes: auth.getCaller(env)?.scopes ?? null }),
+      connectLines: () =>
+        listConnectLines(baseUrl(), config.auth.includes('keys') ? 'YOUR_KEY' : null)
+          .filter(([client]) => client !== '')
+          .map(([client, how]) => ({ client, how })),
+      log,
+    }),
     // Last: the names of users are first in its paths.
     createArtifactRoutes({ artifacts, signedIn: auth.getCaller, noted, log }),
   ];
@@ -186,7 +227,7 @@ function createRoutes(
 /** /files and /uploads. */
 async function createTransferRoutes(
   { config, metrics, audit, clock, log, stores, baseUrl }: ListenOptions,
-  served: DownloadRouteOptions['served'],
+  { served, previews }: Pick<DownloadRouteOptions, 'served' | 'previews'>,
 ) {
   const { storage, links, uploads, webhook } = stores;
   const idleMs = config.idleTimeout * 1000;
@@ -210,6 +251,7 @@ async function createTransferRoutes(
     completed,
     served,
     offload,
+    previews,
   });
   const uploadRoute = createUploadRoute({
     uploads: auditUploads(uploads, audit),

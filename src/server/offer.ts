@@ -13,7 +13,7 @@ import { describeTools } from './instructions.ts';
 import type { Crates } from '../crates/crates.ts';
 import { parseSourceAddress } from '../crates/sources/address.ts';
 import { createAllPrompts, selectExtensions, selectResources } from './resources.ts';
-import { selectTools, type ToolsOptions } from './tools.ts';
+import { selectTools, type SelectedTools, type ToolsOptions } from './tools.ts';
 
 /** What tools take from the settings alone. */
 function toToolTerms(config: Config) {
@@ -63,13 +63,14 @@ export type ToolRooms = Omit<ToolsOptions, keyof ReturnType<typeof toToolTerms> 
 const chooseGroups = ({ tools: groups, auth }: Config) => ({ groups, knowsOperators: auth.length > 0 });
 
 /** What is offered of the groups that are switched on. */
-export const createOffer = (config: Config, rooms: ToolRooms, surroundings: Surroundings | null): Offer =>
+export const createOffer = (config: Config, rooms: ToolRooms, surroundings: Surroundings | null) =>
   selectOffer(config, { ...rooms, ...toToolTerms(config), surroundings });
 
-function selectOffer(config: Config, options: ToolsOptions): Offer {
-  const tools = selectTools(options, chooseGroups(config));
+function selectOffer(config: Config, options: ToolsOptions): Offer & SelectedTools {
+  const { tools, everyTool } = selectTools(options, chooseGroups(config));
   return {
     tools,
+    everyTool,
     resources: selectResources(options, tools),
     prompts: createAllPrompts(options, tools),
     extensions: selectExtensions(options, tools),

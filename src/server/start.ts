@@ -12,26 +12,34 @@ import type { Crates } from '../crates/crates.ts';
 import type { DocumentToolsOptions } from '../documents/tools.ts';
 import { WorkcrateError } from '../errors.ts';
 import type { FindCrateFiles } from '../executions/tools.ts';
+import type { Gateway } from '../gateway/gateway.ts';
+import { createPins } from '../gateway/pins.ts';
 import { createLocalFiles } from '../files/local-files.ts';
 import { isWildcard } from '../http/host-origin.ts';
 import { meterCrates, meterDocuments, traceTool } from '../instrumentation/instrumentation.ts';
 import { sharedStateKey } from '../mcp/asking.ts';
 import { createServerFactory, type ExtendServer } from '../mcp/server.ts';
 import { createTasks } from '../mcp/tasks/tasks.ts';
+import type { Tool } from '../mcp/tool.ts';
+import { createOwnToolbox, joinToolboxes, type Toolbox } from '../mcp/toolbox.ts';
 import { isLoopbackHost } from '../net/addresses.ts';
 import { createLog, type Log } from '../observability/log.ts';
 import { createMetrics } from '../observability/metrics.ts';
 import { openTracing } from '../observability/tracing.ts';
 import { programName } from '../program.ts';
+import { loadRoutes } from '../tool-search/tool-search.ts';
 import { readTrustedTime } from '../trusted-clock.ts';
 import { createSkills, shippedSkillsFolder, type Skills } from '../skills/skills.ts';
+import { guardTool } from '../guard/wrappers.ts';
 import { wasRemoved } from '../users/remove.ts';
+import { openGuard } from './guard.ts';
 import { createClientFilePort, openClientBridge } from './client-files.ts';
 import { createCallControl, type CallControl } from './call-control.ts';
 import type { AppContext } from './context.ts';
 import { openCrates, watchCrates } from './crates.ts';
 import { openDocuments } from './documents.ts';
 import { startCodeRunner, type CodeRunner } from './execution.ts';
+import { openServerGateway } from './gateway.ts';
 import { getLinkBase } from './link-base.ts';
 import { startListening } from './listen.ts';
 import { createOffer, toFactoryTerms } from './offer.ts';
@@ -67,7 +75,9 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
   const base = { config, metrics: createMetrics(), tracing, clock: Date.now, log };
   const stores = started.use(await openStores({ ...base, endsWithClient: mode.sharesMachine }));
   const audit = started.use(await startAudit(base, stores));
-  const context: AppContext = { ...base, audit };
+  const guard = openGuard({ ...base, audit });
+  if (guard !== null) started.use(guard);
+  const context: AppContext = { ...base, audit, guard };
   // It is closed after what runs, which says how its tasks ended.
   const tasks = started.use(await openTasks(context, stores));
   const code = started.use(await startCodeRunner({ ...context, ...stores }));
@@ -93,19 +103,24 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
   const client = openClientBridge({ ...context, stores, baseUrl, sharesMachine: mode.sharesMachine });
   started.use(client.bridge);
   const skills = openSkills(context);
-  const offer = createRoomOffer(context, stores, code, { crates, skills, ...writer, ...client }, baseUrl);
+  const ownTools = (): ReadonlySet<string> => ownNames;
+  const gateway = started.use(openServerGateway({ ...context, pins: createPins(stores.database), ownTools }));
+  const rooms = { crates, skills, ...writer, ...client };
+  const { offer, ownNames, toolbox } = createRoomOffer(context, stores, code, rooms, { baseUrl, gateway });
   const refused = auditRefusedCalls(audit, offer.tools);
   const answered = auditAnsweredRequests(audit);
+  const stateKey = await sharedStateKey(stores.database);
   const factoryOptions = {
     ...context,
     ...toFactoryTerms(config),
     ...calls,
     ...offer,
     extend: mode.extend,
-    stateKey: await sharedStateKey(stores.database),
+    stateKey,
     refused,
     answered,
     tasks: Promise.resolve(tasks),
+    upstream: gateway?.upstream,
   };
   const factoryFor = (sharesMachine: boolean) => createServerFactory({ ...factoryOptions, sharesMachine });
   const factory = factoryFor(mode.sharesMachine);
@@ -117,6 +132,9 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
     bridge: client.bridge,
     factory: factoryFor(false),
     tools: offer.tools,
+    upstream: gateway?.upstream,
+    toolbox,
+    formSecret: stateKey,
     tasks,
     calls,
     port: place.port,
@@ -138,6 +156,7 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
     refused,
     answered,
     tasks,
+    upstream: gateway?.upstream ?? null,
     metrics: context.metrics,
     codeRunsIn: code.where,
     python: code.python,
@@ -146,7 +165,10 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
   };
 }
 
-async function startAudit({ config, clock, log }: Omit<AppContext, 'audit'>, { database, server }: Stores) {
+async function startAudit(
+  { config, clock, log }: Omit<AppContext, 'audit' | 'guard'>,
+  { database, server }: Stores,
+) {
   const { auditLevel: level, auditDays: retentionDays, auditKey: key } = config;
   const folder = getAuditFolder(config.data);
   if (level === 'off') return openAudit({ folder, clock, level, retentionDays, key, log });
@@ -190,7 +212,7 @@ function openSkills({ config, log }: Pick<AppContext, 'config' | 'log'>): Skills
 
 /** The tools, resources and prompts of the groups that are switched on. */
 function createRoomOffer(
-  { config, tracing, audit, clock, log }: AppContext,
+  { config, tracing, audit, guard, clock, log }: AppContext,
   { files, links, uploads, webhook }: Stores,
   {
     executions,
@@ -207,7 +229,7 @@ function createRoomOffer(
     'documents' | 'library'
   > &
     Pick<ClientToolsOptions, 'bridge' | 'cache'>,
-  baseUrl: () => string,
+  { baseUrl, gateway }: { readonly baseUrl: () => string; readonly gateway: Gateway | null },
 ) {
   const localFiles = createLocalFiles({ files, roots: config.shareRoots, log });
   const crateFiles: FindCrateFiles = ({ caller, signal }, wanted) =>
@@ -227,9 +249,17 @@ function createRoomOffer(
     crateFiles,
     clientFiles,
   };
-  const others = { audit, clock, showPictures, exported: webhook.exported, baseUrl };
-  const offer = createOffer(config, { ...offered, ...rooms, ...others }, surroundings);
-  return { ...offer, tools: offer.tools.map((tool) => auditTool(traceTool(tool, tracing), audit)) };
+  // It is filled below: tools that call tools are among them.
+  const toolboxes: Toolbox[] = [];
+  const toolbox = joinToolboxes(toolboxes);
+  const toolRoutes = loadRoutes(config.toolRoutes);
+  const others = { audit, clock, showPictures, exported: webhook.exported, baseUrl, toolbox, toolRoutes };
+  const { everyTool, ...offer } = createOffer(config, { ...offered, ...rooms, ...others }, surroundings);
+  const watch = (tool: Tool): Tool => auditTool(guardTool(traceTool(tool, tracing), guard), audit);
+  const watched = new Map(everyTool.map((tool) => [tool, watch(tool)]));
+  toolboxes.push(createOwnToolbox([...watched.values()]), ...(gateway === null ? [] : [gateway.toolbox]));
+  const ownNames = new Set(everyTool.map(({ name }) => name));
+  return { offer: { ...offer, tools: offer.tools.map((tool) => watched.get(tool)!) }, ownNames, toolbox };
 }
 
 /** MCP_HOST used to be the address to listen on, and still is for other servers. */

@@ -30,7 +30,7 @@ import { watchPaths } from './watched-paths.ts';
 
 export type Stores = Awaited<ReturnType<typeof openStores>>;
 
-interface StoresOptions extends Omit<AppContext, 'audit'> {
+interface StoresOptions extends Omit<AppContext, 'audit' | 'guard'> {
   /** Whether the server ends with the client that started it. */
   readonly endsWithClient: boolean;
 }

@@ -15,6 +15,7 @@ import { linkTools, type LinkToolsOptions } from '../links/tools.ts';
 import { createScriptTools, type ScriptToolsOptions } from '../scripts/tools.ts';
 import { createSessionTools, type SessionToolsOptions } from '../sessions/tools.ts';
 import { createSkillTools, type SkillToolsOptions } from '../skills/tools.ts';
+import { createDiscoveryTools, type DiscoveryToolsOptions } from '../tool-search/tools.ts';
 import { furtherGroups, operatorGroup, toolGroups, type Tool } from '../mcp/tool.ts';
 
 export type ToolsOptions = LinkToolsOptions &
@@ -25,7 +26,9 @@ export type ToolsOptions = LinkToolsOptions &
   ArtifactToolsOptions &
   CrateToolsOptions &
   DocumentToolsOptions &
-  ClientToolsOptions & {
+  ClientToolsOptions &
+  /** Its toolbox is empty until all tools are made. */
+  DiscoveryToolsOptions & {
     /** Where the audit log is, and its key. */
     readonly auditLog: { readonly folder: string; readonly key: string | null };
   };
@@ -44,6 +47,7 @@ function listAllTools(options: ToolsOptions): Tool[] {
     ...documentTools(options),
     ...createClientTools(options),
     ...createSkillTools(options),
+    ...createDiscoveryTools(options),
     ...createAuditTools(options.auditLog),
   ];
 }
@@ -55,8 +59,15 @@ export interface ChosenGroups {
   readonly knowsOperators: boolean;
 }
 
-/** The tools of the groups that are switched on. A group that does not exist is an error. */
-export function selectTools(options: ToolsOptions, { groups, knowsOperators }: ChosenGroups): Tool[] {
+export interface SelectedTools {
+  /** Those of the groups that are switched on. */
+  readonly tools: readonly Tool[];
+  /** Those of all groups, for whoever calls tools that are not listed. */
+  readonly everyTool: readonly Tool[];
+}
+
+/** The tools of the groups that are switched on, among all. A group that does not exist is an error. */
+export function selectTools(options: ToolsOptions, { groups, knowsOperators }: ChosenGroups): SelectedTools {
   const every: readonly string[] = [...toolGroups, ...furtherGroups, operatorGroup];
   const sets: Readonly<Record<string, readonly string[]>> = {
     all: every,
@@ -69,5 +80,6 @@ export function selectTools(options: ToolsOptions, { groups, knowsOperators }: C
       `There is no group of tools ${unknown.join(', ')}. There are: default, all, ${every.join(', ')}.`,
     );
   const wanted = new Set(groups.flatMap((group) => sets[group] ?? [group]));
-  return listAllTools(options).filter((tool) => wanted.has(tool.group));
+  const everyTool = listAllTools(options);
+  return { tools: everyTool.filter((tool) => wanted.has(tool.group)), everyTool };
 }

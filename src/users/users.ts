@@ -14,6 +14,7 @@ import { createLastUse, findKey, hashKey, isApiKey } from './keys.ts';
 import type { OAuthOptions, TokenCheck } from './oauth.ts';
 
 export { IssuerDown } from './issuer-url.ts';
+export { hashKey } from './keys.ts';
 export { operatorScope, scopes, defaultScopes } from './names.ts';
 export { demandNotRemoved, type EndedRights } from './remove.ts';
 
@@ -34,8 +35,7 @@ export function createUsers({ database, keys, oauth, clock, log }: UsersOptions)
   const lastUse = createLastUse({ database, clock, log });
   const tokens = oauth === null ? null : loadTokenCheck({ ...oauth, clock });
 
-  async function byKey(key: string): Promise<SignedIn> {
-    const keyHash = hashKey(key);
+  async function byHash(keyHash: string): Promise<SignedIn> {
     const found = await findKey(database, keyHash, clock());
     if (!found) throw unknownKeyError();
     lastUse.note(keyHash, found.lastUsedAt);
@@ -47,10 +47,12 @@ export function createUsers({ database, keys, oauth, clock, log }: UsersOptions)
     takesTokens: tokens !== null,
     /** Rejects with `unauthorized`, or with `IssuerDown` where the issuer has to be asked and cannot be. */
     async signIn(shown: string): Promise<SignedIn> {
-      if (keys && isApiKey(shown)) return byKey(shown);
+      if (keys && isApiKey(shown)) return byHash(hashKey(shown));
       if (tokens !== null) return (await tokens).signIn(shown);
       throw unknownKeyError();
     },
+    /** The same by the hash of a key that was shown before; it ends with the key. */
+    signInByHash: byHash,
     /** The issuer as it calls itself, or as the operator does while it is down; null without OAuth. */
     async issuer(): Promise<string | null> {
       if (tokens === null) return null;

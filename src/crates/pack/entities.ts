@@ -28,6 +28,9 @@ export function createGraphEntity(
   return { '@id': id, '@type': type, ...Object.fromEntries(stated) };
 }
 
+/** The address of this program. */
+export const serverUrl = 'https://www.npmjs.com/package/workcrate';
+
 export const toEntityReference = (id: string): EntityReference => ({ '@id': id });
 
 /** Compacted form: none is null, and a single one is not in a list. */

@@ -1,8 +1,10 @@
 /** Collects what is left of a run: its code, what it was given (`gather-inputs.ts`), what it made, and its output. */
 import type { Execution } from '../../executions/executions.ts';
 import type { Language } from '../../sandbox/sandbox.ts';
+import type { CallRecord } from '../../tool-calls/store.ts';
 import { toInsidePath, traceResult, type ChainStep } from './chain.ts';
 import { collectRunInputs, nulReplacement } from './gather-inputs.ts';
+import { collectRunCalls } from './gather-calls.ts';
 import { addStoredFile, addTextFile, addWorkspaceFile, type PackCollector } from './gather.ts';
 import { shownFolder, type FileOfRun, type MissingFile, type PackedFile, type PackedRun } from './packed.ts';
 import {
@@ -24,6 +26,8 @@ const codeFileNames: Readonly<Record<Language, { name: string; mediaType: string
 const maxPreviewCodeLength = 64 * 1024;
 
 export interface PackRunOptions {
+  /** What the record has of the tools that its code called. */
+  readonly calls: CallRecord;
   /** Whether files that it changed in its working folder are packed, and not only those in /artifacts. */
   readonly includeWorkspace: boolean;
 }
@@ -68,6 +72,7 @@ export async function collectRun(
     results,
     shownTexts: execution.results.map(({ text }) => text).filter((text) => text !== ''),
     logs,
+    ...(await collectRunCalls(collector, step, options.calls)),
   };
 }
 
@@ -91,7 +96,7 @@ function collectRunCode(collector: PackCollector, { execution, folder }: ChainSt
 async function collectRunResults(
   collector: PackCollector,
   step: ChainStep,
-  { includeWorkspace }: PackRunOptions,
+  { includeWorkspace }: Pick<PackRunOptions, 'includeWorkspace'>,
 ): Promise<FileOfRun[]> {
   const { created, modified, complete } = step.execution.artifacts;
   const names = [...created, ...modified].filter(

@@ -9,6 +9,7 @@ import type { Execution, Executions } from '../../executions/executions.ts';
 import type { Files } from '../../files/files.ts';
 import type { Caller } from '../../identity.ts';
 import type { Source, SourceObject } from '../../storage/source.ts';
+import type { CallRecord } from '../../tool-calls/store.ts';
 import { packageVersion } from '../../version.ts';
 import type { Workspaces } from '../../workspaces/workspaces.ts';
 import { createArchive, type CrateArchive } from './archive.ts';
@@ -41,7 +42,7 @@ export { crateSpecificationVersions } from './specification.ts';
 export interface CratePackerOptions {
   readonly files: Pick<Files, 'find' | 'open'>;
   readonly places: Pick<Workspaces, 'find'>;
-  readonly executions: Pick<Executions, 'get'>;
+  readonly executions: Pick<Executions, 'get' | 'getCalls'>;
   /** The cells that the state of a caller's session comes from; without it, no session can be packed. */
   readonly findSession?: FindSessionToPack | undefined;
   /** Where packed crates go. */
@@ -129,6 +130,14 @@ export function createCratePacker(options: CratePackerOptions) {
 
 export type CratePacker = ReturnType<typeof createCratePacker>;
 
+const noCalls: CallRecord = { calls: [], tools: [] };
+
+const findCalls = async (
+  { executions }: CratePackerOptions,
+  caller: Caller,
+  { id, toolCalls }: Execution,
+): Promise<CallRecord> => (toolCalls === null ? noCalls : executions.getCalls(caller, id));
+
 async function collectCrate(
   options: CratePackerOptions,
   caller: Caller,
@@ -148,7 +157,10 @@ async function collectCrate(
   const now = options.clock();
   const collector = createPackCollector({ files: options.files, caller, workspace, signal, now });
   const runs: PackedRun[] = [];
-  for (const step of chain) runs.push(await collectRun(collector, step, { includeWorkspace }));
+  for (const step of chain) {
+    const calls = await findCalls(options, caller, step.execution);
+    runs.push(await collectRun(collector, step, { includeWorkspace, calls }));
+  }
   noteIncompleteInputs(collector, chain);
   const files = [
     ...(session === null ? [] : await collectNotebook(collector, session, executions)),

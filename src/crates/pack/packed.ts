@@ -1,6 +1,7 @@
 import { WorkcrateError } from '../../errors.ts';
 import { splitExtension } from '../../filenames.ts';
 import type { Language } from '../../sandbox/sandbox.ts';
+import type { RecordedCall } from '../../tool-calls/store.ts';
 import {
   createAgentEntity,
   createAuthorEntities,
@@ -13,6 +14,7 @@ import {
   toEntityReferences,
   type GraphEntity,
 } from './entities.ts';
+import { toCallActionId } from './call-entities.ts';
 import { createRunEntities, toActionId } from './run-entities.ts';
 import { createLicenceEntity } from './run-facts.ts';
 import type { CrateSpecification, JsonLdContext } from './specification.ts';
@@ -75,6 +77,19 @@ export interface SoftwareVersion {
   readonly version: string;
 }
 
+/** A call of a tool by the code of a run. */
+export interface PackedCall extends Omit<
+  RecordedCall,
+  'arguments' | 'argumentsHash' | 'result' | 'resultHash' | 'ms'
+> {
+  readonly id: string;
+  readonly runId: string;
+  readonly endedAt: number;
+  /** Their hashes are those of the files. */
+  readonly arguments: FileOfRun;
+  readonly result: FileOfRun | null;
+}
+
 /** One run: code, inputs, results and outcome. */
 export interface PackedRun {
   readonly id: string;
@@ -108,6 +123,10 @@ export interface PackedRun {
   /** Values that it showed, as texts, for the page. */
   readonly shownTexts: readonly string[];
   readonly logs: readonly PackedFile[];
+  /** The tools that its code called. */
+  readonly calls: readonly PackedCall[];
+  /** The definitions of the tools that it could call; null where it could call none. */
+  readonly toolsFile: PackedFile | null;
 }
 
 export interface CrateAuthor {
@@ -145,7 +164,14 @@ export interface PackedCrate {
 
 /** Every file that the crate holds and the metadata describes, once. */
 function listPackedFiles({ runs, files }: PackedCrate): Set<PackedFile> {
-  const ofRuns = runs.flatMap(({ code, inputs, results, logs }) => [code, ...inputs, ...results, ...logs]);
+  const ofRuns = runs.flatMap(({ code, inputs, results, logs, calls, toolsFile }) => [
+    code,
+    ...inputs,
+    ...results,
+    ...logs,
+    ...calls.flatMap((call) => (call.result === null ? [call.arguments] : [call.arguments, call.result])),
+    ...(toolsFile === null ? [] : [toolsFile]),
+  ]);
   return new Set([...ofRuns.filter(isPackedFile), ...files]);
 }
 
@@ -214,7 +240,7 @@ function createRootEntity(
     author: toEntityReferences(authors.map((author) => author['@id'])),
     keywords: about.keywords.length > 1 ? about.keywords : (about.keywords[0] ?? null),
     conformsTo: runs.length === 0 ? null : toEntityReference(specification.runProfile.id),
-    mentions: toEntityReferences(runs.map(toActionId)),
+    mentions: toEntityReferences(runs.flatMap((run) => [toActionId(run), ...run.calls.map(toCallActionId)])),
     hasPart: toEntityReferences([...listPackedFiles(crate)].map(({ path }) => pathToEntityId(path))),
   });
 }

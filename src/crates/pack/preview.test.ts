@@ -51,6 +51,8 @@ function runOf(text: string): PackedRun {
     results: [file(`results/${text}`), { ...file(`results/${text}.png`), mediaType: 'image/png' }, missing],
     shownTexts: [text],
     logs: [],
+    calls: [],
+    toolsFile: null,
   };
 }
 

@@ -34,6 +34,8 @@ export interface PlannedText {
 
 /** A run that can be repeated from its crate. */
 export interface ReplayStep {
+  /** What the crate describes it by. */
+  readonly action: Entity;
   readonly name: string;
   readonly language: Language;
   /** The interpreter of the original run, if it was recorded. */
@@ -90,6 +92,7 @@ function planStep(metadata: CrateMetadata, action: Entity, made: ReadonlyMap<Ent
     .filter((entity) => isFileOrGone(entity) && !isLog(entity))
     .map((entity) => ({ entity, ...toPlannedFile(entity, folder) }));
   return {
+    action,
     name: getEntityText(action, 'name') ?? action.id,
     language,
     runtime: readRecordedRuntime(metadata, instrument, language),
@@ -159,7 +162,7 @@ function readRecordedRuntime(metadata: CrateMetadata, code: Entity, language: La
   return runtime && version ? `${getEntityText(runtime, 'name') ?? ''} ${version}`.trim() : null;
 }
 
-function readRunProperty(metadata: CrateMetadata, action: Entity, name: string): string | null {
+export function readRunProperty(metadata: CrateMetadata, action: Entity, name: string): string | null {
   const properties = getEntityTargets(metadata, action, 'additionalProperty');
   const property = properties.find((entity) => getEntityText(entity, 'name') === name);
   return property === undefined ? null : getEntityText(property, 'value');
@@ -225,7 +228,7 @@ function readRecordedStdoutHash(
   return log === undefined ? null : readRecordedHash(log);
 }
 
-function readRecordedHash(entity: Entity): string | null {
+export function readRecordedHash(entity: Entity): string | null {
   const hash = getEntityText(entity, 'sha256')?.toLowerCase() ?? '';
   return /^[0-9a-f]{64}$/.test(hash) ? hash : null;
 }
@@ -236,11 +239,15 @@ function getEntityTexts({ properties }: Entity, name: string): string[] {
   );
 }
 
-function getEntityText(entity: Entity, name: string): string | null {
+export function getEntityText(entity: Entity, name: string): string | null {
   return getEntityTexts(entity, name)[0] ?? null;
 }
 
-function getEntityTargets({ entities }: CrateMetadata, { properties }: Entity, name: string): Entity[] {
+export function getEntityTargets(
+  { entities }: CrateMetadata,
+  { properties }: Entity,
+  name: string,
+): Entity[] {
   return properties.flatMap((property) => {
     const target = 'target' in property && property.name === name ? entities[property.target] : undefined;
     return target === undefined ? [] : [target];

@@ -1,3 +1,4 @@
+import type { CallDiff, CallState } from '../../tool-calls/recorded.ts';
 import { shownFolder } from './packed.ts';
 import type { ReplayStep } from './replay-plan.ts';
 
@@ -38,6 +39,8 @@ export interface ReplayStepReport {
   /** Inputs that are not as they were, since a step before did not make them so. */
   readonly inputs: readonly ReplayInputDiff[];
   readonly results: readonly ReplayResultDiff[];
+  /** The tools that its code called, then and now. They do not count: what it made of them does. */
+  readonly calls: readonly CallDiff[];
   /** False if there may be results that were not compared. */
   readonly complete: boolean;
 }
@@ -154,11 +157,34 @@ function formatStep(step: ReplayStepReport): string[] {
     ...step.results.map(
       ({ name, state }) => `  ${resultStateLabels[state]}  ${replaceControlCharacters(name)}`,
     ),
+    ...formatCalls(step.calls),
     `  stdout: ${stdout === 'unknown' ? 'not in the crate, so not compared' : stdout}`,
     ...(step.complete ? [] : ['  There may be more results: not all files could be compared.']),
     ...(step.ended === 'failed' && step.stderr !== ''
       ? step.stderr.split('\n').map((line) => `  | ${replaceControlCharacters(line)}`)
       : []),
+  ];
+}
+
+const callStateLabels: Readonly<Record<CallState, string>> = {
+  same: 'same',
+  'other result': 'OTHER RESULT',
+  'other definition': 'OTHER DEFINITION',
+  missing: 'MISSING',
+  extra: 'EXTRA',
+};
+
+/** Those that differ, one by one. */
+function formatCalls(calls: readonly CallDiff[]): string[] {
+  if (calls.length === 0) return [];
+  const differing = calls.filter(({ state }) => state !== 'same');
+  const count = `  tool calls: ${calls.length - differing.length} as recorded`;
+  return [
+    differing.length === 0 ? count : `${count}, ${differing.length} not:`,
+    ...differing.map(
+      ({ tool, sequence, state }) =>
+        `    ${callStateLabels[state]}  call ${sequence}: ${replaceControlCharacters(tool)}`,
+    ),
   ];
 }
 

@@ -10,6 +10,7 @@ import { digestWhileReading } from '../../files/files.ts';
 import type { RunEnd, Sandbox, SandboxRun, Workspace } from '../../sandbox/sandbox.ts';
 import { collectBytes, collectText } from '../../streams.ts';
 import type { CrateMetadata } from '../crate.ts';
+import { openStepTools, planCalls, type ReplayTools, type StepTools } from './replay-calls.ts';
 import { planReplay, type PlannedInput, type PlannedText, type ReplayStep } from './replay-plan.ts';
 import {
   diffReplayResults,
@@ -28,6 +29,7 @@ import {
 import { hashShownResults } from './shown-results.ts';
 import { locateWorkspaceFile, rereadWorkspaceFile } from './workspace-files.ts';
 
+export type { ReplayTools } from './replay-calls.ts';
 export { createReplayWorkspace } from './replay-workspace.ts';
 export { toReplayJson, formatReplayReport, type ReplayReport } from './replay-report.ts';
 
@@ -36,6 +38,8 @@ export interface ReplayOptions {
   /** The bytes of a file below the root of the crate, with a limit and verified; null if there is none. */
   readonly read: (path: string, signal: AbortSignal) => Promise<AsyncIterable<Uint8Array> | null>;
   readonly sandbox: Sandbox;
+  /** Lets the code call tools; without it, it can call none. */
+  readonly tools?: ReplayTools | null;
   /** A workspace of its own, as `createReplayWorkspace` makes one. */
   readonly place: Workspace;
   /** Of each step. */
@@ -81,7 +85,8 @@ async function replayStep(replay: Replay, step: ReplayStep): Promise<ReplayStepR
   const inputs: ReplayInputDiff[] = [];
   for (const input of step.inputs) inputs.push(...(await provideInput(replay, input)));
   const before = await snapshotReplayFolders(place, step.folder);
-  const ran = await runReplayStep(replay, step, { code, stdin });
+  const tools = await openTools(replay, step);
+  const ran = await runReplayStep(replay, step, { code, stdin, tools });
   const changes = diffReplaySnapshots(before, await snapshotReplayFolders(place, step.folder));
   const found = new Map(ran.shown);
   for (const path of changes.paths) {
@@ -94,9 +99,21 @@ async function replayStep(replay: Replay, step: ReplayStep): Promise<ReplayStepR
     sandbox: sandbox.kind,
     inputs: inputs.filter(({ state }) => state !== 'same'),
     results: diffReplayResults(step, found),
+    calls: tools.compare(),
     complete: changes.complete,
   };
   return { reproduced: isStepReproduced(report), ...report };
+}
+
+const maxCallFileBytes = 4 * 1024 ** 2;
+
+/** The tools that the code of a step called, if it called any. */
+function openTools(replay: Replay, { action, language, folder: workingDir }: ReplayStep): Promise<StepTools> {
+  const { metadata, tools = null, sandbox, place, signal } = replay;
+  const run = { language, workingDir, place, sandbox, signal };
+  return openStepTools(planCalls(metadata, action), tools, run, async (file) =>
+    collectText(await readVerifiedFile(replay, file, maxCallFileBytes)),
+  );
 }
 
 /** What no step made is written as the crate has it. What a step made stays as it made it now. */
@@ -182,9 +199,10 @@ async function readReplayStdin(options: ReplayOptions, file: PlannedText): Promi
   );
 }
 
-interface ReplayCodeAndStdin {
+interface ReplayCode {
   readonly code: string;
   readonly stdin: string;
+  readonly tools: StepTools;
 }
 
 interface ReplayOutcome {
@@ -198,7 +216,7 @@ interface ReplayOutcome {
 async function runReplayStep(
   replay: Replay,
   step: ReplayStep,
-  { code, stdin }: ReplayCodeAndStdin,
+  { code, stdin, tools }: ReplayCode,
 ): Promise<ReplayOutcome> {
   const { sandbox, place, sessions, timeoutMs, signal } = replay;
   const { language, folder: workingDir, session } = step;
@@ -214,6 +232,7 @@ async function runReplayStep(
           stdin,
           timeoutMs,
           signal,
+          ...tools.request,
         })
       : await sessions.runCell(step, session, { code, stdin, timeoutMs, signal });
   const [stdout, stderr, shown, end] = await Promise.all([

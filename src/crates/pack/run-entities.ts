@@ -10,6 +10,7 @@ import {
   createRunFileEntity,
   describePackedFile,
   pathToEntityId,
+  serverUrl,
   toEntityReference,
   toEntityReferences,
   toIsoTimestamp,
@@ -17,6 +18,7 @@ import {
   toRunFileId,
   type GraphEntity,
 } from './entities.ts';
+import { createCallEntities } from './call-entities.ts';
 import type { PackedCrate, PackedRun, RunLimit, SoftwareVersion } from './packed.ts';
 import type { CrateSpecification } from './specification.ts';
 
@@ -43,8 +45,6 @@ export const languageNames: Readonly<
     runtimeUrl: 'https://www.gnu.org/software/bash/',
   },
 };
-
-const serverUrl = 'https://www.npmjs.com/package/workcrate';
 
 /** 1.2 demands a version of all software; where none was recorded, the crate says so. */
 const unknownVersion = 'unknown';
@@ -84,6 +84,7 @@ function createEntitiesOfRun(
     ...files.map((file) => createRunFileEntity(file, specification)),
     ...run.logs.map((file) => createFileEntity(file, toActionId(run))),
     ...createOriginEntities(files),
+    ...createCallEntities(run, specification, { agent, run: toActionId(run) }),
   ];
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ada } from '../../executions/room.testing.ts';
 import { recordProof } from '../../requirements.testing.ts';
+import { makeCall, recordingCalls, refusedCall } from '../../tool-calls/calls.testing.ts';
 import type { GraphEntity } from './entities.ts';
 import type { PackRequest } from './pack.ts';
 import { graphOf, keep, membersOf, openPacking, type Graph } from './packing.testing.ts';
@@ -34,7 +35,7 @@ const commonTerms = new Set(
   ),
 );
 const commonTypes = new Set(
-  'ComputerLanguage CreateAction CreativeWork Dataset File Organization Person PropertyValue SoftwareApplication SoftwareSourceCode'.split(
+  'ActivateAction ComputerLanguage CreateAction CreativeWork Dataset File Organization Person PropertyValue SoftwareApplication SoftwareSourceCode'.split(
     ' ',
   ),
 );
@@ -150,8 +151,8 @@ const runDemands: Readonly<Record<string, (crate: Specimen) => void>> = {
     assert.deepEqual([...types(crate.find(id))].sort(), kinds);
   },
   'there are actions, which the root mentions in their order': ({ find, ofType }) => {
-    const actions = ofType('CreateAction').map((action) => action['@id']);
-    assert.deepEqual(referred(find('./')['mentions']), actions);
+    const actions = [...ofType('CreateAction'), ...ofType('ActivateAction')].map((action) => action['@id']);
+    assert.deepEqual(referred(find('./')['mentions']).toSorted(), actions.toSorted());
     assert.ok(actions.length > 0);
   },
   'its instrument is described as code or an application, with a version': ({ find, ofType }) => {
@@ -168,7 +169,7 @@ const runDemands: Readonly<Record<string, (crate: Specimen) => void>> = {
     }
   },
   'its times are in ISO 8601, the end not before the start': ({ ofType }) => {
-    for (const action of ofType('CreateAction')) {
+    for (const action of [...ofType('CreateAction'), ...ofType('ActivateAction')]) {
       const { startTime, endTime } = action as unknown as Record<string, string>;
       for (const time of [startTime!, endTime!]) assert.match(time, isoTime);
       assert.ok(endTime! >= startTime!);
@@ -203,6 +204,8 @@ async function specimens() {
     files: [data.id],
   });
   const bad = await room.run({ code: 'rm lost.txt; echo oh >&2; exit 3', files: [lost.id] });
+  await using calling = await openPacking({}, { callStore: recordingCalls([makeCall(1), refusedCall(2)]) });
+  const { execution: caller } = await calling.room.run({ language: 'python', code: 'print(1)' });
   const next = await room.run({ code: 'cat "my data.csv" >copy.txt', files: [data.id] });
   await room.files.remove(ada, lost.id);
   const authors = [
@@ -231,6 +234,10 @@ async function specimens() {
   for (const specification of crateSpecificationVersions)
     for (const [what, request] of Object.entries(requests))
       found.push([what, await specimenOf(specification, zipOf(await pack({ ...request, specification })))]);
+  for (const specification of crateSpecificationVersions) {
+    const packed = await calling.pack({ executionIds: [caller.id], specification });
+    found.push(['a run that called tools', await specimenOf(specification, calling.zipOf(packed))]);
+  }
   found.push(['a run', await specimenOf('1.1', zipOf(await pack(requests['a run']!)))]);
   return found;
 }

@@ -26,7 +26,12 @@ import { openSession } from '../sessions/session.ts';
 import { getMemoryPerProcess, getNodeFlags } from './fork-server.ts';
 import { demandPrograms, findPython, outerEnvironment, sweepTemporaryFolders } from './launch.ts';
 import { endLeftovers } from './leftovers.ts';
-import { createInterpreterPool, type InterpreterPool, type InterpreterPoolOptions } from './pool.ts';
+import {
+  createInterpreterPool,
+  type InterpreterPool,
+  type InterpreterPoolOptions,
+  type WorkerNeeds,
+} from './pool.ts';
 import { findImports, planPreload, type PreloadPlan } from './preload.ts';
 import type { InterpreterKind } from './user-sandbox.ts';
 import { runOnWorker, startSessionOnWorker } from './worker.ts';
@@ -77,10 +82,10 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
   const installing = createInstallPools(poolOptions);
 
   const takeWorker = async (request: RunRequest) => {
-    const needsNetwork = (request.network ?? null) !== null;
-    if (request.install) return installing.take(request, needsNetwork);
+    const needs = { network: (request.network ?? null) !== null, tools: request.tools ?? null };
+    if (request.install) return installing.take(request, needs);
     const pool = pools.get(request.user, request.place);
-    const taken = await pool.take(await chooseInterpreter(request, planOnce), needsNetwork);
+    const taken = await pool.take(await chooseInterpreter(request, planOnce), needs);
     return { taken, finish: () => pools.fillBehind(pool) };
   };
 
@@ -122,7 +127,7 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
       const pool = pools.get(request.user, request.place);
       // The router is Python whatever the language is.
       const kind = request.language === 'python' ? 'preloaded' : 'python';
-      const taken = await pool.take(kind, (request.environment ?? null) !== null);
+      const taken = await pool.take(kind, { network: (request.environment ?? null) !== null });
       const router = startSessionOnWorker(taken, limits, () => pools.fillBehind(pool));
       pools.fillBehind(pool);
       const inside = describeInside(request, { ...options, limits });
@@ -215,11 +220,11 @@ function createInstallPools(options: InterpreterPoolOptions) {
     await pool.close();
   };
   return {
-    async take({ place, language, install = null }: RunRequest, needsNetwork: boolean) {
+    async take({ place, language, install = null }: RunRequest, needs: WorkerNeeds) {
       const pool = createInterpreterPool(place, { ...options, install });
       pools.add(pool);
       try {
-        const taken = await pool.take(language, needsNetwork);
+        const taken = await pool.take(language, needs);
         return { taken, finish: () => void close(pool) };
       } catch (error) {
         await close(pool);

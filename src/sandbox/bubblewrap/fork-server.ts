@@ -44,6 +44,15 @@ export interface WantedWorker {
   readonly isPreloaded: boolean;
   /** The token of its way out, where it may have one. */
   readonly gate: string | undefined;
+  /** For a run whose code may call tools. */
+  readonly tools: WantedTools | undefined;
+}
+
+export interface WantedTools {
+  /** For the one connection over which it calls. */
+  readonly token: string;
+  /** What it finds in /tools/mcp. */
+  readonly files: Readonly<Record<string, string>>;
 }
 
 type ForkServerCommand = Readonly<Record<string, unknown>>;
@@ -94,9 +103,9 @@ export async function startForkServer(
     pid: findOnlyChild(child.pid!),
     ended,
     send,
-    make({ id, language, isPreloaded, gate }) {
+    make({ id, language, isPreloaded, gate, tools }) {
       const promise = made(id);
-      const command = { make: id, language, gate };
+      const command = { make: id, language, gate, tools };
       send(isPreloaded ? { relay: command } : command);
       const late = setTimeout(
         () => makes.get(id)?.reject(sandboxFailedError('it took too long')),
@@ -263,6 +272,7 @@ export function createGroupPool(cgroups: Cgroups, limits: RunLimitSettings, log:
       taken.delete(id);
       if (slot === undefined) return;
       if (slot.wasKilled || free.length >= maxFreeGroups) return remove(slot);
+      slot.group.resetPeak();
       slot.before = slot.group.events();
       free.push(slot);
     },
@@ -279,7 +289,10 @@ const noGroupEvents = { oomKilled: 0, pidsRefused: 0, memoryPeakBytes: null, cpu
 function countEventsSince({ group, before }: GroupSlot): ReturnType<Group['events']> {
   const now = group.events();
   const oomKilled = now.oomKilled - before.oomKilled;
-  return { ...now, oomKilled, pidsRefused: now.pidsRefused - before.pidsRefused };
+  // Where the peak cannot be reset, only a higher one is that of this run.
+  const isOwn = (now.memoryPeakBytes ?? 0) > (before.memoryPeakBytes ?? 0);
+  const memoryPeakBytes = isOwn ? now.memoryPeakBytes : null;
+  return { ...now, oomKilled, memoryPeakBytes, pidsRefused: now.pidsRefused - before.pidsRefused };
 }
 
 /** The pid on this machine of a child of the fork server, which knows its pid inside. */

@@ -1,8 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import type { Log } from '../../observability/log.ts';
 import { readInstalledModules } from '../environments.ts';
-import type { GatePass } from '../gate.ts';
-import { sandboxClosedError, type Language, type Preload, type Workspace } from '../sandbox.ts';
+import type { Gate, GatePass } from '../gate.ts';
+import {
+  sandboxClosedError,
+  type Language,
+  type Preload,
+  type RunTools,
+  type Workspace,
+} from '../sandbox.ts';
 import { toPreload, type PreloadPlan } from './preload.ts';
 import {
   interpreterKinds,
@@ -10,6 +16,7 @@ import {
   type InterpreterKind,
   type UserSandbox,
   type UserSandboxOptions,
+  type WaysOut,
 } from './user-sandbox.ts';
 import type { Worker } from './worker.ts';
 
@@ -32,6 +39,13 @@ export interface TakenWorker {
   readonly pass: GatePass | null;
 }
 
+/** What an interpreter has to be made for, beyond its language. */
+export interface WorkerNeeds {
+  readonly network: boolean;
+  /** One that is given tools is made for the run: none waits with them. */
+  readonly tools?: RunTools | null;
+}
+
 /** The interpreters of one user: some wait, each for one run; a run that finds none waits until one is forked. */
 export interface InterpreterPool {
   readonly place: Workspace;
@@ -43,7 +57,7 @@ export interface InterpreterPool {
   ready(): Promise<void>;
   fill(): Promise<void>;
   /** One with libraries is one without where they are not loaded yet, or cannot be. */
-  take(kind: InterpreterKind, needsNetwork: boolean): Promise<TakenWorker>;
+  take(kind: InterpreterKind, needs: WorkerNeeds): Promise<TakenWorker>;
   close(): Promise<void>;
 }
 
@@ -72,10 +86,11 @@ export function createInterpreterPool(place: Workspace, options: InterpreterPool
   const sandbox = keepUserSandbox(place, options, forget);
   const libraries = createLibraryLoader(sandbox.get, options);
 
-  const make = async (kind: InterpreterKind, isProxied = options.isProxied): Promise<TakenWorker> => {
+  const usual: WorkerNeeds = { network: options.isProxied === true };
+  const make = async (kind: InterpreterKind, needs = usual): Promise<TakenWorker> => {
     // Not in a closed pool: nobody would end what is started there.
     if (closed) throw sandboxClosedError();
-    return makeWorker(await sandbox.get(), kind, isProxied === true ? options.gate.makePass() : null);
+    return makeWorker(await sandbox.get(), kind, makePasses(options.gate, needs));
   };
 
   const fillOne = async (kind: InterpreterKind): Promise<void> => {
@@ -143,14 +158,14 @@ export function createInterpreterPool(place: Workspace, options: InterpreterPool
       await sandbox.get();
     },
     fill,
-    async take(wanted, needsNetwork) {
+    async take(wanted, needs) {
       this.lastUsed = Date.now();
       running++;
       try {
         // It does not wait for what it may not need: to import that takes as long as to load it.
         const kind = wanted === 'preloaded' && !libraries.areOfUseTo(place) ? 'python' : wanted;
-        const isMadeForIt = needsNetwork && options.isProxied !== true;
-        const taken = isMadeForIt ? await make(kind, true) : (waiting[kind].shift() ?? (await next(kind)));
+        const isMadeForIt = (needs.tools ?? null) !== null || (needs.network && !usual.network);
+        const taken = isMadeForIt ? await make(kind, needs) : (waiting[kind].shift() ?? (await next(kind)));
         void taken.worker.outcome.then(() => running--);
         return taken;
       } catch (error) {
@@ -171,16 +186,34 @@ export function createInterpreterPool(place: Workspace, options: InterpreterPool
 async function makeWorker(
   userSandbox: UserSandbox,
   kind: InterpreterKind,
-  pass: GatePass | null,
+  passes: WorkerPasses,
 ): Promise<TakenWorker> {
   try {
-    const worker = await userSandbox.make(randomBytes(8).toString('hex'), kind, pass);
-    void worker.outcome.then(() => pass?.[Symbol.dispose]());
-    return { userSandbox, worker, pass };
+    const worker = await userSandbox.make(randomBytes(8).toString('hex'), kind, passes);
+    void worker.outcome.then(() => passes[Symbol.dispose]());
+    return { userSandbox, worker, pass: passes.pass };
   } catch (error) {
-    pass?.[Symbol.dispose]();
+    passes[Symbol.dispose]();
     throw error;
   }
+}
+
+/** By these its connections are let through until it has ended. */
+type WorkerPasses = WaysOut & Disposable;
+
+function makePasses(gate: Gate, { network, tools: given = null }: WorkerNeeds): WorkerPasses {
+  const pass = network ? gate.makePass() : null;
+  const toolsPass = given === null ? null : gate.makeToolsPass(given);
+  const tools =
+    toolsPass === null ? null : { token: toolsPass.token, files: Object.fromEntries(given!.files) };
+  return {
+    pass,
+    tools,
+    [Symbol.dispose]() {
+      pass?.[Symbol.dispose]();
+      toolsPass?.[Symbol.dispose]();
+    },
+  };
 }
 
 /** The user's sandbox, or a new one if the last has died. */

@@ -2,7 +2,13 @@ import type { Log } from '../../observability/log.ts';
 import type { Cgroups } from '../cgroups/cgroups.ts';
 import type { Gate, GatePass } from '../gate.ts';
 import { languages, type RunLimitSettings, type Workspace } from '../sandbox.ts';
-import { findHostPid, createGroupPool, startForkServer, type RunGroup } from './fork-server.ts';
+import {
+  findHostPid,
+  createGroupPool,
+  startForkServer,
+  type RunGroup,
+  type WantedTools,
+} from './fork-server.ts';
 import type { MountOptions } from './launch.ts';
 import type { PreloadedEvent } from './preload.ts';
 import { openWorkerPipes, attachWorker, type Worker } from './worker.ts';
@@ -25,12 +31,20 @@ export interface UserSandboxOptions extends Omit<MountOptions, 'place' | 'gate'>
 export const interpreterKinds = [...languages, 'preloaded'] as const;
 export type InterpreterKind = (typeof interpreterKinds)[number];
 
+/** What an interpreter is given by which it reaches the server. */
+export interface WaysOut {
+  /** For a network. */
+  readonly pass: GatePass | null;
+  /** For tools: then it is for the run that may call them, and for no other. */
+  readonly tools: WantedTools | null;
+}
+
 /** The sandbox of one user, with the fork server in it. All its runs die with it, and it dies with this process. */
 export interface UserSandbox {
   /** Resolves when it is gone. */
   readonly ended: Promise<void>;
-  /** Starts an interpreter that waits for a run. One with libraries only after `preload`, with a pass one with a way out. */
-  make(id: string, kind: InterpreterKind, pass: GatePass | null): Promise<Worker>;
+  /** Starts an interpreter that waits for a run, one with libraries only after `preload`. */
+  make(id: string, kind: InterpreterKind, ways: WaysOut): Promise<Worker>;
   /** Loads libraries, once. */
   preload(names: readonly string[]): Promise<PreloadedEvent>;
   /** Resolves when every process of a run has been killed and reaped. */
@@ -80,7 +94,7 @@ export async function startUserSandbox(place: Workspace, options: UserSandboxOpt
 
   return {
     ended: server.ended,
-    async make(id, kind, pass) {
+    async make(id, kind, { pass, tools }) {
       const isPreloaded = kind === 'preloaded';
       const language = isPreloaded ? 'python' : kind;
       const parent = isPreloaded ? preloadedPid! : server.pid;
@@ -88,7 +102,13 @@ export async function startUserSandbox(place: Workspace, options: UserSandboxOpt
       if (isPreloaded) relayed.add(id);
       if (pass !== null) openGateOnce();
       try {
-        const made = await server.make({ id, language, isPreloaded, gate: pass?.token });
+        const made = await server.make({
+          id,
+          language,
+          isPreloaded,
+          gate: pass?.token,
+          tools: tools ?? undefined,
+        });
         const group = await putIntoGroup(id, parent, made.pid);
         const worker = attachWorker(openWorkerPipes(parent, made.ends), id, language, group);
         tell(id, { opened: id });

@@ -9,6 +9,7 @@ import type { SessionProcess } from '../sessions/session.ts';
 import {
   getSignalName,
   createStopper,
+  toolsInside,
   type EndReason,
   type Language,
   type Report,
@@ -37,6 +38,8 @@ export interface WorkerTask extends Pick<RunRequest, 'code' | 'stdin'> {
   readonly folder: string;
   /** Whether it sees what the user has installed. */
   readonly hasPackages: boolean;
+  /** Whether its code may call tools. */
+  readonly hasTools: boolean;
   readonly environment: Readonly<Record<string, string>>;
 }
 
@@ -109,10 +112,16 @@ export function attachWorker(
 
 /** JSON for Python; for the others what a shell can read. The code follows behind a NUL. */
 function buildTaskHeader(language: Language, task: WorkerTask, secret: Buffer): string {
-  const { folder, environment, hasPackages } = task;
+  const { folder, environment, hasPackages, hasTools } = task;
   const packages = hasPackages ? packagesInside : null;
   if (language === 'python')
-    return JSON.stringify({ folder, secret: secret.toString('hex'), environment, packages });
+    return JSON.stringify({
+      folder,
+      secret: secret.toString('hex'),
+      environment,
+      packages,
+      ...(hasTools ? { tools: toolsInside } : {}),
+    });
   const variables = Object.entries(environment).map(([name, value]) => `${name}=${value}\0`);
   return `${folder}\0${variables.join('')}`;
 }
@@ -263,11 +272,12 @@ export function runOnWorker(
   const stop = createStopper({
     timeoutMs: request.timeoutMs,
     graceMs: limits.graceMs,
+    clock: request.tools?.clock,
     signal: request.signal,
     term: () => userSandbox.term(worker.id),
     kill: () => killWorker({ worker, userSandbox }),
   });
-  const { network = null, install = null, workingDir: folder, code, stdin } = request;
+  const { network = null, install = null, tools = null, workingDir: folder, code, stdin } = request;
   if (pass !== null) pass.network = network;
   const watch = disk.watch(request.place, () => stop.killNow('disk'));
   const longer = setTimeout(() => userSandbox.watch(worker.id), watchAfterMs);
@@ -275,17 +285,19 @@ export function runOnWorker(
     ...toProxyVariables(network?.environment, { certificates }),
     ...(install === null ? {} : getInstallVariables(packagesInside, npmInside)),
   };
-  const reports = worker.begin({ folder, code, stdin, environment, hasPackages: install === null });
+  const shown = { hasPackages: install === null, hasTools: tools !== null };
+  const reports = worker.begin({ folder, code, stdin, environment, ...shown });
 
   const finish = async (): Promise<RunEnd> => {
     const outcome = await waitForEnd({ worker, userSandbox });
     clearTimeout(longer);
     stop[Symbol.dispose]();
     watch[Symbol.dispose]();
-    const events = outcome?.code === 0 ? noLimitEvents : readLimitEvents(worker, outcome, limits);
+    const events = readLimitEvents(worker, outcome, limits);
     onEnd();
     return {
       ...toRunEnd(outcome, stop.reason, events),
+      peakMemoryBytes: events.memoryPeakBytes,
       durationMs: Math.round((performance.now() - started) * 1000) / 1000,
     };
   };
@@ -353,10 +365,10 @@ export function startSessionOnWorker(
 interface LimitEvents {
   readonly oomKilled: number;
   readonly pidsRefused: number;
+  readonly memoryPeakBytes: number | null;
 }
 
-/** For a run that succeeded, which needs no look at the cgroup. */
-const noLimitEvents: LimitEvents = { oomKilled: 0, pidsRefused: 0 };
+const noLimitEvents: LimitEvents = { oomKilled: 0, pidsRefused: 0, memoryPeakBytes: null };
 
 function readLimitEvents({ group }: Worker, outcome: WorkerOutcome, limits: RunLimitSettings): LimitEvents {
   return group?.events() ?? guessEventsWithoutGroup(outcome, limits);
@@ -365,7 +377,7 @@ function readLimitEvents({ group }: Worker, outcome: WorkerOutcome, limits: RunL
 /** Without a cgroup that counts refusals: a run that fails with as many processes as it may have has run out of them. */
 function guessEventsWithoutGroup(outcome: WorkerOutcome, { processes }: RunLimitSettings): LimitEvents {
   const ranOut = outcome !== null && outcome.crowd + 1 >= processes;
-  return { oomKilled: 0, pidsRefused: ranOut ? 1 : 0 };
+  return { ...noLimitEvents, pidsRefused: ranOut ? 1 : 0 };
 }
 
 function toRunEnd(

@@ -13,6 +13,8 @@ export interface Group {
    */
   add(pid: number): Promise<void>;
   events(): CgroupEvents;
+  /** Lets the peak of memory begin anew, where the kernel can. */
+  resetPeak(): void;
   /** Kills every process in it. They may take a moment to end. */
   kill(): void;
   /** Waits a few seconds for killed processes to end. It is idempotent. */
@@ -50,6 +52,9 @@ export function openGroup(branches: readonly Branch[], name: string): Group {
     },
     events: () =>
       Object.assign({ ...noCgroupEvents }, ...places.map(({ branch, folder }) => branch.events(folder))),
+    resetPeak() {
+      for (const { branch, folder } of places) branch.resetPeak(folder);
+    },
     kill() {
       for (const { branch, folder } of places) branch.kill(folder);
     },
@@ -115,6 +120,7 @@ export interface Branch extends Controller {
   readonly version: 1 | 2;
   readonly directory: string;
   readonly resources: readonly Resource[];
+  resetPeak(group: string): void;
   kill(group: string): void;
 }
 

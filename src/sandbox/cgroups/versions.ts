@@ -66,6 +66,9 @@ export function v1Branch(directory: string, resources: readonly Resource[]): Bra
     directory,
     resources,
     ...combineControllers(resources.map((resource) => controllers[resource])),
+    resetPeak(group) {
+      if (resources.includes('memory')) writeIfThere(group, 'memory.max_usage_in_bytes', '0');
+    },
     kill(group) {
       if (resources.includes('processes')) writeIfThere(group, 'pids.max', '0');
       killListedProcesses(group);
@@ -111,6 +114,8 @@ export function v2Branch(directory: string, resources: readonly Resource[]): Bra
     directory,
     resources,
     ...combineControllers(resources.map((resource) => unifiedControllers[resource])),
+    // The peak can be reset only by whoever keeps the file open, and only since Linux 6.12.
+    resetPeak() {},
     kill(group) {
       // The kernel has had cgroup.kill since 5.14.
       if (!writeIfThere(group, 'cgroup.kill', '1')) killListedProcesses(group);

@@ -8,6 +8,33 @@ export function driversContract(make: MakeSandbox): void {
   describe('drivers', () => {
     const bench = useBench(make);
 
+    it('python: an error goes to stderr with its line, and the exit code is 1', async () => {
+      const got = await bench.run('python', 'def f():\n    return 1 / 0\n\nprint("before")\nf()\n');
+      assert.deepEqual([got.reason, got.exitCode, got.out], ['exit', 1, 'before\n']);
+      assert.match(got.err, /Traceback \(most recent call last\):/);
+      assert.match(got.err, /line 5, in <module>[\s\S]*line 2, in f[\s\S]*ZeroDivisionError/);
+    });
+
+    it('node: an error goes to stderr with its line, and the exit code is 1', async () => {
+      const codes = [
+        '\n\nthrow new Error("broken")',
+        'await 0\n\nthrow new Error("broken")',
+        '\n\nPromise.reject(new Error("broken"))',
+      ];
+      for (const code of codes) {
+        const got = await bench.run('node', code);
+        assert.deepEqual([got.reason, got.exitCode, got.out], ['exit', 1, ''], code);
+        assert.match(got.err, /broken/);
+        assert.match(got.err, /:3:\d+/);
+      }
+    });
+
+    it('bash: an unknown command is said on stderr, and the last exit code counts', async () => {
+      const got = await bench.run('bash', 'echo first\nno-such-command-here');
+      assert.deepEqual([got.reason, got.exitCode, got.out], ['exit', 127, 'first\n']);
+      assert.match(got.err, /line 2: no-such-command-here: command not found/);
+    });
+
     it('python: a syntax error and a NUL in the code end with 1 and a message', async () => {
       for (const code of ['x = (\n', 'print("a")\nx = "\0"\n']) {
         const got = await bench.run('python', code);

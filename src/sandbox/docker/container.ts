@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { WorkcrateError } from '../../errors.ts';
@@ -11,10 +11,17 @@ import {
   packagesInside,
   type Installation,
 } from '../environments.ts';
-import { certificatesInside, gateInside, type Gate, type GatePass } from '../gate.ts';
+import { certificatesInside, gateInside, type Gate, type GatePass, type ToolsPass } from '../gate.ts';
 import { fitLimits, readFileMax, noHardLimits, type FittedLimits } from '../hard-limits.ts';
 import { insideFolder } from '../inside-folder.ts';
-import type { Workspace, RunRequest, SandboxOptions } from '../sandbox.ts';
+import {
+  toolsInside,
+  type RunRequest,
+  type RunTools,
+  type SandboxOptions,
+  type Workspace,
+} from '../sandbox.ts';
+import { makeToolFolder, type ToolFolder } from '../tool-files.ts';
 import { buildSeccompProgram } from '../seccomp/seccomp.ts';
 import { EngineError, type Engine } from './engine.ts';
 import { splitOutputs, type ContainerOutputs } from './output.ts';
@@ -44,10 +51,18 @@ export interface ContainerPurpose {
   readonly gate: Gate | null;
   /** For a container in which packages are installed. */
   readonly install?: Installation | null;
+  /** For a container whose run calls tools. */
+  readonly tools?: RunTools | null;
+  /** The server's socket, by which such a container connects. */
+  readonly toolsGate?: Gate;
 }
 
 /** The request body that creates a container: all isolation, around one supervisor. */
-function toContainerConfig(asked: DockerOptions, { place, gate, install = null }: ContainerPurpose): object {
+function toContainerConfig(
+  asked: DockerOptions,
+  { place, gate, install = null }: ContainerPurpose,
+  shown: ShownTools | null,
+): object {
   const options = gate === null ? asked : { ...asked, network: 'none' as const };
   const uid = getContainerUid(place);
   return {
@@ -74,8 +89,9 @@ function toContainerConfig(asked: DockerOptions, { place, gate, install = null }
       ...toContainerLimits(options, uid),
       Mounts: [
         ...listDockerMounts(options, place),
+        ...listToolMounts(options, shown?.folder.path ?? null),
         ...listPackageMounts(place, install),
-        ...(gate === null ? [] : listGateMounts(gate, options)),
+        ...listGateMounts(gate ?? shown?.gate ?? null, options),
       ],
     },
   };
@@ -146,7 +162,7 @@ interface DockerMount {
 }
 
 function listDockerMounts(options: DockerOptions, place: Workspace | null): DockerMount[] {
-  const { tools, skills } = options;
+  const { skills } = options;
   const mounts = [
     toBindMount(process.execPath, '/opt/workcrate/bin/node', true),
     toBindMount(insideFolder, modulesInContainer, true),
@@ -158,12 +174,23 @@ function listDockerMounts(options: DockerOptions, place: Workspace | null): Dock
       toBindMount(place.workspace, '/workspace', false),
       toBindMount(place.artifacts, '/artifacts', false),
     );
-  if (isExistingFolder(tools)) mounts.push(toBindMount(tools, '/tools', true));
   if (isExistingFolder(skills)) mounts.push(toBindMount(skills, '/skills', true));
   return mounts;
 }
 
-function listGateMounts({ path }: Gate, { certificates = null }: DockerOptions): DockerMount[] {
+/** A folder cannot be mounted into one that is read-only and lacks it, so the operator's tools are mounted one by one. */
+function listToolMounts({ tools }: DockerOptions, called: string | null): DockerMount[] {
+  if (called === null) return isExistingFolder(tools) ? [toBindMount(tools, toolsInside, true)] : [];
+  const own = isExistingFolder(tools) ? readdirSync(tools).filter((name) => name !== 'mcp') : [];
+  return [
+    ...own.map((name) => toBindMount(join(tools!, name), `${toolsInside}/${name}`, true)),
+    toBindMount(called, `${toolsInside}/mcp`, true),
+  ];
+}
+
+function listGateMounts(gate: Gate | null, { certificates = null }: DockerOptions): DockerMount[] {
+  if (gate === null) return [];
+  const { path } = gate;
   const socket = toBindMount(path, gateInside, true);
   return certificates === null ? [socket] : [socket, toBindMount(certificates, certificatesInside, true)];
 }
@@ -223,28 +250,60 @@ export async function startContainer(
   options: DockerOptions,
   purpose: ContainerPurpose,
 ): Promise<Container> {
+  const shown = await showTools(purpose);
   const { Id: id } = await withContainerErrors(
     options,
-    engine.call<{ Id: string }>('POST', '/containers/create', toContainerConfig(options, purpose)),
-  );
+    engine.call<{ Id: string }>('POST', '/containers/create', toContainerConfig(options, purpose, shown)),
+  ).catch(async (error: unknown) => {
+    await shown?.[Symbol.asyncDispose]();
+    throw error;
+  });
   const pass = purpose.gate?.makePass() ?? null;
   const remove = async (): Promise<void> => {
     pass?.[Symbol.dispose]();
     await ignoreMissingContainer(engine.call('DELETE', `/containers/${id}?force=1&v=1`));
+    await shown?.[Symbol.asyncDispose]();
   };
   try {
     const socket = await withContainerErrors(options, engine.attach(id));
     await withContainerErrors(options, engine.call('POST', `/containers/${id}/start`));
-    return wrapContainer(engine, { id, pass, remove }, socket);
+    return wrapContainer(engine, { id, pass, toolsPass: shown?.pass ?? null, remove }, socket);
   } catch (error) {
     await remove();
     throw error;
   }
 }
 
+/** What a container has of tools: the files, and the pass for its connection. */
+interface ShownTools extends AsyncDisposable {
+  readonly gate: Gate;
+  readonly folder: ToolFolder;
+  readonly pass: ToolsPass;
+}
+
+async function showTools({ place, tools = null, toolsGate }: ContainerPurpose): Promise<ShownTools | null> {
+  if (tools === null || place === null || toolsGate === undefined) return null;
+  const folder = await makeToolFolder(place, tools);
+  const pass = toolsGate.makeToolsPass(tools);
+  return {
+    gate: toolsGate,
+    folder,
+    pass,
+    async [Symbol.asyncDispose]() {
+      pass[Symbol.dispose]();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
 function wrapContainer(
   engine: Engine,
-  { id, pass, remove }: Pick<Container, 'id' | 'pass' | 'remove'>,
+  {
+    id,
+    pass,
+    toolsPass,
+    remove,
+  }: Pick<Container, 'id' | 'pass' | 'remove'> & { toolsPass: ToolsPass | null },
   socket: Socket,
 ): Container {
   let alive = true;
@@ -266,13 +325,13 @@ function wrapContainer(
         ...task.environment,
         ...(install === null ? {} : getInstallVariables(packagesInside, npmInside)),
       };
-      const way = { gate: pass?.token ?? null, environment };
+      const way = { gate: pass?.token ?? null, tools: toolsPass?.token ?? null, environment };
       const outputs = sendTask(socket, { language, workingDir, mostMs, ...way }, task.code);
       socket.end(task.stdin);
       return outputs;
     },
     beginSession(workingDir) {
-      const way = { gate: pass?.token ?? null, environment: {} };
+      const way = { gate: pass?.token ?? null, tools: null, environment: {} };
       const outputs = sendTask(socket, { language: 'session', workingDir, mostMs: sessionMs, ...way }, '');
       return { ...outputs, send: (text) => void socket.write(text) };
     },

@@ -11,10 +11,10 @@ import { contractOptions, sandboxContract, type MadeSandbox } from '../sandbox.c
 import type { SandboxOptions } from '../sandbox.ts';
 import { instanceLabel, startContainer, type DockerOptions } from './container.ts';
 import { dockerSandbox } from './docker.ts';
-import { noEngine, startEngine } from './engine.testing.ts';
+import { findEngine, noEngine } from './engine.testing.ts';
 import { openDockerEngine } from './engine.ts';
 
-const engine = await startEngine();
+const engine = await findEngine();
 let count = 0;
 
 async function make(options: Partial<SandboxOptions>): Promise<MadeSandbox> {

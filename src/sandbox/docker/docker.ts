@@ -5,7 +5,6 @@
 import { WorkcrateError } from '../../errors.ts';
 import { collectText } from '../../streams.ts';
 import { createWatchedDisk } from '../disk.ts';
-import type { Installation } from '../environments.ts';
 import { openGate, toProxyVariables } from '../gate.ts';
 import {
   distributionScript,
@@ -70,13 +69,17 @@ export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
   const start = (
     place: Workspace,
     isGated: boolean,
-    install: Installation | null = null,
-  ): Promise<Container> => startContainer(engine, options, { place, gate: isGated ? gate : null, install });
+    { install = null, tools = null }: Pick<RunRequest, 'install' | 'tools'> = {},
+  ): Promise<Container> =>
+    startContainer(engine, options, { place, gate: isGated ? gate : null, install, tools, toolsGate: gate });
   const waiting = createWaitingContainers(options, (place) => start(place, isProxied));
   /** A container that waits may be one that cannot be given a network. */
-  const take = (request: Pick<RunRequest, 'user' | 'place' | 'install'>, needsNetwork: boolean) => {
-    const { user, place, install = null } = request;
-    if (install !== null) return start(place, needsNetwork, install);
+  const take = (
+    request: Pick<RunRequest, 'user' | 'place' | 'install' | 'tools'>,
+    needsNetwork: boolean,
+  ): Promise<Container> => {
+    const { user, place, install = null, tools = null } = request;
+    if (install !== null || tools !== null) return start(place, needsNetwork, { install, tools });
     return needsNetwork && !isProxied ? start(place, true) : waiting.take(user, place);
   };
   const running = new Set<ContainerRun>();

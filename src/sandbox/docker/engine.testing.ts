@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openDockerEngine } from './engine.ts';
 import { imageTar } from './image.testing.ts';
 
-/** A Docker engine of this test file's own, with an image in it. It ends with the process, even with one that is killed. */
+/** A Docker engine with an image in it. */
 export interface TestEngine extends AsyncDisposable {
   readonly socket: string;
   readonly image: string;
@@ -37,7 +37,21 @@ const guard = `
   done 2> /dev/null
   rm -rf "$DIR"`;
 
-/** Starts a real engine and makes an image, or prints why that cannot be and gives null, so that tests skip. */
+/** Where the runner names the engine that all test files share, as JSON: to start one and to make its image takes long. */
+export const sharedEngineVariable = 'WORKCRATE_TEST_DOCKER';
+
+/** The engine that the runner started, or one of this process's own. Others may have containers in it too. */
+export async function findEngine(): Promise<TestEngine | null> {
+  const given = process.env[sharedEngineVariable];
+  if (given === undefined) return startEngine();
+  const { socket, image: made } = JSON.parse(given) as TestEngine;
+  return { socket, image: made, [Symbol.asyncDispose]: async () => {} };
+}
+
+/**
+ * Starts a real engine, which ends with the process, even with one that is killed, and makes an image in it. Or prints
+ * why that cannot be and gives null, so that tests skip.
+ */
 export async function startEngine(): Promise<TestEngine | null> {
   const missing = whatIsMissing();
   if (missing === null) {
@@ -48,7 +62,7 @@ export async function startEngine(): Promise<TestEngine | null> {
   return null;
 }
 
-/** The `skip` of tests where startEngine gave null. */
+/** The `skip` of tests where findEngine gave null. */
 export const noEngine = 'no Docker engine can be run here, for the reason printed above';
 
 function whatIsMissing(): string | null {

@@ -5,6 +5,7 @@ import { packagesInside } from '../environments.ts';
 import {
   getSignalName,
   createStopper,
+  toolsInside,
   type EndReason,
   type SandboxRun,
   type RunEnd,
@@ -36,7 +37,8 @@ export function runInContainer(
   { limits, log, disk, certificates = null }: DockerOptions & { readonly disk: WatchedDisk },
 ): ContainerRun {
   const began = performance.now();
-  const mostMs = request.timeoutMs + limits.graceMs + abandonAfterMs;
+  const heldMs = request.tools?.clock.mostHeldMs ?? 0;
+  const mostMs = request.timeoutMs + heldMs + limits.graceMs + abandonAfterMs;
   const secret = randomBytes(secretBytes);
   const environment = toProxyVariables(request.network?.environment, { certificates });
   const run = container.begin({ ...request, code: addHeader(request, secret), mostMs, environment });
@@ -49,6 +51,7 @@ export function runInContainer(
   const stop = createStopper({
     timeoutMs: request.timeoutMs,
     graceMs: limits.graceMs,
+    clock: request.tools?.clock,
     signal: request.signal,
     term: () => void container.term().catch((error: unknown) => log.warn('sandbox.term_failed', { error })),
     kill: () => void killContainer().catch((error: unknown) => log.warn('sandbox.kill_failed', { error })),
@@ -72,10 +75,11 @@ export function runInContainer(
 }
 
 /** For Python, which reports beside its output. */
-function addHeader({ language, workingDir, code, install }: RunRequest, secret: Buffer): string {
+function addHeader({ language, workingDir, code, install, tools }: RunRequest, secret: Buffer): string {
   if (language !== 'python') return code;
   const packages = install ? null : packagesInside;
-  const header = { folder: workingDir, secret: secret.toString('hex'), packages };
+  const shown = tools ? { tools: toolsInside } : {};
+  const header = { folder: workingDir, secret: secret.toString('hex'), packages, ...shown };
   return `${JSON.stringify(header)}\0${code}`;
 }
 
@@ -113,7 +117,8 @@ export function toReportedEnd(
 ): Omit<RunEnd, 'durationMs'> {
   const exitCode = report.code >= 0 ? report.code : null;
   const signal = report.code < 0 ? getSignalName(-report.code) : null;
-  return { reason: stopped ?? getReportedEndReason(report), exitCode, signal };
+  const peakMemoryBytes = report.memoryPeakBytes ?? null;
+  return { reason: stopped ?? getReportedEndReason(report), exitCode, signal, peakMemoryBytes };
 }
 
 /** A program that failed after it was refused memory or processes failed because of that. */

@@ -14,6 +14,8 @@ export interface SupervisorTask {
   readonly workingDir: string;
   /** What the relay shows to the server; null where there is none. */
   readonly gate: string | null;
+  /** What the worker shows to the server to connect, over which code calls tools; null where it may not. */
+  readonly tools: string | null;
   /** Added to the environment of every run. */
   readonly environment: Readonly<Record<string, string>>;
   /** In bytes. */
@@ -29,6 +31,8 @@ export interface SupervisorReport {
   /** The exit code, or minus the number of the signal. */
   readonly code: number;
   readonly oomKilled: number;
+  /** Missing where the container does not show it. */
+  readonly memoryPeakBytes?: number | null;
   readonly pidsRefused: number;
   /** How many bytes of the run's own reports follow. */
   readonly reportBytes: number;
@@ -102,11 +106,18 @@ def read_counter(name, *paths):
         except (OSError, IndexError, ValueError): pass
     return 0
 
+def read_number(*paths):
+    for path in paths:
+        try: return int(open(path).read())
+        except (OSError, ValueError): pass
+    return None
+
 def read_limit_events():
     group = '/sys/fs/cgroup/'
     return {
         'oomKilled': read_counter('oom_kill', group + 'memory.events', group + 'memory/memory.oom_control'),
         'pidsRefused': read_counter('max', group + 'pids.events', group + 'pids/pids.events'),
+        'memoryPeakBytes': read_number(group + 'memory.peak', group + 'memory/memory.max_usage_in_bytes'),
     }
 
 def write_all(fd, data):
@@ -200,6 +211,10 @@ def wait_for_task(from_supervisor, reports):
         line = pipe.readline()
         if not line: os._exit(0)
         task, code = json.loads(line), pipe.read()
+    calls = None
+    if task['tools']:
+        from workcrate_inside.tools import connect_to_server
+        calls = connect_to_server(task['tools'])
     os.setsid()
     install_filter(bytes.fromhex(sys.argv[1]))
     system_path = os.environ['PATH']
@@ -220,9 +235,12 @@ def wait_for_task(from_supervisor, reports):
         for fd in (file, reports): os.close(fd)
         move(high[0], 3)
         move(high[1], 4)
+        if calls is not None: move(calls, 5)
         become_python()
-    os.set_inheritable(file, True)
-    exec_interpreter(task['language'], f'/dev/fd/{file}', system_path)
+    main = fcntl.fcntl(file, fcntl.F_DUPFD, 100)
+    os.close(file)
+    if calls is not None: os.dup2(calls, 5)
+    exec_interpreter(task['language'], f'/dev/fd/{main}', system_path)
 
 def become_router():
     high = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 100) for fd in (0, 1)]

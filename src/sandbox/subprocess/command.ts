@@ -69,15 +69,15 @@ interface CommandParts {
   readonly options: SubprocessOptions;
   readonly request: Pick<RunRequest, 'place' | 'language'>;
   readonly uid: number;
-  /** The file with the code, or for Python the folder with our modules: its code comes by a descriptor. */
-  readonly argument: string;
+  /**
+   * The file with the code, or for Python the folder with our modules: its code comes by a descriptor. Then the folder
+   * with the tools that code may call, where it may.
+   */
+  readonly given: readonly string[];
 }
 
 /** Each program replaces itself by the next, so that the child is the interpreter in the end. */
-export function buildCommand(
-  programs: Programs,
-  { options, request, uid, argument }: CommandParts,
-): string[] {
+export function buildCommand(programs: Programs, { options, request, uid, given }: CommandParts): string[] {
   const { fileBytes } = options.limits;
   const privileges = request.place.uid === null ? [] : dropPrivilegesFlags(uid);
   return [
@@ -86,7 +86,7 @@ export function buildCommand(
       : [programs.setpriv, ...privileges, '--no-new-privs', '--pdeathsig', 'KILL', '--']),
     ...(programs.prlimit === null ? [] : [programs.prlimit, '--core=0', `--fsize=${fileBytes}`, '--']),
     ...getInterpreter(request.language, { ...programs, python: options.python ?? programs.python }),
-    argument,
+    ...given,
   ];
 }
 
@@ -94,7 +94,7 @@ function dropPrivilegesFlags(uid: number): string[] {
   return ['--reuid', String(uid), '--regid', String(uid), '--clear-groups', '--bounding-set=-all'];
 }
 
-/** One argument follows. */
+/** What it is given follows. */
 function getInterpreter(language: Language, { python, bash }: Programs): string[] {
   if (language === 'python') return [python, '-c', pythonStarter];
   return language === 'node' ? ['node', '-e', nodeDriver] : [bash, '--'];

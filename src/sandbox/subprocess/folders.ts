@@ -10,6 +10,7 @@ import { removeTree } from '../../paths/paths.ts';
 import { getNodeModules } from '../environments.ts';
 import { insideFolder } from '../inside-folder.ts';
 import type { SandboxFolders, RunRequest } from '../sandbox.ts';
+import { writeToolFiles } from '../tool-files.ts';
 
 /** The folder with the folders of all runs. */
 export interface SubprocessFolders extends AsyncDisposable {
@@ -21,7 +22,7 @@ export interface SubprocessFolders extends AsyncDisposable {
   folderFor(request: FolderRequest, uid: number, folders: SandboxFolders): Promise<RunFolder>;
 }
 
-type FolderRequest = Pick<RunRequest, 'id' | 'place' | 'code' | 'stdin' | 'workingDir'>;
+type FolderRequest = Pick<RunRequest, 'id' | 'place' | 'code' | 'stdin' | 'workingDir' | 'tools'>;
 
 /** What a run needs outside of the user's folders. It is removed after the run. */
 export interface RunFolder {
@@ -30,6 +31,8 @@ export interface RunFolder {
   /** Files with the code and the input. */
   readonly code: string;
   readonly stdin: string;
+  /** With the tools that code may call in `mcp` below it, where it may. */
+  readonly tools: string;
   hostPathOf(inside: string): string;
   remove(): Promise<void>;
 }
@@ -68,7 +71,7 @@ export async function isOpenToAll(path: string): Promise<boolean> {
 
 async function makeRunFolder(
   parent: string,
-  { id, place, code, stdin, workingDir }: FolderRequest,
+  { id, place, code, stdin, workingDir, tools: runTools = null }: FolderRequest,
   uid: number,
   folders: SandboxFolders,
 ): Promise<RunFolder> {
@@ -83,6 +86,8 @@ async function makeRunFolder(
   if (place.packages !== null) await symlink(getNodeModules(place.packages), join(folder, 'node_modules'));
   await writeFile(join(folder, 'main'), code, { mode: 0o644 });
   await writeFile(join(folder, 'stdin'), stdin, { mode: 0o644 });
+  const tools = join(folder, 'tools');
+  if (runTools !== null) await writeToolFiles(join(tools, 'mcp'), runTools.files);
   const roots = {
     '/workspace': place.workspace,
     '/artifacts': place.artifacts,
@@ -97,6 +102,7 @@ async function makeRunFolder(
     tmp,
     code: join(folder, 'main'),
     stdin: join(folder, 'stdin'),
+    tools,
     hostPathOf: (inside) => toHostPath(roots, inside),
     remove: () => removeTree(folder),
   };

@@ -128,15 +128,17 @@ interface SpawnParts {
 
 async function spawnInterpreter(
   { options, programs, runFolders }: SubprocessContext,
-  request: Pick<InterpreterRequest, 'place' | 'language' | 'workingDir' | 'environment'>,
+  request: Pick<InterpreterRequest, 'place' | 'language' | 'workingDir' | 'environment' | 'tools'>,
   { folder, uid, pipes, task }: SpawnParts,
 ): Promise<ChildProcess> {
   const stdin = openSync(folder.stdin, 'r');
   const isPython = request.language === 'python';
-  const further = isPython ? [task, pipes.report.childEnd] : [];
+  const further = listFurtherDescriptors(isPython ? [task, pipes.report.childEnd] : [], request);
   try {
-    const argument = isPython ? runFolders.modules : folder.code;
-    const [file, ...args] = buildCommand(programs, { options, request, uid, argument });
+    const codeOrModules = isPython ? runFolders.modules : folder.code;
+    const tools = request.tools ? [folder.tools] : [];
+    const given = [codeOrModules, ...tools];
+    const [file, ...args] = buildCommand(programs, { options, request, uid, given });
     const child = spawn(file!, args, {
       cwd: demandExistingFolder(folder.hostPathOf(request.workingDir)),
       env: { ...makeRunEnvironment(runFolders, folder, request.place), ...request.environment },
@@ -155,6 +157,13 @@ async function spawnInterpreter(
     closeChildEnds(pipes);
   }
 }
+
+/** Those after 0, 1 and 2. Of `pipe` Node makes a socket pair, which is what tools are called over. */
+const listFurtherDescriptors = (
+  own: readonly (number | 'pipe')[],
+  { tools = null }: Pick<InterpreterRequest, 'tools'>,
+): (number | 'pipe' | 'ignore')[] =>
+  tools === null ? [...own] : [own[0] ?? 'ignore', own[1] ?? 'ignore', 'pipe'];
 
 /** Its absence would look as if the interpreter were missing. */
 function demandExistingFolder(folder: string): string {

@@ -5,6 +5,7 @@ user namespace and nobody outside. Commands come as JSON lines on stdin, events 
 
     {"make": ID, "language": "python"}  ->  {"made": ID, "pid": PID, "ends": [...]}, later {"gone": ID}
                                             with "gate": TOKEN, a run that can be given a way out (gate.py)
+                                            with "tools": {...}, a run whose code calls tools (tools.py)
     {"open": "gate"}                        before the first of those
     {"opened": ID}                          the server has opened its ends of the pipes
     {"watch": ID}                           the run takes long: check its kernel memory
@@ -59,7 +60,7 @@ class ForkServer:
         self.own_pids = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
         self.preloaded = None
 
-    def make(self, run, language, token=None):
+    def make(self, run, language, token=None, tools=None):
         """True in a child that is to become Python."""
         pipes = []
         try:
@@ -76,7 +77,7 @@ class ForkServer:
         theirs = [pipe[1] if number < 2 else pipe[0] for number, pipe in enumerate(pipes)]
         ours = [pipe[0] if number < 2 else pipe[1] for number, pipe in enumerate(pipes)]
         if pid == 0:
-            run_init(ours, language, self.settings, self.program, gate)
+            run_init(ours, language, self.settings, self.program, gate, tools)
             return True
         for end in ours if gate is None else ours + [gate]:
             os.close(end)
@@ -137,14 +138,14 @@ class ForkServer:
 
     def relay(self, command):
         try:
-            os.write(self.preloaded.commands, json.dumps(command).encode() + b"\n")
+            write_all(self.preloaded.commands, json.dumps(command).encode() + b"\n")
         except (AttributeError, BrokenPipeError):
             if "make" in command:
                 send_event({"unmade": command["make"], "error": "the interpreter with libraries has ended"})
 
     def handle_command(self, command):
         if "make" in command:
-            return self.make(command["make"], command["language"], command.get("gate"))
+            return self.make(command["make"], command["language"], command.get("gate"), command.get("tools"))
         if "open" in command:
             self.open_gate()
         for end in self.unopened.pop(command.get("opened"), ()):
@@ -207,6 +208,12 @@ def kill_tree(init):
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass
+
+
+def write_all(descriptor, data):
+    """A command may be longer than a pipe holds, and a signal may cut its writing short."""
+    while data:
+        data = data[os.write(descriptor, data) :]
 
 
 def send_event(event):

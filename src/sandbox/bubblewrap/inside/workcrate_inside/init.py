@@ -12,6 +12,7 @@ from .gate import hand_over_listener
 from .kernel import PR_SET_DUMPABLE, prctl
 from .kernel_memory import takes_too_much
 from .namespaces import become_user, drop_rights, enter_namespaces, set_limits
+from .tools import DESCRIPTOR, connect_to_server, show_tools
 
 INSIDE = "/opt/workcrate/inside"
 
@@ -56,7 +57,7 @@ def attach_pipes(ends):
     return status, high[6] if len(high) > 6 else None
 
 
-def run_init(ends, language, settings, program, gate=None):
+def run_init(ends, language, settings, program, gate=None, tools=None):
     """Returns only in the child that becomes Python; every other process ends in here."""
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGCHLD, signal.SIGINT):
@@ -64,7 +65,14 @@ def run_init(ends, language, settings, program, gate=None):
     os.setsid()
     status, gate = attach_pipes(ends if gate is None else ends + [gate])
     try:
+        # Before the server's socket is hidden from the run.
+        if tools is not None:
+            connection = connect_to_server(tools["token"])
+            os.dup2(connection, DESCRIPTOR, inheritable=False)
+            os.close(connection)
         enter_namespaces(settings, gate is not None)
+        if tools is not None:
+            show_tools(tools["files"])
         if gate is not None:
             hand_over_listener(gate)
         become_user()
@@ -81,8 +89,8 @@ def run_init(ends, language, settings, program, gate=None):
     if child == 0:
         if gate is not None:
             os.close(gate)
-        return start_interpreter(language, settings, status)
-    for descriptor in (0, 1, 2, 3, 4):
+        return start_interpreter(language, settings, status, tools is not None)
+    for descriptor in (0, 1, 2, 3, 4) if tools is None else (0, 1, 2, 3, 4, DESCRIPTOR):
         os.close(descriptor)
     os.write(status, b'{"ready":true}\n')
     follow_child(child, status, watch)
@@ -111,7 +119,7 @@ class KernelMemoryWatch:
             signal_all(signal.SIGKILL)
 
 
-def start_interpreter(language, settings, status):
+def start_interpreter(language, settings, status, has_tools):
     os.close(status)
     prctl(PR_SET_DUMPABLE, 1)
     os.setsid()
@@ -124,6 +132,8 @@ def start_interpreter(language, settings, status):
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
     os.set_inheritable(3, True)
+    if has_tools:
+        os.set_inheritable(DESCRIPTOR, True)
     command = build_command(language, settings)
     try:
         os.execv(command[0], command)

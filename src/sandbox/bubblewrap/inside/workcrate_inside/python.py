@@ -13,7 +13,7 @@ from .cells import Cells, print_error
 from .frames import FrameWriter
 from .kernel import libc
 from .libraries import list_new_modules
-from .packages import FOLDER, see_packages
+from .packages import FOLDER, find_system_packages, see_packages
 from .preload import read_local_matplotlibrc
 
 REPORTS = 4
@@ -65,6 +65,9 @@ def run_python(descriptor, with_relay=False):
     os.environ.update(header.get("environment", ()))
     enter_folder(header["folder"])
     see_packages(header.get("packages", FOLDER))
+    if "tools" in header:
+        # Before the packages: one of them is named mcp too.
+        sys.path.insert(find_system_packages(), header["tools"])
     sys.argv[:] = ["main.py"]
     sys.stdout.reconfigure(line_buffering=True)
     main = make_main()

@@ -1,9 +1,14 @@
 /** How to connect clients to a server over HTTP: a command or a link for each. docs/connect.md has the rest. */
 
+/** A command or a link for each client. */
+export function listConnectLines(base: string, key: string | null): ConnectLine[] {
+  const url = `${base}/mcp`;
+  return [...listCommands(url, key), ...(key === null ? listDeepLinks(url) : [])];
+}
+
 /** Links that their apps open; with a key where the server asks for one, and then commands alone: a link would hide it. */
 export function formatConnectLines(base: string, key: string | null): string {
-  const url = `${base}/mcp`;
-  const lines = [...listCommands(url, key), ...(key === null ? listDeepLinks(url) : [])];
+  const lines = listConnectLines(base, key);
   return lines.map(([client, how]) => `  ${(client && `${client}:`).padEnd(15)}${how}\n`).join('');
 }
 

@@ -1,0 +1,38 @@
+/** The help of `ask`. */
+import type { CommandHelp } from './command-help.ts';
+import { makeKeyFlag, serverFlag } from './flag-help.ts';
+
+export const askCommand = {
+  takes: 'REQUEST',
+  summary:
+    'Have a model work on a request with the tools of a server, and print its answer and the links. It needs an OpenAI-compatible endpoint. The exit code is 1 if it failed, and 130 if it was cancelled.',
+  flags: [
+    { flag: '--file PATH', help: 'send this file to the server before; may be given several times' },
+    {
+      flag: '--yes[=GLOB]',
+      help: 'make calls that change or destroy something without asking: all, or of tools that fit',
+    },
+    { flag: '--steps COUNT', help: 'how often the model may be asked, up to 200', usual: '25' },
+    {
+      flag: '--temperature NUMBER',
+      help: 'from 0 to 1; a little more after a malformed call',
+      usual: '0.7',
+    },
+    { flag: '--json', help: 'print one JSON document at the end, for programs' },
+    {
+      flag: '-o, --output FOLDER',
+      help: 'save what the links lead to; without a running server that is the current folder',
+    },
+    {
+      ...serverFlag,
+      usual: 'the one that uses the data folder, else one is started for this request',
+    },
+    makeKeyFlag('your key'),
+  ],
+  settings: ['endpoint', 'model', 'apiKey', 'endpointTimeout', 'data', 'host', 'port'],
+  examples: [
+    "ask 'Plot the columns of this table' --file table.csv --endpoint http://127.0.0.1:11434/v1 --model qwen3",
+    "ask 'Which files are there?' --yes=list_* --json",
+  ],
+  docs: 'docs/ask.md',
+} satisfies CommandHelp;

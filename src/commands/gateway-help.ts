@@ -1,0 +1,33 @@
+/** The help of `gateway` and its subcommands. */
+import type { CommandHelp } from './command-help.ts';
+import { jsonFlag } from './flag-help.ts';
+
+const gatewayHelp = {
+  diff: {
+    summary:
+      'Show which tools of servers behind the gateway are held back because their definition has changed, and what has changed. The exit code is 1 if there is one.',
+    flags: [jsonFlag],
+    settings: ['data', 'database'],
+    examples: ['gateway diff', 'gateway diff --data /srv/workcrate --json'],
+    docs: 'docs/gateway.md',
+  },
+  accept: {
+    takes: 'SERVER [TOOL]',
+    summary:
+      'Accept the changed definitions of a server behind the gateway, or of one of its tools by its name there. A running server offers them again with the next list or call.',
+    settings: ['data', 'database'],
+    examples: ['gateway accept github', 'gateway accept github create_issue'],
+    docs: 'docs/gateway.md',
+  },
+} satisfies Record<string, CommandHelp>;
+
+export const gatewayCommand = {
+  takes: '[FILE]',
+  summary:
+    'Start the server with the MCP servers that FILE names behind it; the same as serve --gateway FILE. With a subcommand, look after their tools.',
+  settings: ['gateway', 'gatewayIdle', 'gatewayConnections', 'host', 'port', 'auth', 'data', 'database'],
+  examples: ['gateway servers.json', 'gateway diff'],
+  docs: 'docs/gateway.md',
+  subcommands: gatewayHelp,
+  actsAlone: true,
+} satisfies CommandHelp;

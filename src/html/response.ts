@@ -1,0 +1,87 @@
+/**
+ * Who gets a page, and how it is answered: programs must never get one where they expect bytes or JSON, and a page runs
+ * nothing but its own script.
+ */
+import { hash } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { style } from './style.ts';
+
+/**
+ * Whether a person opens this URL in a browser. Browsers say so themselves (`Sec-Fetch-Dest`), but not over plain HTTP
+ * from another machine; there they ask for HTML first, and for an upgrade to HTTPS, which no program does by default.
+ * Whoever asks for a range or has a copy already wants bytes.
+ */
+export function isOpenedInBrowser({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): boolean {
+  if (method !== 'GET' || byteHeaders.some((name) => headers[name] !== undefined)) return false;
+  if (!/^\s*text\/html\b/i.test(headers.accept ?? '')) return false;
+  const [destination, mode] = [headers['sec-fetch-dest'], headers['sec-fetch-mode']];
+  if (destination === undefined && mode === undefined) return headers['upgrade-insecure-requests'] === '1';
+  return destination === 'document' && mode === 'navigate';
+}
+
+const byteHeaders = ['range', 'if-range', 'if-match', 'if-none-match', 'if-modified-since'] as const;
+
+const toSource = (text: string): string => `'sha256-${hash('sha256', text, 'base64')}'`;
+
+export interface PolicyTerms {
+  /** The one script of the page. */
+  readonly script?: string;
+  /** Whether it sends to this server. */
+  readonly sends?: boolean;
+  /** Whether it shows pictures, sound or frames of this server. */
+  readonly shows?: boolean;
+  /** Whether it has forms that are sent to this server. */
+  readonly submits?: boolean;
+}
+
+/** Nothing but this very script and style runs, it speaks to this server alone, and nobody frames it. */
+export function createPolicy({
+  script,
+  sends = false,
+  shows = false,
+  submits = false,
+}: PolicyTerms = {}): string {
+  return [
+    "default-src 'none'",
+    `style-src ${toSource(style)}`,
+    ...(script === undefined ? [] : [`script-src ${toSource(script)}`]),
+    ...(sends ? ["connect-src 'self'"] : []),
+    shows ? "img-src 'self' data:" : 'img-src data:',
+    ...(shows ? ["media-src 'self'", "frame-src 'self'"] : []),
+    `form-action ${submits ? "'self'" : "'none'"}`,
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+  ].join('; ');
+}
+
+const toHeaders = (policy: string) => ({
+  'Content-Type': 'text/html; charset=utf-8',
+  'Cache-Control': 'no-store',
+  'Content-Security-Policy': policy,
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+  Vary: 'Accept, Sec-Fetch-Dest, Sec-Fetch-Mode',
+});
+
+/** Sends a page as the whole answer. */
+export function answerPage(
+  res: ServerResponse,
+  status: number,
+  page: string,
+  policy: string,
+  headers: Record<string, string | number> = {},
+): void {
+  const body = Buffer.from(page);
+  res.writeHead(status, { ...toHeaders(policy), 'Content-Length': body.length, ...headers });
+  res.end(res.req.method === 'HEAD' ? undefined : body);
+}
+
+/**
+ * The same for routes of the framework. Its address is no secret as that of a link is, and without a referrer a browser
+ * would send forms as if from nowhere.
+ */
+export const toPageResponse = (page: string, status: number, policy: string): Response =>
+  new Response(page, { status, headers: { ...toHeaders(policy), 'Referrer-Policy': 'same-origin' } });

@@ -1,0 +1,94 @@
+/** What the pages at `/` share: the navigation, how times and states are told, and forms that only these pages can send. */
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { html, nothing, renderPage, type Html } from '../html/html.ts';
+import { createPolicy, toPageResponse } from '../html/response.ts';
+
+const views = [
+  ['/', 'Runs'],
+  ['/sessions', 'Sessions'],
+  ['/library', 'Files'],
+  ['/crates', 'Crates'],
+  ['/connect', 'Connect'],
+] as const;
+
+export interface ViewPage {
+  readonly title: string;
+  /** The address of the view in the navigation. */
+  readonly view: (typeof views)[number][0];
+  readonly body: Html;
+  readonly script?: string;
+  readonly status?: number;
+  /** Who is signed in, with the token of their forms; null where nobody signs in. */
+  readonly signedIn?: { readonly user: string; readonly token: string } | null;
+}
+
+/** A whole page with the navigation. */
+export async function answerView({
+  title,
+  view,
+  body,
+  script,
+  status = 200,
+  signedIn = null,
+}: ViewPage): Promise<Response> {
+  const navigation = html`<nav aria-label="Views">
+    ${views.map(
+      ([path, name]) =>
+        html`<a href="${path}" ${path === view ? html`aria-current="page"` : nothing}>${name}</a>`,
+    )}
+    ${signedIn === null ? nothing : renderAction('/sign-out', `Sign out ${signedIn.user}`, signedIn.token, 'small')}
+  </nav>`;
+  const page = await renderPage({
+    title: `${title} · Workcrate`,
+    navigation,
+    body,
+    ...(script === undefined ? {} : { script }),
+  });
+  const policy = createPolicy({
+    sends: script !== undefined,
+    shows: true,
+    submits: true,
+    ...(script && { script }),
+  });
+  return toPageResponse(page, status, policy);
+}
+
+/** A time as a list shows it, in UTC. */
+export const renderShortTime = (iso: string): Html =>
+  html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 16)}</time>`;
+
+/** How a run ended, in a word with a colour; the word alone says it too. */
+export function renderState(reason: string, exitCode: number | null): Html {
+  const kind = reason === 'running' ? 'going' : reason === 'exit' && exitCode === 0 ? 'good' : 'bad';
+  const word = reason === 'exit' ? (exitCode === 0 ? 'ok' : `exit ${exitCode}`) : reason;
+  return html`<span class="state ${kind}">${word}</span>`;
+}
+
+/** Proves that a form came from a page of this server, for this user. Another server of a team has the same secret. */
+export function createFormTokens(secret: Uint8Array = randomBytes(32)) {
+  const sign = (user: string): string =>
+    createHmac('sha256', secret).update(`page form\n${user}`).digest('base64url');
+  return {
+    make: sign,
+    isGood: (user: string, given: unknown): boolean => {
+      const [own, sent] = [Buffer.from(sign(user)), Buffer.from(typeof given === 'string' ? given : '')];
+      return own.length === sent.length && timingSafeEqual(own, sent);
+    },
+  };
+}
+
+export type FormTokens = ReturnType<typeof createFormTokens>;
+
+/** A button that changes something. */
+export const renderAction = (
+  path: string,
+  label: string,
+  token: string,
+  kind: 'quiet' | 'plain' | 'small' = 'quiet',
+): Html =>
+  html`<form method="post" action="${path}">
+    <input type="hidden" name="token" value="${token}" />
+    <button class="${buttonClasses[kind]}">${label}</button>
+  </form>`;
+
+const buttonClasses = { plain: '', quiet: 'quiet', small: 'quiet small' } as const;

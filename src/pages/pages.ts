@@ -1,0 +1,46 @@
+/**
+ * The door of this room: the routes of the page at `/`. Reading is GET; every change is a POST with a token that only a
+ * page of this server has for this user, and ends in a redirect. It authenticates nobody: `http/` does, before any route.
+ */
+import { Hono } from 'hono';
+import type { Executions } from '../executions/executions.ts';
+import type { Toolbox } from '../mcp/toolbox.ts';
+import { renderConnect, type ConnectLine } from './connect.ts';
+import { addCrateRoutes } from './crates.ts';
+import { createFormTokens } from './frame.ts';
+import { addLibraryRoutes } from './library.ts';
+import { createPageTools } from './page-tools.ts';
+import { createRouting, type RoutingOptions } from './routing.ts';
+import { addRunRoutes } from './run-routes.ts';
+import { addSessionRoutes } from './sessions.ts';
+import { addSignInRoutes, type SignInOptions } from './sign-in.ts';
+
+export interface PageRoutesOptions extends Omit<RoutingOptions, 'tools' | 'tokens'>, SignInOptions {
+  readonly toolbox: Toolbox;
+  readonly executions: Pick<Executions, 'follow'>;
+  /** How clients are connected to this server. */
+  readonly connectLines: () => readonly ConnectLine[];
+  /** The same for all servers of a team. */
+  readonly formSecret: Uint8Array;
+}
+
+/** Whether a path is one of these pages: only there a cookie signs in. */
+export const isPage = (path: string): boolean =>
+  /^\/(?:$|(?:runs|sessions|library|crates|connect|sign-out)(?:\/|$))/.test(path);
+
+export function createPageRoutes(options: PageRoutesOptions): Hono {
+  const tools = createPageTools(options.toolbox);
+  const tokens = createFormTokens(options.formSecret);
+  const routing = createRouting({ ...options, tools, tokens });
+  const routes = new Hono();
+  addRunRoutes(routes, routing, options.executions);
+  addSessionRoutes(routes, routing);
+  addLibraryRoutes(routes, routing);
+  addCrateRoutes(routes, routing);
+  routes.get(
+    '/connect',
+    routing.show('/connect', 'Connect', async () => renderConnect(options.connectLines())),
+  );
+  addSignInRoutes(routes, routing, options);
+  return routes;
+}

@@ -1,0 +1,48 @@
+/**
+ * Opens the gateway with what the settings say. What it does is in `gateway/`.
+ */
+import { readVariable, type Config } from '../config/config.ts';
+import { openGateway, type Gateway, type GatewayOptions } from '../gateway/gateway.ts';
+import { toUpstreamTool } from '../gateway/upstream-tool.ts';
+import type { Guard } from '../guard/guard.ts';
+import { guardToolbox } from '../guard/wrappers.ts';
+import type { Upstream } from '../mcp/upstream.ts';
+
+export type ServerGatewayOptions = Pick<GatewayOptions, 'audit' | 'log' | 'ownTools' | 'pins'> & {
+  readonly config: Config;
+  readonly guard: Guard | null;
+};
+
+/** Null where no file names servers. */
+export function openServerGateway({ config, guard, ...options }: ServerGatewayOptions): Gateway | null {
+  if (config.gateway === null) return null;
+  const gateway = openGateway({
+    ...options,
+    file: config.gateway,
+    readVariable,
+    inherited: readInherited(),
+    idleMs: config.gatewayIdle * 1000,
+    mostConnections: config.gatewayConnections,
+    askMs: config.clientTimeout * 1000,
+  });
+  return guard === null ? gateway : guardGateway(gateway, guard);
+}
+
+/** The same gateway, whose tools the guard judges, whoever calls them and however. */
+function guardGateway(gateway: Gateway, guard: Guard): Gateway {
+  const toolbox = guardToolbox(gateway.toolbox, guard);
+  const { upstream } = gateway;
+  const findTool: Upstream['findTool'] = async (name, context) => {
+    const tool = await upstream.findTool(name, context);
+    return tool && toUpstreamTool(tool.name, (input, about) => toolbox.call(name, input, about));
+  };
+  return { ...gateway, toolbox, upstream: { ...upstream, findTool } };
+}
+
+/** What a program needs to be found and to run. Everything else of our environment may be a secret of ours. */
+const inheritedVariables = ['HOME', 'LANG', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'TMPDIR', 'USER'];
+
+function readInherited(): Record<string, string> {
+  const found = inheritedVariables.map((name) => [name, readVariable(name)] as const);
+  return Object.fromEntries(found.filter((entry): entry is [string, string] => entry[1] !== undefined));
+}

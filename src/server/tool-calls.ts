@@ -1,0 +1,114 @@
+/**
+ * Opens what lets code call tools, with the bytes that code may save: stored files of its user, and what a download link
+ * of this server points at. Which tools there are is decided in `start.ts`.
+ */
+import type { Audit } from '../audit/audit.ts';
+import { WorkcrateError } from '../errors.ts';
+import type { Files } from '../files/files.ts';
+import type { Links } from '../links/links.ts';
+import type { ToolContext } from '../mcp/tool.ts';
+import { createCallStore, type RunOfCalls } from '../tool-calls/store.ts';
+import { createToolCalls, type FileSource, type ToolCall } from '../tool-calls/tool-calls.ts';
+import type { AppContext } from './context.ts';
+
+export interface ToolCallsRooms extends Pick<AppContext, 'config' | 'clock' | 'log'> {
+  readonly files: Pick<Files, 'find' | 'open'>;
+  readonly links: Pick<Links, 'resolve'>;
+  readonly audit: Audit;
+}
+
+/** Later than the client is told that its time to answer is over. */
+const extraAnswerMs = 5000;
+
+/** As executions take it. */
+export function openToolCalls({ config, files, links, audit, clock, log }: ToolCallsRooms) {
+  const callStore = createCallStore({ noted: (run, call) => auditToolCall(audit, run, call) });
+  const toolCalls = createToolCalls({
+    mostCalls: config.toolCalls,
+    mostAtOnce: config.toolCallsAtOnce,
+    openSource: (context, source) => openSource({ files, links }, context, source),
+    recorder: callStore,
+    clock,
+    log,
+  });
+  return { toolCalls, callStore, askMs: config.clientTimeout * 1000 + extraAnswerMs };
+}
+
+/** A tool of ours has a line of its own too; this one says which code called it, and what was refused. */
+function auditToolCall(audit: Audit, { id, user }: RunOfCalls, call: ToolCall): void {
+  const { sequence, server, tool, definitionHash, argumentsHash, resultHash, verdict, outcome, ms } = call;
+  audit.note({
+    level: outcome === 'refused' ? 'warning' : 'trace',
+    operation: 'tool_call',
+    user,
+    client: null,
+    subject: tool,
+    result: outcome,
+    details: {
+      execution_id: id,
+      call: sequence,
+      server,
+      verdict,
+      definition_sha256: definitionHash,
+      arguments_sha256: argumentsHash,
+      result_sha256: resultHash,
+      ms: Math.round(ms),
+    },
+  });
+}
+
+const fileForm = /^(?:workcrate:\/\/files\/)?(file_[0-9a-f]{24})$/;
+const linkForm = /\/files\/([^/?#]+)$/;
+
+async function openSource(
+  { files, links }: Pick<ToolCallsRooms, 'files' | 'links'>,
+  context: ToolContext,
+  source: string,
+): Promise<FileSource | null> {
+  const id = fileForm.exec(source)?.[1];
+  if (id !== undefined) return openFile(files, context, id);
+  const token = linkForm.exec(source)?.[1];
+  if (token === undefined) return null;
+  const { link, download } = await links.resolve(token);
+  if (link.singleUse)
+    throw new WorkcrateError(
+      'unsupported',
+      'The link is for one download only. Save a link of many, or the file_id.',
+    );
+  return toSource(download);
+}
+
+async function openFile(
+  files: ToolCallsRooms['files'],
+  { caller, mayUse }: ToolContext,
+  id: string,
+): Promise<FileSource | null> {
+  const file = mayUse('files') ? await files.find(caller, id) : null;
+  if (file === null) return null;
+  return {
+    ...file,
+    async *read(signal) {
+      await using object = await files.open(file);
+      if (object === null) throw new WorkcrateError('bytes_gone', 'The bytes of the file are gone.');
+      yield* object.read(0, file.size, signal);
+    },
+  };
+}
+
+type Download = Awaited<ReturnType<Links['resolve']>>['download'];
+
+const toSource = (download: Download): FileSource => ({
+  name: download.filename,
+  size: download.size,
+  mediaType: download.mediaType,
+  async *read(signal) {
+    const opened = await download.open();
+    try {
+      for await (const segment of opened.segments(0, download.size))
+        if ('bytes' in segment) yield segment.bytes;
+        else yield* segment.object.read(segment.start, segment.end, signal);
+    } finally {
+      await opened.close();
+    }
+  },
+});
