@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { temporaryFolder } from './program.ts';
 import { median, timed } from './timed.ts';
+import { reportFigure, toDifferences } from './figures.ts';
 
 const envelope = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -54,6 +55,8 @@ for (let round = 0; round < rounds; round++)
 const base = median(times.get('without auth')!);
 for (const [name, all] of times) {
   const p50 = median(all);
+  if (name !== 'without auth')
+    reportFigure(`auth: a call ${name}, ms more`, toDifferences(all, times.get('without auth')!));
   console.log(
     `  ${name.padEnd(32)} p50 ${p50.toFixed(3)} ms  ${name === 'without auth' ? '' : `adds ${(p50 - base).toFixed(3)} ms`}`,
   );

@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
 import { startProgram, temporaryFolder } from './program.ts';
 import { median, timed } from './timed.ts';
+import { reportFigure, toRatios } from './figures.ts';
 
 const asked = 1;
 const [rounds, callsEach] = [40, 50];
@@ -55,6 +56,8 @@ for (let round = 0; round < rounds; round++)
 const base = median(times.get(nothing)!);
 for (const [way, all] of times) {
   const p50 = median(all);
+  if (way !== nothing)
+    reportFigure(`client-cache: ${way.name} × ${nothing.name}`, toRatios(all, times.get(nothing)!));
   console.log(
     `  ${way.name.padEnd(24)} p50 ${p50.toFixed(3)} ms  ${(p50 / base).toFixed(2)} times ${nothing.name}`,
   );

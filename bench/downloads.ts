@@ -10,6 +10,7 @@ import { startNginx, startWorkcrate, type Contestant } from './contestants.ts';
 import { cpuPerGigabyte, requestsPerCpuSecond } from './load.ts';
 import { temporaryFolder } from './program.ts';
 import { median } from './timed.ts';
+import { reportFigure } from './figures.ts';
 
 const rounds = Number(process.argv[2] ?? 5);
 const sizes = { '1g': 1024 ** 3, '100k': 100 * 1024, '4k': 4 * 1024 };
@@ -73,6 +74,8 @@ async function compare(servers: Contestant[], { label, target, measure }: Case):
     }
   return servers.map(({ name }, at) => {
     const ratios = values[at]!.map((value, round) => value / values[0]![round]!);
+    const better = label.includes('requests') ? 'more' : 'less';
+    if (at > 0) reportFigure(`downloads: ${label}, ${name} × nginx`, ratios, better);
     return {
       case: label,
       server: name,

@@ -10,6 +10,7 @@ import { loadRules } from '../src/guard/rule-file.ts';
 import { createLog } from '../src/observability/log.ts';
 import { startProgram, temporaryFolder } from './program.ts';
 import { median, timed } from './timed.ts';
+import { reportFigure, toDifferences } from './figures.ts';
 
 const [rounds, callsEach] = [10, 20];
 
@@ -37,6 +38,7 @@ async function compareServers(): Promise<void> {
         taken[which].push(...(await timed(call, callsEach)));
       }
     const [without, withGuard] = [median(taken.plain), median(taken.guarded)];
+    reportFigure(`guard: ${name}, ms more`, toDifferences(taken.guarded, taken.plain));
     console.log(
       `${name}: ${without.toFixed(2)} ms without, ${withGuard.toFixed(2)} ms with the guard: ` +
         `${(withGuard - without).toFixed(2)} ms more`,

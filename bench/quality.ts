@@ -15,6 +15,7 @@ import {
   readCollection,
   type Way,
 } from '../src/crates/semantic/collections.testing.ts';
+import { reportFigure } from './figures.ts';
 
 const ratios = new Map<string, number[]>();
 for (const folder of ['cranfield', 'cacm', 'npl', ...process.argv.slice(2)]) {
@@ -44,5 +45,6 @@ for (const folder of ['cranfield', 'cacm', 'npl', ...process.argv.slice(2)]) {
 }
 for (const [way, all] of ratios) {
   const mean = all.reduce((sum, ratio) => sum + ratio, 0) / all.length;
+  reportFigure(`quality: ${way}, nDCG@10 × FTS5`, all, 'more', mean);
   console.log(`${way}: mean ${mean.toFixed(3)}, least ${Math.min(...all).toFixed(3)} × FTS5`);
 }

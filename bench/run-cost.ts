@@ -3,10 +3,11 @@
  * both: `node bench/run-cost.ts ../before`. All processes count, those of the sandbox too. Needs root and a control
  * group that counts processor time.
  */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { countProcessorTime } from './processor-time.ts';
 import { startProgram } from './program.ts';
 
 const rounds = 5;
@@ -48,37 +49,4 @@ async function measureRuns(checkout: string): Promise<number> {
   } finally {
     rmSync(data, { recursive: true, force: true });
   }
-}
-
-/** Puts a process into a group of its own, together with all that it starts from now on. */
-function countProcessorTime(pid: number) {
-  const isV1 = existsSync('/sys/fs/cgroup/cpuacct');
-  const folder = join(isV1 ? '/sys/fs/cgroup/cpuacct' : '/sys/fs/cgroup', `workcrate-bench-${pid}`);
-  mkdirSync(folder);
-  for (const child of descendantsOf(pid)) writeFileSync(join(folder, 'cgroup.procs'), String(child));
-  return {
-    milliseconds: (): number =>
-      isV1
-        ? Number(readFileSync(join(folder, 'cpuacct.usage'), 'utf8')) / 1e6
-        : Number(/^usage_usec (\d+)/.exec(readFileSync(join(folder, 'cpu.stat'), 'utf8'))![1]) / 1e3,
-    [Symbol.dispose]() {
-      // Its processes are still there; they leave before the group can go.
-      const parent = join(folder, '..', 'cgroup.procs');
-      for (const left of readFileSync(join(folder, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean))
-        try {
-          writeFileSync(parent, left);
-        } catch {
-          // It has ended meanwhile.
-        }
-      rmdirSync(folder);
-    },
-  };
-}
-
-function descendantsOf(pid: number): number[] {
-  const tasks = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
-    .split(' ')
-    .filter(Boolean)
-    .map(Number);
-  return [pid, ...tasks.flatMap(descendantsOf)];
 }

@@ -3,6 +3,7 @@ import { machine, type Condition } from './runs-busy.ts';
 import { median, milliseconds, percentile, ratioWithRange, sample, settleMs } from './runs-samples.ts';
 import { tell } from './runs-table.ts';
 import { bareRun, cases, connect, type Caller, type Case } from './runs-ways.ts';
+import { reportFigure } from './figures.ts';
 
 const runsInRound = 20;
 
@@ -57,6 +58,10 @@ function tellPercentiles(
     const [mine, other] = [percentile(ours.flat(), share), percentile(bare.flat(), share)];
     const ofRounds = ours.map((turn, at) => median(turn) / median(bare[at]!));
     const ratio = share === 0.5 ? ratioWithRange(mine / other, ofRounds) : (mine / other).toFixed(2);
+    // The p99 of a round of twenty is its slowest run: it says how far they scatter.
+    const spread =
+      share === 0.5 ? ofRounds : ours.map((turn, at) => Math.max(...turn) / Math.max(...bare[at]!));
+    reportFigure(`runs: ${what}, p${share * 100} × bare`, spread, 'less', mine / other);
     const aim = language === 'python' && share === 0.5 ? ', aim 5 ms' : '';
     tell({
       what: `${what}: p${share * 100}`,
@@ -86,6 +91,7 @@ export async function tellBurst(url: string, one: Case, condition: Condition, qu
     bare.push(other);
   }
   const ratios = ours.map((value, round) => value / bare[round]!);
+  reportFigure(`runs: burst of ${one.language}, ${condition}, runs per second × bare`, ratios, 'more');
   tell({
     what: `${one.language}, ${runs} runs by ${callers} callers, ${condition}: runs per second`,
     seen: `${ratioWithRange(median(ratios), ratios)} × bare: ${median(ours).toFixed(0)} to ${median(bare).toFixed(0)}`,

@@ -9,6 +9,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import { startProgram, temporaryFolder } from './program.ts';
 import { median } from './timed.ts';
+import { reportFigure, toDifferences, toRatios } from './figures.ts';
 
 const rounds = Number(process.argv[2] ?? 200);
 const starts = Math.max(5, Math.floor(rounds / 10));
@@ -44,6 +45,7 @@ for (let round = -20; round < rounds; round++) {
   if (round >= 0) for (const name of ['nothing', 'cell', 'kernel'] as const) seen[name].push(taken[name]);
 }
 const [nothing, cells, kernels] = [median(seen.nothing), median(seen.cell), median(seen.kernel)];
+reportFigure('sessions: a cell over a tool that does nothing, ms', toDifferences(seen.cell, seen.nothing));
 tell(
   'a cell, p50',
   `${cells.toFixed(2)} ms, ${(cells - nothing).toFixed(2)} over a tool that does nothing (${nothing.toFixed(2)})`,
@@ -60,6 +62,7 @@ for (let round = 0; round < starts; round++) {
   if (kernel !== null && round < 5) begun.kernel.push(await kernel.ask('start'));
 }
 const [start, bare] = [median(begun.session), median(begun.bare)];
+reportFigure('sessions: start × a bare interpreter', toRatios(begun.session, begun.bare));
 tell(
   'start of a session',
   `${start.toFixed(1)} ms; a bare interpreter ${bare.toFixed(1)} ms (${ratio(start, bare)})`,

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { temporaryFolder } from './program.ts';
 import { median } from './timed.ts';
+import { reportFigure } from './figures.ts';
 
 const [warmRounds, coldRounds] = [7, 3];
 const peers = ['@modelcontextprotocol/server-everything', '@modelcontextprotocol/server-filesystem'];
@@ -133,6 +134,12 @@ async function measure(isWarm: boolean): Promise<void> {
     name,
     { initialize: format(first!), 'tools/list': format(list!), 'server/discover': format(discovered!) },
   ]);
+  for (const [{ name }, [first]] of times)
+    if (!peers.includes(name))
+      reportFigure(
+        `start-stdio: ${name}, ${isWarm ? 'warm' : 'cold'}, until initialize is answered, ms`,
+        first!.map(({ ms }) => ms),
+      );
   console.log(isWarm ? '\n  warm' : '\n  cold');
   console.table(Object.fromEntries(rows));
 }

@@ -14,6 +14,7 @@ import { isFiller, splitWords } from '../src/tool-search/words.ts';
 import type { ToolDefinition } from '../src/mcp/toolbox.ts';
 import { readDefinitions } from './tool-servers/read-definitions.ts';
 import { readRequests, type ToolRequest } from './tool-servers/requests.ts';
+import { reportFigure } from './figures.ts';
 
 type Search = (query: string) => readonly number[];
 
@@ -91,6 +92,7 @@ for (const part of ['tuned', 'held-out'] as const) {
   console.log(`${part}: ${requests.length} requests, ${tools.length} tools`);
   console.table([...measured].map(([way, row]) => ({ way, ...round(row) })));
   const [plain, ours] = compared.map((way) => measured.get(way)!['recall@5']) as [number, number];
+  reportFigure(`tool-search: recall@5, ${part}`, [ours], 'more');
   console.log(`recall@5 over plain BM25: ${(ours - plain).toFixed(3)} (asked for: at least 0.05)\n`);
 }
 

@@ -2,7 +2,7 @@
  * The HTTP server: checks host and origin, answers token routes on `node:http` itself, and passes all others to the app
  * after authentication. It speaks no TLS (a proxy does), and graceful shutdown is directed by `server/`.
  */
-import { Server, type IncomingMessage, type ServerResponse } from 'node:http';
+import { Server, ServerResponse, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { getRequestListener } from '@hono/node-server';
@@ -123,6 +123,7 @@ async function respond(
   if (!(await options.auth.authenticate(req, res))) return;
   if (/^100-continue$/i.test(req.headers.expect ?? '')) res.writeContinue();
   closeUnlessComplete(req, res);
+  sendHeadersWithBody(res);
   await viaApp(req, res);
 }
 
@@ -148,6 +149,20 @@ const bodyMs = 60_000;
 function closeUnlessComplete(req: IncomingMessage, res: ServerResponse): void {
   const timer = setTimeout(() => req.complete || req.socket.destroy(), bodyMs);
   res.once('close', () => clearTimeout(timer));
+}
+
+/** Some clients give up on a call that has no headers after a minute. */
+const headersMs = 100;
+
+/**
+ * The framework sends the headers of a stream before its first bytes are there. Each write wakes the client, which was a
+ * quarter of the time of a short call; so headers wait a moment for the bytes that most answers have at once.
+ */
+function sendHeadersWithBody(res: ServerResponse): void {
+  res.flushHeaders = () => {
+    const timer = setTimeout(() => ServerResponse.prototype.flushHeaders.call(res), headersMs);
+    res.once('close', () => clearTimeout(timer));
+  };
 }
 
 /** Answers with the error where that is still possible, and breaks the connection where it is not. */
