@@ -36,6 +36,7 @@ const allowed: readonly { readonly because: string; readonly files: readonly str
       'src/sandbox/environments.ts',
       'src/sessions/log.ts',
       'src/sessions/saved-folder.ts',
+      'src/server/last-backup.ts',
       'src/server/network.ts',
       'src/server/remembered-surroundings.ts',
       'src/server/server-address.ts',

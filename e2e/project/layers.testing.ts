@@ -165,7 +165,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     all: 'library tools',
   },
   executions: {
-    assembly: 'input-files resources route schema surroundings tools',
+    assembly: 'all-runs input-files resources route schema surroundings tools',
     only: {
       instrumentation: 'counts',
       scripts: 'client-and-crate-files fields schema store tools',
@@ -196,7 +196,7 @@ export const doors: Readonly<Record<string, Doors>> = {
   },
   links: {
     all: 'links link-result',
-    assembly: 'download-route end-rights offload open-uploads tools upload-routes',
+    assembly: 'all-links download-route end-rights offload open-uploads tools upload-routes',
     only: {
       instrumentation: 'counts',
       audit: 'download-route link',
@@ -220,7 +220,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     all: '*',
   },
   observability: {
-    all: 'log metrics tracing',
+    all: 'history log metrics tracing',
   },
   packages: {
     assembly: 'tools',
@@ -247,7 +247,7 @@ export const doors: Readonly<Record<string, Doors>> = {
   server: {
     all: '',
     assembly:
-      'call-control connect-lines crates documents early-factory execution gateway link-base place server-address server-id start status store-options stores',
+      'call-control connect-lines crates documents early-factory execution gateway link-base place server-address server-id start status store-options stores user-folders',
   },
   sessions: {
     assembly: 'tools',

@@ -1,9 +1,8 @@
 import { join } from 'node:path';
-import { isWorkcrateError } from '../errors.ts';
 import { localCaller } from '../identity.ts';
 import { listUserUsage, type UserUsage } from '../instrumentation/counts.ts';
-import { openBelow } from '../paths/paths.ts';
 import { getWorkspacesFolder } from '../server/execution.ts';
+import { measureFolder } from '../server/user-folders.ts';
 import { formatBytes } from '../text.ts';
 import type { CommandInput } from './command.ts';
 import { openUnlocked } from './open-unlocked.ts';
@@ -21,37 +20,22 @@ export async function runUsage({ config, flags }: CommandInput): Promise<number>
   await using opened = new AsyncDisposableStack();
   const database = opened.adopt(await openUnlocked(config, false), (it) => it.close());
   const users = await listUserUsage(database, Date.now());
-  const measured = users.map((one) => measureUser(one, getWorkspacesFolder(config)));
+  const measured: MeasuredUser[] = [];
+  for (const user of users) measured.push(await measureUser(user, getWorkspacesFolder(config)));
   process.stdout.write(flags['json'] === undefined ? formatUsage(measured) : toUsageJson(measured));
   return 0;
 }
 
-function measureUser(user: UserUsage, places: string): MeasuredUser {
+async function measureUser(user: UserUsage, places: string): Promise<MeasuredUser> {
   if (user.place === null) return { ...user, folder: null, workspaceBytes: 0, artifactBytes: 0 };
   const folder = join(places, String(user.place));
-  const [workspaceBytes, artifactBytes] = [join(folder, 'workspace'), join(folder, 'artifacts')].map(
-    measureFolder,
-  );
-  return { ...user, folder, workspaceBytes: workspaceBytes!, artifactBytes: artifactBytes! };
+  const workspaceBytes = await measureFolder(join(folder, 'workspace'), maxUsageEntries);
+  const artifactBytes = await measureFolder(join(folder, 'artifacts'), maxUsageEntries);
+  return { ...user, folder, workspaceBytes, artifactBytes };
 }
 
 /** Beyond this nobody would wait for the answer. */
 const maxUsageEntries = 5_000_000;
-
-/** What runs left there is walked without following a link of theirs. */
-function measureFolder(folder: string): number | null {
-  try {
-    const steps = openBelow(folder).space(maxUsageEntries);
-    for (;;) {
-      const { done, value } = steps.next();
-      if (done === true) return value.isCut || value.bytes === Infinity ? null : value.bytes;
-    }
-  } catch (error) {
-    if (isWorkcrateError(error, 'path_not_found')) return 0;
-    if (isWorkcrateError(error, 'path_refused')) return null;
-    throw error;
-  }
-}
 
 const heads = [
   'USER',

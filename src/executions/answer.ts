@@ -293,6 +293,7 @@ function describeEnd(execution: Execution): string {
 const cancellerWords: Readonly<Record<CancelledBy, string>> = {
   client: ' by its client',
   cancel_execution: ' by cancel_execution',
+  operator: ' by an operator of the server',
   lost_connection: ': its client lost the connection, and nobody asked for it in time',
   removed_user: ': its user was removed',
   stopped_server: ': the server stopped',

@@ -18,3 +18,14 @@ export async function countRunsByOwner(database: Queries) {
     `SELECT owner, CAST(COUNT(*) AS BIGINT) AS count, MAX(started_at) AS last FROM executions GROUP BY owner`,
   );
 }
+
+/** How the runs of a user that began since then ended, or that they have not. */
+export async function countRunsByState(database: Queries, owner: string, since: number) {
+  return database.query<{ state: string; count: number }>(
+    `SELECT CASE WHEN succeeded = 1 THEN 'ok' WHEN reason = 'exit' THEN 'failed' ELSE reason END AS state,
+            CAST(COUNT(*) AS BIGINT) AS count
+     FROM executions WHERE owner = ? AND started_at >= ? GROUP BY 1 ORDER BY 2 DESC, 1`,
+    owner,
+    since,
+  );
+}

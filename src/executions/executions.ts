@@ -45,6 +45,7 @@ import {
 import type { OutputBounds } from './truncation.ts';
 
 export type { FindCrateFiles, WantedCrateFile } from './client-and-crate-files.ts';
+export type { RunningRun } from './all-runs.ts';
 export type { EndedExecution, ExecutionRequest, ScriptOfRun } from './execute.ts';
 export type { Execution } from './fields.ts';
 export type { Changes } from './folder-diff.ts';

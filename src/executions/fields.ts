@@ -27,6 +27,7 @@ export type Background = (typeof backgrounds)[number];
 const cancellers = [
   'client',
   'cancel_execution',
+  'operator',
   'lost_connection',
   'removed_user',
   'stopped_server',

@@ -5,7 +5,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from '../database/database.ts';
 import type { Caller } from '../identity.ts';
-import type { Execution } from './fields.ts';
+import type { CancelledBy, Execution } from './fields.ts';
 import { requestCancel, type LiveRuns } from './live-runs.ts';
 import type { OutputPart } from './live-output.ts';
 
@@ -83,12 +83,12 @@ export function createFollower({ database, live, get, now }: FollowOptions) {
     },
 
     /** Ends a run of the caller, wherever it runs, and waits for that. `not_found` where there is none. */
-    async cancel(caller: Caller, id: string): Promise<CancelledRun> {
+    async cancel(caller: Caller, id: string, by: CancelledBy = 'cancel_execution'): Promise<CancelledRun> {
       const execution = await get(caller, id);
       if (execution.reason !== 'running') return { execution, wasOver: true };
       const run = live.find(caller, id);
-      if (run === null) await requestCancel(database, { id }, 'cancel_execution', now());
-      else run.cancel('cancel_execution');
+      if (run === null) await requestCancel(database, { id }, by, now());
+      else run.cancel(by);
       return {
         execution: await wait(caller, id, { waitMs: cancelWaitMs, signal: never }),
         wasOver: false,

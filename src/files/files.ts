@@ -25,7 +25,14 @@ import {
 } from './stored-file.ts';
 import { sweepFiles, sweepOrphans, sweepQuarantine, type OpenUploads, type SweptOrphans } from './sweep.ts';
 
-export { demandWritable, listUsage, readTotalUsage, usageOwnersSql, type Quotas } from './quota.ts';
+export {
+  demandWritable,
+  listUsage,
+  readTotalUsage,
+  readUsage,
+  usageOwnersSql,
+  type Quotas,
+} from './quota.ts';
 export {
   fileDamagedError,
   fileFromRow,

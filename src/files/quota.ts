@@ -55,9 +55,13 @@ async function chargeRow(
 export const usageOwnersSql = 'SELECT owner FROM usage';
 
 /** What is stored or reserved in total. */
-export async function readTotalUsage(database: Queries): Promise<Charge> {
+export const readTotalUsage = (database: Queries): Promise<Charge> => readUsage(database, allOwners);
+
+/** What is stored or reserved for one user. */
+export async function readUsage(database: Queries, owner: string): Promise<Charge> {
   const [row] = await database.query<{ files: number; bytes: number }>(
-    "SELECT files, bytes FROM usage WHERE owner = '*'",
+    'SELECT files, bytes FROM usage WHERE owner = ?',
+    owner,
   );
   return { files: row?.files ?? 0, bytes: row?.bytes ?? 0 };
 }

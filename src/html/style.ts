@@ -93,7 +93,8 @@ table { border-collapse: collapse; font-size: var(--small); font-variant-numeric
 th, td { text-align: left; padding: 0.4rem 0.8rem; border-bottom: 1px solid var(--line); white-space: nowrap;
   max-width: 24rem; overflow: hidden; text-overflow: ellipsis; }
 thead th { position: sticky; top: 0; background: var(--code); font-weight: 600; }
-td.number { text-align: right; }
+td.number, th.number { text-align: right; }
+tbody th { font-weight: 600; }
 .prose { overflow-wrap: anywhere; }
 .prose > * { max-width: 44rem; }
 .prose > :first-child { margin-top: 0; } .prose > :last-child { margin-bottom: 0; }
@@ -120,6 +121,42 @@ button.small { padding: 0.15rem 0.7rem; font-size: var(--small); border-radius: 
 .files li { display: flex; justify-content: space-between; gap: 1rem; padding: 0.4rem 0; overflow-wrap: anywhere;
   border-bottom: 1px solid var(--line); }
 .result { margin-bottom: 1rem; } .result h2 { margin-top: 0; }
+h3 { font-size: 1rem; margin: 1.4rem 0 0.5rem; font-weight: 620; }
+.tabs { display: flex; gap: 0.3rem 1.4rem; margin: 0 0 1.6rem; border-bottom: 1px solid var(--line); overflow-x: auto; }
+.tabs a { color: var(--muted); text-decoration: none; padding: 0.5rem 0.1rem; white-space: nowrap;
+  border-bottom: 3px solid transparent; }
+.tabs a:hover { color: var(--ink); }
+.tabs a[aria-current] { color: var(--accent); border-color: var(--accent); font-weight: 600; }
+.tiles { display: grid; grid-template-columns: repeat(auto-fill, minmax(11.5rem, 1fr)); gap: 0.8rem; margin: 1.2rem 0; }
+.tile { background: var(--surface); border: 1px solid var(--line); border-radius: 14px; padding: 0.9rem 1.1rem 1rem;
+  display: grid; gap: 0.3rem; align-content: start; font-size: var(--small); }
+.tile .name { color: var(--muted); }
+.tile .figure { font-size: var(--huge); line-height: 1.2; font-weight: 620; font-variant-numeric: tabular-nums; }
+.bar { display: block; width: 100%; height: 6px; border-radius: 3px; }
+.bar .all { fill: var(--line); } .bar .used { fill: var(--accent); } .bar .used.full { fill: var(--danger); }
+.share { display: flex; gap: 0.6rem; align-items: center; min-width: 9rem; } .share .bar { flex: 1; }
+.share .muted { min-width: 2.6rem; text-align: right; }
+.plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); gap: 0.8rem; }
+.plot { margin: 0; background: var(--surface); border: 1px solid var(--line); border-radius: 14px;
+  padding: 0.9rem 1.1rem; font-variant-numeric: tabular-nums; min-width: 0; }
+.plot figcaption { display: flex; flex-wrap: wrap; gap: 0 1rem; margin: 0 0 0.7rem; align-items: baseline; }
+.plot figcaption strong { color: var(--ink); margin-right: auto; } .plot b { color: var(--ink); font-weight: 600; }
+.key::before { content: ""; display: inline-block; width: 1rem; border-top: 2.5px solid var(--accent);
+  vertical-align: 0.3em; margin-right: 0.4rem; }
+.key1::before { border-top: 2.5px dashed var(--warning); }
+.canvas { display: grid; grid-template-columns: 4.4rem minmax(0, 1fr); gap: 0.6rem; height: 8rem; }
+.canvas svg { width: 100%; height: 100%; min-height: 0; overflow: visible; }
+.scale { display: flex; flex-direction: column; justify-content: space-between; text-align: right; margin: -0.65em 0; }
+.scale, .times { color: var(--muted); font-size: 0.78rem; line-height: 1.3; }
+.times { display: flex; justify-content: space-between; padding: 0.5rem 0 0 5rem; }
+.canvas path { vector-effect: non-scaling-stroke; fill: none; }
+.canvas .grid { stroke: var(--line); stroke-width: 1; } .canvas .area { fill: var(--accent); opacity: 0.13; }
+.canvas .line { stroke-width: 2; stroke-linejoin: round; } .line0 { stroke: var(--accent); }
+.line1 { stroke: var(--warning); stroke-dasharray: 5 3; }
+h2.verdict { margin-top: 0; }
+.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); gap: 0.8rem; }
+.cards .card { padding: 1.1rem 1.3rem; } .cards h2 { margin-top: 0; font-size: 1.05rem; } .cards dl { margin: 0; border: 0; padding: 0; }
+.cards dd { text-align: right; font-variant-numeric: tabular-nums; }
 input[type="file"] { font: inherit; max-width: 100%; }
 progress { width: 100%; height: 0.7rem; accent-color: var(--accent); }
 output { display: block; min-height: 1.6em; margin-top: 0.8rem; }

@@ -3,8 +3,8 @@
  * each table is in the room that owns it.
  */
 import { countUpTo, type Database, type Queries } from '../database/database.ts';
-import { countRuns, countRunsByOwner } from '../executions/counts.ts';
-import { listUsage, usageOwnersSql } from '../files/files.ts';
+import { countRuns, countRunsByOwner, countRunsByState } from '../executions/counts.ts';
+import { listUsage, readUsage, usageOwnersSql } from '../files/files.ts';
 import { countActiveLinks, countActiveLinksByOwner } from '../links/counts.ts';
 import { countKeysByUser, listUserNames, userNamesSql } from '../users/counts.ts';
 import { listWorkspaces, workspaceOwnersSql } from '../workspaces/workspaces.ts';
@@ -74,4 +74,12 @@ export async function listUserUsage(database: Queries, now: number): Promise<Use
   for (const { owner, number } of await listWorkspaces(database)) add(owner, { place: number });
   for (const { user, ...keys } of await countKeysByUser(database)) add(user, keys);
   return [...users.values()].sort((a, b) => (a.user < b.user ? -1 : 1));
+}
+
+/** What one user keeps, and how their runs since then ended. */
+export async function readUsageOf(database: Queries, user: string, runsSince: number) {
+  return {
+    stored: await readUsage(database, user),
+    runs: await countRunsByState(database, user, runsSince),
+  };
 }

@@ -33,6 +33,7 @@ import {
 } from './link.ts';
 import { createCoverage, createSingleUse } from './single-use.ts';
 
+export type { LinkOfAll, LinksOfAll } from './all-links.ts';
 export { isWhole, joinRanges, type ByteRange } from './download-response.ts';
 export { toObjectDownload, type Download, type ObjectStretch } from './download.ts';
 export { bytesGoneError, type ExternalTargets, type LinkTerms } from './link.ts';

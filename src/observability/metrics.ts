@@ -240,6 +240,7 @@ export interface MeteredRun {
   readonly language: string;
   readonly reason: string;
   readonly durationMs: number | null;
+  readonly succeeded: boolean;
 }
 
 function runMetrics(registers: Registry[]) {
@@ -256,10 +257,14 @@ function runMetrics(registers: Registry[]) {
     buckets: runBuckets,
     registers,
   });
+  /** Plain numbers for plots: a run that exits may have failed. */
+  const outcomes = { succeeded: 0, failed: 0 };
   return {
     executions,
-    executionEnded({ language, reason, durationMs }: MeteredRun): void {
+    outcomes,
+    executionEnded({ language, reason, durationMs, succeeded }: MeteredRun): void {
       executions.inc({ language, reason });
+      outcomes[succeeded ? 'succeeded' : 'failed']++;
       // One that never started took no time, and would only make the others look quick.
       if (reason !== 'refused' && durationMs !== null)
         durations.observe({ language, reason }, durationMs / 1000);

@@ -9,6 +9,8 @@ const views = [
   ['/library', 'Files'],
   ['/crates', 'Crates'],
   ['/connect', 'Connect'],
+  ['/usage', 'Usage'],
+  ['/operate', 'Operate'],
 ] as const;
 
 export interface ViewPage {
@@ -18,6 +20,8 @@ export interface ViewPage {
   readonly body: Html;
   readonly script?: string;
   readonly status?: number;
+  /** Whether the visitor sees the views for operators. */
+  readonly mayOperate?: boolean;
   /** Who is signed in, with the token of their forms; null where nobody signs in. */
   readonly signedIn?: { readonly user: string; readonly token: string } | null;
 }
@@ -29,10 +33,12 @@ export async function answerView({
   body,
   script,
   status = 200,
+  mayOperate = false,
   signedIn = null,
 }: ViewPage): Promise<Response> {
+  const shown = views.filter(([path]) => path !== '/operate' || mayOperate);
   const navigation = html`<nav aria-label="Views">
-    ${views.map(
+    ${shown.map(
       ([path, name]) =>
         html`<a href="${path}" ${path === view ? html`aria-current="page"` : nothing}>${name}</a>`,
     )}
@@ -56,6 +62,31 @@ export async function answerView({
 /** A time as a list shows it, in UTC. */
 export const renderShortTime = (iso: string): Html =>
   html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 16)}</time>`;
+
+/** The same for a time in milliseconds. */
+export const renderMoment = (at: number): Html => renderShortTime(new Date(at).toISOString());
+
+/** The head of a column; that of numbers is aligned with them. */
+export type ListHead = string | { readonly number: string };
+
+/** A table with many rows, which scrolls by itself where it is wider than the page. */
+export const renderList = (label: string, heads: readonly ListHead[], rows: readonly Html[]): Html =>
+  html`<div class="scroll list" tabindex="0" role="region" aria-label="${label}">
+    <table>
+      <thead>
+        <tr>
+          ${heads.map((head) =>
+            typeof head === 'string'
+              ? html`<th scope="col">${head}</th>`
+              : html`<th scope="col" class="number">${head.number}</th>`,
+          )}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows}
+      </tbody>
+    </table>
+  </div>`;
 
 /** How a run ended, in a word with a colour; the word alone says it too. */
 export function renderState(reason: string, exitCode: number | null): Html {

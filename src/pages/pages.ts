@@ -9,24 +9,35 @@ import { renderConnect, type ConnectLine } from './connect.ts';
 import { addCrateRoutes } from './crates.ts';
 import { createFormTokens } from './frame.ts';
 import { addLibraryRoutes } from './library.ts';
+import { addOperatorRoutes } from './operate.ts';
+import type { OperatorAccess } from './operate-access.ts';
 import { createPageTools } from './page-tools.ts';
 import { createRouting, type RoutingOptions } from './routing.ts';
 import { addRunRoutes } from './run-routes.ts';
 import { addSessionRoutes } from './sessions.ts';
 import { addSignInRoutes, type SignInOptions } from './sign-in.ts';
+import { addUsageRoute, type ReadUsage } from './usage.ts';
+
+export type * from './operate-access.ts';
+export { mayOperate } from './operate-access.ts';
+export { sumSpace } from './operate-users.ts';
+export type { Visitor } from './page-tools.ts';
+export type { ReadUsage, UsageReport } from './usage.ts';
 
 export interface PageRoutesOptions extends Omit<RoutingOptions, 'tools' | 'tokens'>, SignInOptions {
   readonly toolbox: Toolbox;
   readonly executions: Pick<Executions, 'follow'>;
   /** How clients are connected to this server. */
   readonly connectLines: () => readonly ConnectLine[];
+  readonly operatorAccess: OperatorAccess;
+  readonly readUsage: ReadUsage;
   /** The same for all servers of a team. */
   readonly formSecret: Uint8Array;
 }
 
 /** Whether a path is one of these pages: only there a cookie signs in. */
 export const isPage = (path: string): boolean =>
-  /^\/(?:$|(?:runs|sessions|library|crates|connect|sign-out)(?:\/|$))/.test(path);
+  /^\/(?:$|(?:runs|sessions|library|crates|connect|usage|operate|sign-out)(?:\/|$))/.test(path);
 
 export function createPageRoutes(options: PageRoutesOptions): Hono {
   const tools = createPageTools(options.toolbox);
@@ -41,6 +52,8 @@ export function createPageRoutes(options: PageRoutesOptions): Hono {
     '/connect',
     routing.show('/connect', 'Connect', async () => renderConnect(options.connectLines())),
   );
+  addUsageRoute(routes, routing, options.readUsage);
+  addOperatorRoutes(routes, routing, options.operatorAccess);
   addSignInRoutes(routes, routing, options);
   return routes;
 }

@@ -8,6 +8,7 @@ import { html, type Html } from '../html/html.ts';
 import { getErrorStatus } from '../http/answer.ts';
 import type { Log } from '../observability/log.ts';
 import { answerView, type FormTokens, type ViewPage } from './frame.ts';
+import { mayOperate } from './operate-access.ts';
 import type { PageTools, Visitor } from './page-tools.ts';
 
 export interface RoutingOptions {
@@ -49,6 +50,7 @@ export function createRouting({ tools, tokens, visitorOf, log }: RoutingOptions)
           const signedIn = visitor.scopes === null ? null : { user: visitor.caller.user, token };
           return await answerView({
             signedIn,
+            mayOperate: mayOperate(visitor),
             view,
             title,
             body,

@@ -73,7 +73,7 @@ const renderTable = (runs: readonly ListedRun[]): Html =>
     </table>
   </div>`;
 
-const renderSelect = (name: string, values: readonly string[], chosen: string): Html =>
+export const renderSelect = (name: string, values: readonly string[], chosen: string): Html =>
   html`<select name="${name}">
     <option value="">any</option>
     ${values.map((value) => html`<option ${value === chosen ? html`selected` : nothing}>${value}</option>`)}
@@ -84,7 +84,7 @@ function toQuery(filter: RunFilter, after: string): string {
   return new URLSearchParams([...given, ['after', after]]).toString();
 }
 
-const toFirstLine = (code: string): string => {
+export const toFirstLine = (code: string): string => {
   const line = code.trim().split('\n', 1)[0] ?? '';
   return line.length > 80 ? `${line.slice(0, 79)}…` : line;
 };

@@ -9,6 +9,7 @@ import { auditDownloads, auditTokens, auditUploads } from '../audit/transfers.ts
 import { auditRequests } from '../audit/wrappers.ts';
 import type { ClientFiles } from '../client-files/client-files.ts';
 import { createAskRoute } from '../client-files/page.ts';
+import type { Crates } from '../crates/crates.ts';
 import { createExecutionRoutes } from '../executions/route.ts';
 import { createApp } from '../http/app.ts';
 import { createAuth, createResourceMetadata, type AuthOptions } from '../http/auth.ts';
@@ -19,6 +20,7 @@ import type { ReservedPort } from '../http/port.ts';
 import { createGuessRateLimit } from '../http/rate-limit.ts';
 import { createHttpServer, listenOn } from '../http/server.ts';
 import { localCaller, type Caller } from '../identity.ts';
+import type { History } from '../observability/history.ts';
 import { meterSignIns } from '../instrumentation/instrumentation.ts';
 import { createDownloadRoute, type DownloadRouteOptions } from '../links/download-route.ts';
 import { createOffload } from '../links/offload.ts';
@@ -39,14 +41,20 @@ import type { CallControl } from './call-control.ts';
 import type { AppContext } from './context.ts';
 import type { CodeRunner } from './execution.ts';
 import { getLinkBase } from './link-base.ts';
+import { createOperatorAccess } from './operator.ts';
 import { writeServerAddress } from './server-address.ts';
 import { createShutdown } from './shutdown.ts';
+import { createStatus } from './status.ts';
 import { createOperatorRoutes } from './status-report.ts';
 import type { Stores } from './stores.ts';
+import { createFolderMeter } from './user-folders.ts';
+import { createUsageReader } from './user-usage.ts';
 
 export interface ListenOptions extends AppContext {
   readonly stores: Stores;
   readonly code: CodeRunner;
+  readonly crates: Crates;
+  readonly history: History;
   readonly skills: Skills;
   readonly bridge: ClientFiles;
   /** The tools, for clients that may be anywhere. */
@@ -183,32 +191,63 @@ function openAuthentication({
 
 /** The routes of rooms, in the order in which they are tried. */
 function createRoutes(
-  { config, metrics, audit, clock, log, stores, code, skills, baseUrl, toolbox, formSecret }: ListenOptions,
+  {
+    config,
+    metrics,
+    history,
+    audit,
+    clock,
+    log,
+    stores,
+    code,
+    crates,
+    skills,
+    baseUrl,
+    toolbox,
+    formSecret,
+  }: ListenOptions,
   { auth, endCookie }: ReturnType<typeof openAuthentication>,
   mcp: ReturnType<typeof createMcpEndpoint>,
   ready: () => Promise<void>,
   instance: string,
 ) {
   const { executions, artifacts, occupancy, where: codeRunsIn } = code;
+  const { database, server, links } = stores;
   const storageKind = stores.storage.kind;
   const statusOptions = {
     config,
-    database: stores.database,
+    database,
     storageKind,
     codeRunsIn,
     occupancy,
     metrics,
-    mcp,
+    instance,
+    ready,
+    sessions: mcp.sessions,
+    clock,
   };
+  const status = createStatus(statusOptions);
   const noted = auditRequests(audit);
   const callerOf = (env: unknown): Caller => auth.getCaller(env) ?? localCaller;
+  const measureFolders = createFolderMeter(code.places);
+  const pageOptions = { config, database, crates, measureFolders, clock };
   return [
-    ...createOperatorRoutes({ ...statusOptions, instance, baseUrl, ready, clock, log }),
+    ...createOperatorRoutes({ status, database, metrics, mcp, baseUrl, log }),
     createExecutionRoutes({ executions, callerOf, noted, log }),
     createSkillRoutes({ skills, callerOf, noted, log }),
     createPageRoutes({
       toolbox,
       executions,
+      operatorAccess: createOperatorAccess({
+        ...pageOptions,
+        server,
+        status,
+        history,
+        executions,
+        links,
+        audit,
+      }),
+      readUsage: createUsageReader(pageOptions),
       formSecret,
       signIn: config.auth.includes('keys') ? auth.makePageCookie : null,
       signOut: endCookie,

@@ -3,25 +3,36 @@
  * Who may see them is decided by `http/auth.ts`.
  */
 import type { Hono } from 'hono';
+import type { Database } from '../database/database.ts';
 import { executionId, executionShape, pageShape, searchInput } from '../executions/schema.ts';
 import { readTotalUsage } from '../files/files.ts';
 import { statusRoute } from '../http/app.ts';
 import { openApiDocument, openApiRoute } from '../http/openapi.ts';
 import type { Log } from '../observability/log.ts';
+import type { Metrics } from '../observability/metrics.ts';
 import { skillListShape, skillShape } from '../skills/schema.ts';
-import { createStatus, statusShape, type StatusOptions } from './status.ts';
+import { statusShape, type ServerStatus } from './status.ts';
 
-export interface OperatorRoutesOptions extends Omit<StatusOptions, 'sessions'> {
+export interface OperatorRoutesOptions {
+  readonly status: () => Promise<ServerStatus>;
+  readonly database: Database;
+  readonly metrics: Pick<Metrics, 'watchUsage' | 'watchSessions'>;
   readonly mcp: { sessions(): number };
   readonly baseUrl: () => string;
   readonly log: Log;
 }
 
 /** Starts the gauges, and makes the routes /status and /openapi.json. */
-export function createOperatorRoutes({ mcp, baseUrl, log, ...options }: OperatorRoutesOptions): Hono[] {
-  options.metrics.watchUsage(() => readTotalUsage(options.database));
-  options.metrics.watchSessions(mcp.sessions);
-  const status = createStatus({ ...options, sessions: mcp.sessions });
+export function createOperatorRoutes({
+  status,
+  database,
+  metrics,
+  mcp,
+  baseUrl,
+  log,
+}: OperatorRoutesOptions): Hono[] {
+  metrics.watchUsage(() => readTotalUsage(database));
+  metrics.watchSessions(mcp.sessions);
   const shapes = {
     execution: executionShape,
     executionPage: pageShape,

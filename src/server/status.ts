@@ -10,6 +10,7 @@ import type { Database } from '../database/database.ts';
 import { asWorkcrateError, getErrno, isWorkcrateError, publicMessage } from '../errors.ts';
 import { readTotalUsage } from '../files/files.ts';
 import { readCounts } from '../instrumentation/counts.ts';
+import { sumByLabel } from '../observability/history.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { packageVersion } from '../version.ts';
 
@@ -139,21 +140,7 @@ function zeroIfUnavailable(error: unknown): Awaited<ReturnType<typeof readDataba
   return { usage: { files: 0, bytes: 0 }, rows: { users: 0, links: 0, succeeded: 0, failed: 0 } };
 }
 
-interface LabelledCounter {
-  get(): Promise<{ values: { labels: Partial<Record<string, string | number>>; value: number }[] }>;
-}
-
-/** What a counter holds, added up by one of its labels. */
-async function sumByLabel(counter: LabelledCounter, label: string): Promise<Record<string, number>> {
-  const sums: Record<string, number> = {};
-  for (const { labels, value } of (await counter.get()).values) {
-    const name = String(labels[label]);
-    sums[name] = (sums[name] ?? 0) + value;
-  }
-  return sums;
-}
-
-async function measureDiskSpace(folder: string): Promise<ServerStatus['disk']> {
+export async function measureDiskSpace(folder: string): Promise<ServerStatus['disk']> {
   try {
     const { bavail, blocks, bsize } = await statfs(folder);
     return { free_bytes: bavail * bsize, total_bytes: blocks * bsize };

@@ -1,0 +1,115 @@
+/** Running code and links of all users, each with the button that ends it. */
+import type { RunningRun } from '../executions/executions.ts';
+import { html, nothing, type Html } from '../html/html.ts';
+import type { LinkOfAll, LinksOfAll } from '../links/links.ts';
+import { formatDuration } from '../text.ts';
+import { renderList, renderMoment } from './frame.ts';
+
+import { toFirstLine } from './runs.ts';
+
+export function renderRunsOfAll(runs: readonly RunningRun[], token: string, now: number): Html {
+  if (runs.length === 0)
+    return html`<h1>Running code</h1>
+      <p class="muted">
+        Nothing runs now. What ran before is in the <a href="/operate/audit">audit log</a>.
+      </p>`;
+  return html`<h1>Running code</h1>
+    <p class="facts">
+      <span>${runs.length === 1 ? '1 run' : `${runs.length} runs`}</span>
+      <span>the longest first</span>
+    </p>
+    ${renderList(
+      'Running code',
+      ['User', 'Language', 'Since (UTC)', { number: 'For' }, 'Code', 'Do'],
+      runs.map(
+        (run) =>
+          html`<tr>
+            <th scope="row">${run.owner}</th>
+            <td>${run.language}${run.sessionId === null ? nothing : ', in a session'}</td>
+            <td>${renderMoment(run.startedAt)}</td>
+            <td class="number">${formatDuration(Math.max(0, now - run.startedAt))}</td>
+            <td><code>${toFirstLine(run.code)}</code></td>
+            <td>
+              ${renderEnd(`/operate/runs/${run.id}/end`, 'End', `the run ${run.id} of ${run.owner}`, token)}
+            </td>
+          </tr>`,
+      ),
+    )}`;
+}
+
+export function renderLinksOfAll({ links, next }: LinksOfAll, user: string, token: string): Html {
+  const more = next === null ? null : new URLSearchParams({ ...(user !== '' && { user }), after: next });
+  return html`<h1>Links</h1>
+    <form class="filter" method="get" action="/operate/links" role="search">
+      <label>User <input type="search" name="user" value="${user}" /></label>
+      <button>Filter</button>
+      ${user === '' ? nothing : html`<a href="/operate/links">Show all</a>`}
+    </form>
+    ${
+      links.length === 0
+        ? html`<p class="muted">${user === '' ? 'There are no links.' : 'This user has no links.'}</p>`
+        : renderList(
+            'Links',
+            [
+              'User',
+              'File',
+              'State',
+              'Made (UTC)',
+              'Until (UTC)',
+              { number: 'Downloads' },
+              'Last use (UTC)',
+              'Id',
+              'Do',
+            ],
+            links.map((link) => renderLinkRow(link, user, token)),
+          )
+    }
+    ${more === null ? nothing : html`<p><a rel="next" href="?${more}">Older links</a></p>`}
+    <p class="muted">
+      The id opens nothing: it is the name of a link in the <a href="/operate/audit">audit log</a>. A revoked
+      link answers as if it had never been.
+    </p>`;
+}
+
+function renderLinkRow(link: LinkOfAll, user: string, token: string): Html {
+  const isActive = link.state === 'active';
+  return html`<tr>
+    <th scope="row">${link.owner}</th>
+    <td>${link.filename ?? html`<span class="muted">a file of a crate, or one that is gone</span>`}</td>
+    <td>
+      <span class="state ${isActive ? 'good' : ''}">${link.state}</span>${link.singleUse ? ', once' : nothing}
+    </td>
+    <td>${renderMoment(link.createdAt)}</td>
+    <td>${renderMoment(link.expiresAt)}</td>
+    <td class="number">${link.downloads}</td>
+    <td>${link.lastUsedAt === null ? 'never' : renderMoment(link.lastUsedAt)}</td>
+    <td><code>${link.id}</code></td>
+    <td>
+      ${
+        isActive
+          ? renderEnd(
+              `/operate/links/${link.id}/revoke`,
+              'Revoke',
+              `the link ${link.id} of ${link.owner}`,
+              token,
+              html`<input type="hidden" name="user" value="${user}" />`,
+            )
+          : nothing
+      }
+    </td>
+  </tr>`;
+}
+
+/** Its label names what it ends: a list has many of these buttons. */
+const renderEnd = (
+  path: string,
+  label: string,
+  what: string,
+  token: string,
+  more: Html | '' = nothing,
+): Html =>
+  html`<form method="post" action="${path}">
+    <input type="hidden" name="token" value="${token}" />
+    ${more}
+    <button class="quiet small" aria-label="${label} ${what}">${label}</button>
+  </form>`;
