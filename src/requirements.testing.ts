@@ -352,6 +352,7 @@ export const requirements = {
     'groups-switched-on-by-tools',
     'groups-found-by-search-tools',
   ],
+  G1: ['usage', 'operator-day', 'operator-health', 'operators-only', 'audit-verified'],
   G3: [
     'files-as-resources',
     'artifacts-as-resources',

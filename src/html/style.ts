@@ -47,7 +47,7 @@ body { margin: 0; background: var(--ground); color: var(--ink); }
 .frame { max-width: 60rem; margin: 0 auto; padding: 0 var(--space) calc(3 * var(--space)); }
 .brand { display: flex; align-items: center; gap: 0.55rem; padding: 1.4rem 0; font-weight: 600; }
 .brand svg { width: 1.4rem; height: 1.4rem; color: var(--accent); flex: none; }
-.brand nav { display: flex; flex-wrap: wrap; gap: 0.2rem; margin-left: auto; font-weight: 500; }
+.brand nav { display: flex; flex-wrap: wrap; align-items: center; gap: 0.2rem; margin-left: auto; font-weight: 500; }
 .brand nav a { color: var(--muted); text-decoration: none; padding: 0.35rem 0.8rem; border-radius: 8px; }
 .brand nav a:hover { color: var(--ink); }
 .brand nav a[aria-current] { color: var(--accent); background: var(--code); }
@@ -113,7 +113,7 @@ pre.output { background: transparent; padding-top: 0.6rem; }
 .filter label { display: grid; gap: 0.2rem; font-size: var(--small); color: var(--muted); }
 input[type="search"], select { font: inherit; color: var(--ink); background: var(--surface); padding: 0.5rem 0.7rem;
   border: 1px solid var(--line); border-radius: 9px; min-width: 9rem; }
-.list { max-height: none; } .list table { width: 100%; }
+.list { max-height: none; } .list table { width: 100%; } .list th, .list td { padding-inline: 0.65rem; }
 .state { font-weight: 600; } .state.good { color: var(--accent); } .state.bad { color: var(--danger); }
 .state.going { color: var(--warning); }
 button.small { padding: 0.15rem 0.7rem; font-size: var(--small); border-radius: 7px; }
@@ -122,20 +122,25 @@ button.small { padding: 0.15rem 0.7rem; font-size: var(--small); border-radius: 
   border-bottom: 1px solid var(--line); }
 .result { margin-bottom: 1rem; } .result h2 { margin-top: 0; }
 h3 { font-size: 1rem; margin: 1.4rem 0 0.5rem; font-weight: 620; }
-.tabs { display: flex; gap: 0.3rem 1.4rem; margin: 0 0 1.6rem; border-bottom: 1px solid var(--line); overflow-x: auto; }
+.tabs { display: flex; flex-wrap: wrap; gap: 0 1.4rem; margin: 0 0 1.6rem; border-bottom: 1px solid var(--line); }
 .tabs a { color: var(--muted); text-decoration: none; padding: 0.5rem 0.1rem; white-space: nowrap;
   border-bottom: 3px solid transparent; }
 .tabs a:hover { color: var(--ink); }
 .tabs a[aria-current] { color: var(--accent); border-color: var(--accent); font-weight: 600; }
-.tiles { display: grid; grid-template-columns: repeat(auto-fill, minmax(11.5rem, 1fr)); gap: 0.8rem; margin: 1.2rem 0; }
+.tiles { display: grid; grid-template-columns: repeat(4, minmax(0, 1fr)); gap: 0.8rem; margin: 1.2rem 0; }
 .tile { background: var(--surface); border: 1px solid var(--line); border-radius: 14px; padding: 0.9rem 1.1rem 1rem;
   display: grid; gap: 0.3rem; align-content: start; font-size: var(--small); }
 .tile .name { color: var(--muted); }
 .tile .figure { font-size: var(--huge); line-height: 1.2; font-weight: 620; font-variant-numeric: tabular-nums; }
 .bar { display: block; width: 100%; height: 6px; border-radius: 3px; }
 .bar .all { fill: var(--line); } .bar .used { fill: var(--accent); } .bar .used.full { fill: var(--danger); }
-.share { display: flex; gap: 0.6rem; align-items: center; min-width: 9rem; } .share .bar { flex: 1; }
+.share { display: flex; gap: 0.6rem; align-items: center; min-width: 5.5rem; } .share .bar { flex: 1; }
 .share .muted { min-width: 2.6rem; text-align: right; }
+.under { display: block; color: var(--muted); font-weight: 400; font-size: 0.78rem; }
+td.wrap { white-space: normal; overflow-wrap: anywhere; min-width: 16rem; max-width: none; }
+th.do, td.do { position: sticky; right: 0; background: var(--surface); } thead th.do { background: var(--code); }
+.scroll + p, .plots + p { margin-top: 0.9rem; }
+.head { display: flex; flex-wrap: wrap; gap: 0.4rem 1rem; align-items: center; justify-content: space-between; }
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); gap: 0.8rem; }
 .plot { margin: 0; background: var(--surface); border: 1px solid var(--line); border-radius: 14px;
   padding: 0.9rem 1.1rem; font-variant-numeric: tabular-nums; min-width: 0; }
@@ -153,13 +158,17 @@ h3 { font-size: 1rem; margin: 1.4rem 0 0.5rem; font-weight: 620; }
 .canvas .grid { stroke: var(--line); stroke-width: 1; } .canvas .area { fill: var(--accent); opacity: 0.13; }
 .canvas .line { stroke-width: 2; stroke-linejoin: round; } .line0 { stroke: var(--accent); }
 .line1 { stroke: var(--warning); stroke-dasharray: 5 3; }
-h2.verdict { margin-top: 0; }
-.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); gap: 0.8rem; }
+h2.verdict { margin-top: 0; } h1 + .card { margin-top: 1rem; }
+.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(17rem, 100%), 1fr)); gap: 0.8rem; }
 .cards .card { padding: 1.1rem 1.3rem; } .cards h2 { margin-top: 0; font-size: 1.05rem; } .cards dl { margin: 0; border: 0; padding: 0; }
-.cards dd { text-align: right; font-variant-numeric: tabular-nums; }
+.cards dd { margin: 0; text-align: right; font-variant-numeric: tabular-nums; } .cards .told dd { text-align: left; }
+.cards dl { grid-template-columns: max-content 1fr; gap: 0.45rem 1.4rem; } .cards .told dl { gap: 0.7rem 1.4rem; }
 input[type="file"] { font: inherit; max-width: 100%; }
 progress { width: 100%; height: 0.7rem; accent-color: var(--accent); }
 output { display: block; min-height: 1.6em; margin-top: 0.8rem; }
+@media (max-width: 52rem) { .tiles { grid-template-columns: repeat(2, minmax(0, 1fr)); }
+  .brand { flex-wrap: wrap; padding: 1rem 0; } .brand nav { width: 100%; margin: 0.2rem -0.6rem 0; }
+  .brand nav a { padding: 0.35rem 0.6rem; } .brand nav form { margin-left: 0.6rem; } }
 @media (max-width: 34rem) { dl { grid-template-columns: 1fr; gap: 0 0; } dd { margin-bottom: 0.7rem; }
   .cell { grid-template-columns: minmax(0, 1fr); } .cell > .mark { text-align: left; padding: 0; }
   .facts { display: block; } .facts > * { display: block; } .facts > * + *::before { content: none; } }

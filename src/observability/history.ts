@@ -14,9 +14,9 @@ const hourMs = 3_600_000;
 const minuteMs = 60_000;
 
 /** Grow from the start of the server. */
-const counters = ['succeeded', 'failed', 'bytesIn', 'bytesOut'] as const;
+const counters = ['succeeded', 'failed', 'bytesIn', 'bytesOut', 'errors', 'refusedKeys'] as const;
 const gauges = ['busy', 'memory', 'diskUsed'] as const;
-const columns = [...counters, ...gauges, 'refusedKeys', 'at'] as const;
+const columns = [...counters, ...gauges, 'at'] as const;
 
 type Sample = Readonly<Record<(typeof columns)[number], number>>;
 type PlottedName = (typeof counters)[number] | (typeof gauges)[number];
@@ -61,6 +61,7 @@ export function startHistory({ metrics, measureDiskUsed, clock, log }: HistoryOp
       failed: metrics.outcomes.failed,
       bytesIn: await readCount(metrics.uploadBytes),
       bytesOut: await readCount(metrics.downloadBytes),
+      errors: await readCount(metrics.errors),
       refusedKeys: (await sumByLabel(metrics.auth, 'result'))['refused'] ?? 0,
       busy: performance.eventLoopUtilization(lastUtilization).utilization,
       memory: process.memoryUsage.rss(),
@@ -157,6 +158,8 @@ export function plotSamples(samples: readonly Sample[]): PlottedHistory {
     failed: perMinute('failed'),
     bytesIn: perMinute('bytesIn'),
     bytesOut: perMinute('bytesOut'),
+    errors: perMinute('errors'),
+    refusedKeys: perMinute('refusedKeys'),
     busy: average('busy'),
     memory: average('memory'),
     diskUsed: average('diskUsed'),

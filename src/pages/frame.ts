@@ -66,8 +66,23 @@ export const renderShortTime = (iso: string): Html =>
 /** The same for a time in milliseconds. */
 export const renderMoment = (at: number): Html => renderShortTime(new Date(at).toISOString());
 
-/** The head of a column; that of numbers is aligned with them. */
-export type ListHead = string | { readonly number: string };
+/** How long ago something was; the moment itself is shown where somebody points at it. */
+export function renderAgo(at: number, now: number): Html {
+  const [iso, ms] = [new Date(at).toISOString(), Math.max(0, now - at)];
+  const [length, unit] =
+    ms < 3_600_000 ? [60_000, 'min'] : ms < 86_400_000 ? [3_600_000, 'h'] : [86_400_000, 'days'];
+  const words = ms < 60_000 ? 'just now' : `${Math.floor(ms / length)} ${unit} ago`;
+  return html`<time datetime="${iso}" title="${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC">${words}</time>`;
+}
+
+/** A number with what is counted, as `1 link` or `2,000 links`. */
+export const countThings = (count: number, thing: string): string =>
+  `${formatCount(count)} ${thing}${count === 1 ? '' : 's'}`;
+
+export const formatCount = (count: number): string => count.toLocaleString('en-US');
+
+/** The head of a column; that of numbers is aligned with them, and that of buttons stays in sight. */
+export type ListHead = string | { readonly number: string } | { readonly action: string };
 
 /** A table with many rows, which scrolls by itself where it is wider than the page. */
 export const renderList = (label: string, heads: readonly ListHead[], rows: readonly Html[]): Html =>
@@ -75,11 +90,7 @@ export const renderList = (label: string, heads: readonly ListHead[], rows: read
     <table>
       <thead>
         <tr>
-          ${heads.map((head) =>
-            typeof head === 'string'
-              ? html`<th scope="col">${head}</th>`
-              : html`<th scope="col" class="number">${head.number}</th>`,
-          )}
+          ${heads.map(renderHead)}
         </tr>
       </thead>
       <tbody>
@@ -87,6 +98,12 @@ export const renderList = (label: string, heads: readonly ListHead[], rows: read
       </tbody>
     </table>
   </div>`;
+
+function renderHead(head: ListHead): Html {
+  if (typeof head === 'string') return html`<th scope="col">${head}</th>`;
+  if ('number' in head) return html`<th scope="col" class="number">${head.number}</th>`;
+  return html`<th scope="col" class="do">${head.action}</th>`;
+}
 
 /** How a run ended, in a word with a colour; the word alone says it too. */
 export function renderState(reason: string, exitCode: number | null): Html {

@@ -30,7 +30,13 @@ export function renderAudit(
   filter: AuditFilter,
 ): Html {
   const given = Object.entries(filter).filter(([, value]) => value !== '');
-  return html`<h1>Audit log</h1>
+  return html`<div class="head">
+      <h1>Audit log</h1>
+      <form method="get" action="/operate/audit/verify">
+        <button class="quiet">Verify</button>
+      </form>
+    </div>
+    <p class="muted">Verify reads the whole log, and finds lines that were changed, removed or added.</p>
     <form class="filter" method="get" action="/operate/audit" role="search">
       <label>Text <input type="search" name="text" value="${filter.text}" maxlength="1000" /></label>
       <label>User <input type="search" name="user" value="${filter.user}" maxlength="200" /></label>
@@ -41,16 +47,12 @@ export function renderAudit(
       <button>Filter</button>
       ${given.length === 0 ? nothing : html`<a href="/operate/audit">Show all</a>`}
     </form>
-    <form class="actions" method="get" action="/operate/audit/verify">
-      <button class="quiet">Verify</button>
-      <span class="muted">reads the whole log, and finds lines that were changed, removed or added</span>
-    </form>
     ${
       lines.length === 0
         ? html`<p class="muted">${next === null ? 'No line fits.' : 'No line fits so far.'}</p>`
         : renderList(
             'Audit log',
-            ['Time (UTC)', 'User', 'Operation', 'Result', 'Subject', 'Details'],
+            ['Time (UTC)', 'User', 'Operation', 'Result', 'Subject'],
             lines.map(renderLine),
           )
     }
@@ -64,20 +66,24 @@ export function renderAudit(
 }
 
 function renderLine(line: ShownAuditLine): Html {
-  const kind = line.result === 'ok' ? 'good' : line.level === 'warning' ? 'bad' : 'going';
+  const kind = line.result === 'ok' ? 'muted' : line.level === 'warning' ? 'state bad' : 'state going';
   const details = Object.entries({ ...(line.client !== null && { client: line.client }), ...line.details });
   return html`<tr>
     <td><time datetime="${line.time}">${line.time.slice(0, 10)} ${line.time.slice(11, 19)}</time></td>
     <td>${line.user}</td>
     <td>${line.operation}</td>
     <td>
-      <span class="state ${kind}">${line.result}</span>
+      <span class="${kind}">${line.result}</span>
       ${line.intact ? nothing : html`<span class="state bad">changed after it was written</span>`}
     </td>
-    <td>${line.subject ?? nothing}</td>
-    <td class="muted">${details.map(([name, value]) => `${name} ${value}`).join(', ')}</td>
+    <td class="wrap">
+      ${line.subject ?? nothing}
+      <span class="under">${details.map(([name, value]) => `${name} ${value}`).join(', ')}</span>
+    </td>
   </tr>`;
 }
+
+const toSecond = (time: string): string => `${time.slice(0, 10)} ${time.slice(11, 19)} UTC`;
 
 export function renderVerified({ ok, files, lines, first, last, problems, notes }: VerifiedAudit): Html {
   const count = `${lines} ${lines === 1 ? 'line' : 'lines'} in ${files} ${files === 1 ? 'file' : 'files'}`;
@@ -87,7 +93,7 @@ export function renderVerified({ ok, files, lines, first, last, problems, notes 
         ${ok ? 'No line was changed, removed or added.' : 'The audit log is not as it was written.'}
       </h2>
       <p>
-        ${count}${first && last ? html`, from ${first.time} (line ${first.seq}) to ${last.time} (line ${last.seq})` : nothing}.
+        ${count}${first && last ? html`, from line ${first.seq} of ${toSecond(first.time)} to line ${last.seq} of ${toSecond(last.time)}` : nothing}.
       </p>
       ${
         problems.length === 0

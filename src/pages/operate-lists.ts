@@ -3,7 +3,7 @@ import type { RunningRun } from '../executions/executions.ts';
 import { html, nothing, type Html } from '../html/html.ts';
 import type { LinkOfAll, LinksOfAll } from '../links/links.ts';
 import { formatDuration } from '../text.ts';
-import { renderList, renderMoment } from './frame.ts';
+import { countThings, formatCount, renderAgo, renderList, renderMoment } from './frame.ts';
 
 import { toFirstLine } from './runs.ts';
 
@@ -15,12 +15,12 @@ export function renderRunsOfAll(runs: readonly RunningRun[], token: string, now:
       </p>`;
   return html`<h1>Running code</h1>
     <p class="facts">
-      <span>${runs.length === 1 ? '1 run' : `${runs.length} runs`}</span>
+      <span>${countThings(runs.length, 'run')}</span>
       <span>the longest first</span>
     </p>
     ${renderList(
       'Running code',
-      ['User', 'Language', 'Since (UTC)', { number: 'For' }, 'Code', 'Do'],
+      ['User', 'Language', 'Since (UTC)', { number: 'For' }, 'Code', { action: 'Do' }],
       runs.map(
         (run) =>
           html`<tr>
@@ -29,7 +29,7 @@ export function renderRunsOfAll(runs: readonly RunningRun[], token: string, now:
             <td>${renderMoment(run.startedAt)}</td>
             <td class="number">${formatDuration(Math.max(0, now - run.startedAt))}</td>
             <td><code>${toFirstLine(run.code)}</code></td>
-            <td>
+            <td class="do">
               ${renderEnd(`/operate/runs/${run.id}/end`, 'End', `the run ${run.id} of ${run.owner}`, token)}
             </td>
           </tr>`,
@@ -37,7 +37,12 @@ export function renderRunsOfAll(runs: readonly RunningRun[], token: string, now:
     )}`;
 }
 
-export function renderLinksOfAll({ links, next }: LinksOfAll, user: string, token: string): Html {
+export function renderLinksOfAll(
+  { links, next }: LinksOfAll,
+  user: string,
+  token: string,
+  now: number,
+): Html {
   const more = next === null ? null : new URLSearchParams({ ...(user !== '' && { user }), after: next });
   return html`<h1>Links</h1>
     <form class="filter" method="get" action="/operate/links" role="search">
@@ -50,18 +55,8 @@ export function renderLinksOfAll({ links, next }: LinksOfAll, user: string, toke
         ? html`<p class="muted">${user === '' ? 'There are no links.' : 'This user has no links.'}</p>`
         : renderList(
             'Links',
-            [
-              'User',
-              'File',
-              'State',
-              'Made (UTC)',
-              'Until (UTC)',
-              { number: 'Downloads' },
-              'Last use (UTC)',
-              'Id',
-              'Do',
-            ],
-            links.map((link) => renderLinkRow(link, user, token)),
+            ['User', 'File', 'State', 'Made, until (UTC)', { number: 'Downloads' }, { action: 'Do' }],
+            links.map((link) => renderLinkRow(link, user, token, now)),
           )
     }
     ${more === null ? nothing : html`<p><a rel="next" href="?${more}">Older links</a></p>`}
@@ -71,31 +66,26 @@ export function renderLinksOfAll({ links, next }: LinksOfAll, user: string, toke
     </p>`;
 }
 
-function renderLinkRow(link: LinkOfAll, user: string, token: string): Html {
+function renderLinkRow(link: LinkOfAll, user: string, token: string, now: number): Html {
   const isActive = link.state === 'active';
+  const back = html`<input type="hidden" name="user" value="${user}" />`;
   return html`<tr>
     <th scope="row">${link.owner}</th>
-    <td>${link.filename ?? html`<span class="muted">a file of a crate, or one that is gone</span>`}</td>
     <td>
-      <span class="state ${isActive ? 'good' : ''}">${link.state}</span>${link.singleUse ? ', once' : nothing}
+      ${link.filename ?? html`<span class="muted">of a crate, or gone</span>`}
+      <span class="under"><code>${link.id}</code></span>
     </td>
-    <td>${renderMoment(link.createdAt)}</td>
-    <td>${renderMoment(link.expiresAt)}</td>
-    <td class="number">${link.downloads}</td>
-    <td>${link.lastUsedAt === null ? 'never' : renderMoment(link.lastUsedAt)}</td>
-    <td><code>${link.id}</code></td>
     <td>
-      ${
-        isActive
-          ? renderEnd(
-              `/operate/links/${link.id}/revoke`,
-              'Revoke',
-              `the link ${link.id} of ${link.owner}`,
-              token,
-              html`<input type="hidden" name="user" value="${user}" />`,
-            )
-          : nothing
-      }
+      <span class="state ${isActive ? 'good' : ''}">${link.state}</span>
+      ${link.singleUse ? html`<span class="under">once</span>` : nothing}
+    </td>
+    <td>${renderMoment(link.createdAt)}<span class="under">until ${renderMoment(link.expiresAt)}</span></td>
+    <td class="number">
+      ${formatCount(link.downloads)}
+      <span class="under">${link.lastUsedAt === null ? 'never used' : renderAgo(link.lastUsedAt, now)}</span>
+    </td>
+    <td class="do">
+      ${isActive ? renderEnd(`/operate/links/${link.id}/revoke`, 'Revoke', `the link ${link.id} of ${link.owner}`, token, back) : nothing}
     </td>
   </tr>`;
 }

@@ -3,33 +3,42 @@ import { html, nothing, renderTime, type Html } from '../html/html.ts';
 import type { PlottedHistory } from '../observability/history.ts';
 import { formatBytes, formatDuration } from '../text.ts';
 import { renderBar } from './bar.ts';
+import { countThings, formatCount } from './frame.ts';
 import type { OperatorStatus, SyncedSource } from './operate-access.ts';
 import { renderPlot } from './plot.ts';
 
 export function renderOperatorStatus(status: OperatorStatus, history: PlottedHistory): Html {
-  const { startedAt, now, version, node, ready, notReadyBecause, isShared } = status;
+  const { version, node, ready, notReadyBecause, isShared } = status;
   return html`<h1>Health</h1>
     <p class="facts">
       <span class="state ${ready ? 'good' : 'bad'}">${ready ? 'ready' : 'not ready'}</span>
       <span>Workcrate ${version} on Node ${node}</span>
-      <span>up for ${formatDuration(Math.max(0, now - startedAt))}</span>
     </p>
     ${notReadyBecause === null ? nothing : html`<p class="note failed" role="alert">${notReadyBecause}</p>`}
     <div class="tiles">${renderTiles(status)}</div>
     ${renderTrouble(status)} ${renderPlots(status, history)}
     <h2>Looked after</h2>
-    <dl>
-      <dt>Last sweep</dt>
-      <dd>${status.sweptAt === null ? 'none yet since the start' : renderTime(status.sweptAt)}</dd>
-      <dt>Last backup</dt>
-      <dd>${renderBackup(status)}</dd>
-      ${renderSources(status.sources)}
-      ${status.backends.map(
-        ([what, which]) =>
-          html`<dt>${what}</dt>
-            <dd>${which}</dd>`,
-      )}
-    </dl>
+    <div class="cards">
+      <section class="card told">
+        <dl>
+          <dt>Last sweep</dt>
+          <dd>${status.sweptAt === null ? 'none yet since the start' : renderTime(status.sweptAt)}</dd>
+          <dt>Last backup</dt>
+          <dd>${renderBackup(status)}</dd>
+          <dt>Crates synced</dt>
+          <dd>${renderSources(status.sources)}</dd>
+        </dl>
+      </section>
+      <section class="card told">
+        <dl>
+          ${status.backends.map(
+            ([what, which]) =>
+              html`<dt>${what}</dt>
+                <dd>${which}</dd>`,
+          )}
+        </dl>
+      </section>
+    </div>
     ${
       isShared
         ? html`<p class="note">
@@ -40,7 +49,8 @@ export function renderOperatorStatus(status: OperatorStatus, history: PlottedHis
     }`;
 }
 
-function renderTiles({ disk, files, runs, users, activeLinks, transfers, trouble }: OperatorStatus): Html {
+function renderTiles(status: OperatorStatus): Html {
+  const { disk, files, runs, users, activeLinks, transfers, trouble, startedAt, now } = status;
   const failed = Object.values(trouble.errors).reduce((sum, count) => sum + count, 0);
   return html`${
     disk === null
@@ -55,7 +65,7 @@ function renderTiles({ disk, files, runs, users, activeLinks, transfers, trouble
   ${renderTile(
     'Stored files',
     formatBytes(files.bytes),
-    `of ${formatBytes(files.mostBytes)}, in ${files.count} ${files.count === 1 ? 'file' : 'files'}`,
+    `of ${formatBytes(files.mostBytes)}, in ${countThings(files.count, 'file')}`,
     renderBar(files.bytes, files.mostBytes),
   )}
   ${renderTile(
@@ -64,11 +74,20 @@ function renderTiles({ disk, files, runs, users, activeLinks, transfers, trouble
     `of ${runs.most} at once, ${runs.queued} waiting`,
     renderBar(runs.running, runs.most),
   )}
-  ${renderTile('Users', String(users), `${activeLinks} active ${activeLinks === 1 ? 'link' : 'links'}`)}
+  ${renderTile('Users', formatCount(users), countThings(activeLinks, 'active link'))}
   ${renderTile('Transfers', String(transfers.in + transfers.out), `${transfers.in} in, ${transfers.out} out`)}
-  ${renderTile('Failed requests', String(failed), 'in the last hour')}
-  ${renderTile('Refused keys', String(trouble.refusedKeys), 'in the last hour')}`;
+  ${renderTile('Failed requests', formatCount(failed), 'in the last hour')}
+  ${renderTile('Refused keys', formatCount(trouble.refusedKeys), 'in the last hour')}
+  ${renderTile('Up for', formatDuration(Math.max(0, now - startedAt)), `since ${startFormat.format(startedAt)} UTC`)}`;
 }
+
+const startFormat = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+  timeZone: 'UTC',
+});
 
 export const renderTile = (name: string, figure: string, words: string, bar: Html | '' = nothing): Html =>
   html`<div class="tile">
@@ -91,7 +110,8 @@ function renderTrouble({ trouble: { since, errors } }: OperatorStatus): Html {
 function renderPlots({ disk }: OperatorStatus, { from, to, values }: PlottedHistory): Html {
   const when = { from, to };
   const perMinute = (value: number): string => String(Number(value.toFixed(value < 10 ? 1 : 0)));
-  const perSecond = (value: number): string => `${formatBytes(value / 60)}/s`;
+  const perSecond = (value: number): string => `${formatBytes(value)}/s`;
+  const divideBySixty = (rates: readonly (number | null)[]) => rates.map((rate) => rate && rate / 60);
   const percent = (value: number): string => `${Math.round(value * 100)} %`;
   return html`<h2>The last hours</h2>
     <div class="plots">
@@ -108,8 +128,8 @@ function renderPlots({ disk }: OperatorStatus, { from, to, values }: PlottedHist
         ...when,
         title: 'Bytes of files',
         lines: [
-          { name: 'out', values: values.bytesOut },
-          { name: 'in', values: values.bytesIn },
+          { name: 'out', values: divideBySixty(values.bytesOut) },
+          { name: 'in', values: divideBySixty(values.bytesIn) },
         ],
         format: perSecond,
         base: 1024,
@@ -136,6 +156,15 @@ function renderPlots({ disk }: OperatorStatus, { from, to, values }: PlottedHist
         base: 1024,
         ...(disk === null ? {} : { most: disk.totalBytes }),
       })}
+      ${renderPlot({
+        ...when,
+        title: 'Refused per minute',
+        lines: [
+          { name: 'failed requests', values: values.errors },
+          { name: 'keys', values: values.refusedKeys },
+        ],
+        format: perMinute,
+      })}
     </div>
     <p class="muted">One sample in 15 seconds, for six hours at most, from this server since its start.</p>`;
 }
@@ -147,18 +176,14 @@ const renderBackup = ({ backedUpAt }: OperatorStatus): Html =>
     : renderTime(backedUpAt);
 
 function renderSources(sources: readonly SyncedSource[] | null): Html {
-  const told =
-    sources === null
-      ? [html`the index of crates did not answer`]
-      : sources.length === 0
-        ? [html`no source was synced yet`]
-        : sources.map(
-            ({ source, state, reason, syncedAt }) =>
-              html`<div>
-                ${syncedAt === null ? 'never' : renderTime(Date.parse(syncedAt))}: <code>${source}</code>
-                ${state === 'ok' ? nothing : html`<span class="state bad">${state}</span> ${reason ?? nothing}`}
-              </div>`,
-          );
-  return html`<dt>Last sync of crates</dt>
-    <dd>${told}</dd>`;
+  if (sources === null) return html`the index of crates did not answer`;
+  if (sources.length === 0) return html`no source yet`;
+  return html`${sources.map(
+    ({ source, state, reason, syncedAt }) =>
+      html`<div>
+        ${syncedAt === null ? 'never' : renderTime(Date.parse(syncedAt))}
+        ${state === 'ok' ? nothing : html`<span class="state bad">${state}</span> ${reason ?? nothing}`}
+        <span class="under"><code>${source}</code></span>
+      </div>`,
+  )}`;
 }

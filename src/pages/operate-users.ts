@@ -2,13 +2,13 @@
 import { html, nothing, type Html } from '../html/html.ts';
 import { formatBytes } from '../text.ts';
 import { renderBar } from './bar.ts';
-import { renderList, renderMoment } from './frame.ts';
+import { countThings, renderAgo, renderList } from './frame.ts';
 import type { UserOfAll } from './operate-access.ts';
 
 const kinds = [
   ['bytes', 'Stored files'],
-  ['workspace', 'Workspace'],
   ['artifacts', 'Artifacts'],
+  ['workspace', 'Workspace'],
   ['packages', 'Packages'],
   ['crates', 'Crates'],
 ] as const;
@@ -19,58 +19,62 @@ const shownUsers = 500;
 export const sumSpace = (user: UserOfAll): number =>
   kinds.reduce((sum, [kind]) => sum + (user[kind] ?? 0), 0);
 
-export function renderUsers(users: readonly UserOfAll[]): Html {
-  const all = users.reduce((sum, user) => sum + sumSpace(user), 0);
+export function renderUsers(users: readonly UserOfAll[], now: number): Html {
   if (users.length === 0)
     return html`<h1>Users</h1>
       <p class="muted">Nobody has used this server yet.</p>`;
-  const largest = sumSpace(users[0]!);
+  const all = users.reduce((sum, user) => sum + sumSpace(user), 0);
+  const heads = [
+    'User',
+    { number: 'Takes' },
+    'Of all',
+    ...kinds.map(([, name]) => ({ number: name })),
+    'Last use',
+  ];
+  const rows = users.slice(0, shownUsers).map((user) => renderUser(user, all, now));
   return html`<h1>Users</h1>
     <p class="facts">
-      <span>${users.length === 1 ? '1 user' : `${users.length} users`}</span>
+      <span>${countThings(users.length, 'user')}</span>
       <span>${formatBytes(all)} in all</span>
       <span>who takes most comes first</span>
     </p>
-    ${renderList(
-      'Users',
-      [
-        'User',
-        { number: 'Takes' },
-        'Share',
-        ...kinds.map(([, name]) => ({ number: name })),
-        { number: 'Quota' },
-        { number: 'Links' },
-        { number: 'Runs' },
-        'Last use (UTC)',
-      ],
-      users.slice(0, shownUsers).map((user) => renderUser(user, all, largest)),
-    )}
+    ${renderList('Users', heads, rows)}
     ${users.length > shownUsers ? html`<p class="muted">And ${users.length - shownUsers} more, which take less.</p>` : nothing}
     <p class="muted">
-      Quota is the share of the bytes and files that a user may store. “Unknown” is a folder with too many
-      files to count here, or one that is closed to the server; <code>workcrate usage</code> counts more.
+      Folders are measured once a minute. “Unknown” is a folder with too many files to count here, or one that
+      is closed to the server;
+      <code>workcrate usage</code> counts more.
     </p>`;
 }
 
-function renderUser(user: UserOfAll, all: number, largest: number): Html {
+function renderUser(user: UserOfAll, all: number, now: number): Html {
   const sum = sumSpace(user);
+  const share = formatShare(sum, all);
   return html`<tr>
-    <th scope="row"><a href="/operate/links?user=${encodeURIComponent(user.user)}">${user.user}</a></th>
+    <th scope="row">
+      ${user.user}
+      <span class="under"
+        ><a href="/operate/links?user=${encodeURIComponent(user.user)}"
+          >${countThings(user.activeLinks, 'link')}</a
+        >, ${countThings(user.runs, 'run')}</span
+      >
+    </th>
     <td class="number"><strong>${formatBytes(sum)}</strong></td>
-    <td class="share">
-      ${renderBar(sum, largest)}<span class="muted">${all === 0 ? 0 : Math.round((sum / all) * 100)} %</span>
+    <td>
+      <div class="share">${renderBar(sum, all, 'share')}<span class="muted">${share}</span></div>
     </td>
-    ${kinds.map(([kind]) => html`<td class="number">${formatKnown(user[kind])}</td>`)}
-    <td class="number">${formatShare(user.bytes, user.mostBytes)}</td>
-    <td class="number">${user.activeLinks}</td>
-    <td class="number">${user.runs}</td>
-    <td>${user.lastUseAt === null ? 'never' : renderMoment(user.lastUseAt)}</td>
+    <td class="number">
+      ${formatBytes(user.bytes)}
+      <span class="under">${formatShare(user.bytes, user.mostBytes)} of quota</span>
+    </td>
+    ${kinds.slice(1).map(([kind]) => html`<td class="number">${formatKnown(user[kind])}</td>`)}
+    <td>${user.lastUseAt === null ? 'never' : renderAgo(user.lastUseAt, now)}</td>
   </tr>`;
 }
 
 const formatKnown = (bytes: number | null): string => (bytes === null ? 'unknown' : formatBytes(bytes));
 
-const formatShare = (used: number, most: number): string => {
-  const share = (used / most) * 100;
+function formatShare(used: number, most: number): string {
+  const share = most <= 0 ? 0 : (used / most) * 100;
   return share > 0 && share < 1 ? '< 1 %' : `${Math.round(share)} %`;
-};
+}

@@ -46,7 +46,7 @@ export function addOperatorRoutes(
   routes.get(
     '/operate/users',
     show('/operate', 'Users', async (visitor) =>
-      renderPart('/operate/users', renderUsers(await access.users(visitor))),
+      renderPart('/operate/users', renderUsers(await access.users(visitor), Date.now())),
     ),
   );
   routes.get(
@@ -67,7 +67,7 @@ export function addOperatorRoutes(
     show('/operate', 'Links', async (visitor, token, { req }) => {
       const { user = '', after = '' } = req.query();
       const page = await access.links(visitor, { user, after });
-      return renderPart('/operate/links', renderLinksOfAll(page, user, token));
+      return renderPart('/operate/links', renderLinksOfAll(page, user, token, Date.now()));
     }),
   );
   routes.post(
@@ -75,9 +75,8 @@ export function addOperatorRoutes(
     change('/operate', async (visitor, form, id) => {
       await access.revokeLink(visitor, id);
       const user = form.get('user');
-      return typeof user === 'string' && user !== ''
-        ? `/operate/links?${new URLSearchParams({ user })}`
-        : '/operate/links';
+      const query = typeof user === 'string' && user !== '' ? `?user=${encodeURIComponent(user)}` : '';
+      return `/operate/links${query}`;
     }),
   );
   routes.get(

@@ -66,14 +66,13 @@ function renderLine(values: readonly (number | null)[], most: number, at: number
     return [[x, height - Math.min(1, value / most) * height] as const];
   });
   if (points.length === 0) return html``;
-  // One point alone would be nothing to see.
   const [[firstX, firstY], lastX] = [points[0]!, points.at(-1)![0]];
-  const start = points.length === 1 ? `M${toPixel(Math.max(0, firstX - 3))} ${toPixel(firstY)}` : 'M';
-  const line = `${start}${points.length === 1 ? 'L' : ''}${points.map(([x, y]) => `${toPixel(x)} ${toPixel(y)}`).join('L')}`;
-  const area =
-    at === 0
-      ? `<path class="area" d="${line}L${toPixel(lastX)} ${height}L${toPixel(firstX)} ${height}Z"/>`
-      : '';
+  // One point alone would be nothing to see.
+  const seen = points.length > 1 ? points : [[Math.max(0, firstX - 3), firstY] as const, ...points];
+  const line = `M${seen.map(([x, y]) => `${toPixel(x)} ${toPixel(y)}`).join('L')}`;
+  const isFilled = at === 0 && points.length > 1;
+  const floor = `L${toPixel(lastX)} ${height}L${toPixel(firstX)} ${height}Z`;
+  const area = isFilled ? `<path class="area" d="${line}${floor}"/>` : '';
   return html`${raw(`${area}<path class="line line${at}" d="${line}"/>`)}`;
 }
 

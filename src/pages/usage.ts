@@ -3,6 +3,7 @@ import type { Hono } from 'hono';
 import { html, nothing, type Html } from '../html/html.ts';
 import { formatBytes } from '../text.ts';
 import { renderBar } from './bar.ts';
+import { countThings, formatCount } from './frame.ts';
 import { renderTile } from './operate-status.ts';
 import type { PageTools, Visitor } from './page-tools.ts';
 import type { Routing } from './routing.ts';
@@ -50,18 +51,12 @@ function renderUsage(
       ${
         files === null
           ? nothing
-          : html`${renderTile(
+          : renderTile(
               'Stored files',
               formatBytes(files.bytes),
-              `of ${formatBytes(files.mostBytes)}`,
+              `of ${formatBytes(files.mostBytes)}, ${formatCount(files.count)} of ${countThings(files.mostCount, 'file')}`,
               renderBar(files.bytes, files.mostBytes),
-            )}
-            ${renderTile(
-              'Number of files',
-              String(files.count),
-              `of ${files.mostCount}`,
-              renderBar(files.count, files.mostCount),
-            )}`
+            )
       }
       ${
         folders === null
@@ -78,7 +73,7 @@ function renderUsage(
           ? nothing
           : renderTile(
               'Packed crates',
-              String(crates.count),
+              formatCount(crates.count),
               formatBytes(crates.bytes) + (files === null ? '' : ` of ${formatBytes(files.mostBytes)}`),
             )
       }
@@ -136,7 +131,7 @@ const renderRunStates = (runs: readonly { readonly state: string; readonly count
       </section>`
     : renderFacts(
         'Runs of the last day',
-        runs.map(({ state, count }) => [state, String(count)]),
+        runs.map(({ state, count }) => [state, formatCount(count)]),
       );
 
 const shownPackages = 30;

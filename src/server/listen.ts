@@ -20,7 +20,7 @@ import type { ReservedPort } from '../http/port.ts';
 import { createGuessRateLimit } from '../http/rate-limit.ts';
 import { createHttpServer, listenOn } from '../http/server.ts';
 import { localCaller, type Caller } from '../identity.ts';
-import type { History } from '../observability/history.ts';
+import { startHistory, type History } from '../observability/history.ts';
 import { meterSignIns } from '../instrumentation/instrumentation.ts';
 import { createDownloadRoute, type DownloadRouteOptions } from '../links/download-route.ts';
 import { createOffload } from '../links/offload.ts';
@@ -44,7 +44,7 @@ import { getLinkBase } from './link-base.ts';
 import { createOperatorAccess } from './operator.ts';
 import { writeServerAddress } from './server-address.ts';
 import { createShutdown } from './shutdown.ts';
-import { createStatus } from './status.ts';
+import { createStatus, measureDiskSpace } from './status.ts';
 import { createOperatorRoutes } from './status-report.ts';
 import type { Stores } from './stores.ts';
 import { createFolderMeter } from './user-folders.ts';
@@ -54,7 +54,6 @@ export interface ListenOptions extends AppContext {
   readonly stores: Stores;
   readonly code: CodeRunner;
   readonly crates: Crates;
-  readonly history: History;
   readonly skills: Skills;
   readonly bridge: ClientFiles;
   /** The tools, for clients that may be anywhere. */
@@ -108,6 +107,7 @@ export async function startListening(options: ListenOptions) {
   };
   const { served } = started.use(auditDownloads(audit));
   const previews = started.use(createPreviews({ log }));
+  const history = started.use(openHistory(options));
   const server = createHttpServer({
     app: createApp({
       mcp,
@@ -117,7 +117,7 @@ export async function startListening(options: ListenOptions) {
       ready,
       showsReason: config.auth.length === 0,
       log,
-      rooms: createRoutes(options, access, mcp, ready, instance),
+      rooms: createRoutes(options, access, history, mcp, ready, instance),
     }),
     byToken: {
       ...(await createTransferRoutes(options, { served, previews })),
@@ -136,6 +136,18 @@ export async function startListening(options: ListenOptions) {
   started.use(writeServerAddress(config.data, { url, instance, base: getLinkBase(config, url) }));
   const all = started.move();
   return { url, drain: () => shutdown.drain(server), [Symbol.asyncDispose]: () => all.disposeAsync() };
+}
+
+function openHistory({ config, metrics, clock, log }: ListenOptions): History {
+  return startHistory({
+    metrics,
+    async measureDiskUsed() {
+      const disk = await measureDiskSpace(config.data);
+      return disk && disk.total_bytes - disk.free_bytes;
+    },
+    clock,
+    log,
+  });
 }
 
 /** Authentication: who may use the server, and how the others are answered. */
@@ -194,7 +206,6 @@ function createRoutes(
   {
     config,
     metrics,
-    history,
     audit,
     clock,
     log,
@@ -207,6 +218,7 @@ function createRoutes(
     formSecret,
   }: ListenOptions,
   { auth, endCookie }: ReturnType<typeof openAuthentication>,
+  history: History,
   mcp: ReturnType<typeof createMcpEndpoint>,
   ready: () => Promise<void>,
   instance: string,

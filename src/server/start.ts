@@ -16,7 +16,6 @@ import type { Gateway } from '../gateway/gateway.ts';
 import { createPins } from '../gateway/pins.ts';
 import { createLocalFiles } from '../files/local-files.ts';
 import { isWildcard } from '../http/host-origin.ts';
-import { startHistory } from '../observability/history.ts';
 import { meterCrates, meterDocuments, traceTool } from '../instrumentation/instrumentation.ts';
 import { sharedStateKey } from '../mcp/asking.ts';
 import { createServerFactory, type ExtendServer } from '../mcp/server.ts';
@@ -46,7 +45,6 @@ import { startListening } from './listen.ts';
 import { createOffer, toFactoryTerms } from './offer.ts';
 import { takePlace, type TakePlace } from './place.ts';
 import { describeServerPlace } from './server-id.ts';
-import { measureDiskSpace } from './status.ts';
 import { openStores, type Stores } from './stores.ts';
 import { startSweeper } from './sweeper.ts';
 import { rememberSurroundings } from './remembered-surroundings.ts';
@@ -126,17 +124,11 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
   };
   const factoryFor = (sharesMachine: boolean) => createServerFactory({ ...factoryOptions, sharesMachine });
   const factory = factoryFor(mode.sharesMachine);
-  const measureDiskUsed = async (): Promise<number | null> => {
-    const disk = await measureDiskSpace(config.data);
-    return disk && disk.total_bytes - disk.free_bytes;
-  };
-  const history = started.use(startHistory({ ...context, measureDiskUsed }));
   const listenOptions = {
     ...context,
     stores,
     code,
     crates,
-    history,
     skills,
     bridge: client.bridge,
     factory: factoryFor(false),

@@ -19,7 +19,8 @@ export interface UserUsageOptions {
   readonly clock: Clock;
 }
 
-const dayMs = 86_400_000;
+const daySeconds = 86_400;
+const dayMs = daySeconds * 1000;
 
 export function createUsageReader(options: UserUsageOptions): ReadUsage {
   const { config, database, crates, measureFolders, clock } = options;
@@ -50,7 +51,10 @@ export async function countPackedCrates(
 }
 
 function listLimits(config: Config): UsageReport['limits'] {
-  const time = (seconds: number): string => formatDuration(seconds * 1000);
+  const time = (seconds: number): string =>
+    seconds >= 2 * daySeconds && seconds % daySeconds === 0
+      ? `${seconds / daySeconds} days`
+      : formatDuration(seconds * 1000);
   return [
     [
       'A run',
@@ -71,7 +75,7 @@ function listLimits(config: Config): UsageReport['limits'] {
         ['Largest upload', formatBytes(config.maxFileSize)],
         ['Kept, if nothing is said', time(config.fileTtl)],
         ['Kept, at most', time(config.maxTtl)],
-        ['Files in a bundle', String(config.maxBundleFiles)],
+        ['Files in a bundle', config.maxBundleFiles.toLocaleString('en-US')],
       ],
     ],
     [
