@@ -37,7 +37,7 @@ export const layers: Readonly<Record<string, readonly (readonly string[])[]>> = 
   'client-files': [['policy', 'text'], ['cache'], ['requests'], ['tools']],
   crates: [
     ['metadata', 'pack', 'sources', 'text'],
-    ['contents', 'query', 'validate'],
+    ['contents', 'provenance', 'query', 'validate'],
     ['index'],
     ['semantic'],
     ['sync'],
@@ -101,8 +101,9 @@ export const doors: Readonly<Record<string, Doors>> = {
   },
   crates: {
     assembly:
-      'crate metadata/metadata pack/pack pack/replay resources sources/address sources/folder-put sources/sources tools tools/schema validate/validate',
+      'crate metadata/metadata pack/pack pack/replay resources sources/address sources/folder-put sources/sources tools tools/schema validate/validate views',
     only: {
+      pages: 'views',
       'tool-search': 'text/stop-words text/words',
     },
   },
@@ -116,7 +117,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     all: 'metadata summary',
   },
   'crates/pack': {
-    all: 'pack archive',
+    all: 'pack archive entities',
   },
   'crates/query': {
     all: 'facets parse text-fields',

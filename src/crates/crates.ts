@@ -142,6 +142,12 @@ export function createCrates(options: CratesOptions) {
       return indexing.call('validate', { viewer: caller.user, place, profile }, { signal });
     },
 
+    /** The actions of a crate, with what they used and made. */
+    async readProvenance(caller: Caller, crateId: string, signal: AbortSignal) {
+      const { place } = await find(caller, crateId, signal);
+      return indexing.call('readProvenance', { viewer: caller.user, place }, { signal });
+    },
+
     /** Brings the index up to date, or joins a sync that is under way here. */
     sync: ({ signal, report, forget = false, wait = false }: CrateSyncOptions): Promise<SyncResult> =>
       indexing.call('sync', { forget, wait }, { signal, report }),

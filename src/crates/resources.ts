@@ -2,7 +2,6 @@
  * Crates and their files as MCP resources: `workcrate://crates/{crate_id}`, which reads as `get_crate` answers, and
  * `workcrate://crates/{crate_id}/{+path}`. Crates are listed, their files are not: one crate may have millions.
  */
-import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import {
   beginsWith,
   readByTool,
@@ -14,7 +13,7 @@ import type { Tool, ToolContext } from '../mcp/tool.ts';
 import { collectBytes } from '../streams.ts';
 import { quoteShort } from '../text.ts';
 import type { Crates } from './crates.ts';
-import { createFolderRedaction } from './tools/redact-folders.ts';
+import { hideFolders } from './tools/redact-folders.ts';
 
 export function createCrateResources(crates: Crates, getCrate: Tool): ResourceKind[] {
   return [createCrateKind(crates, getCrate), createCrateFileKind(crates)];
@@ -117,16 +116,4 @@ async function completeCrateId(crates: Crates, context: ToolContext, begun: stri
   const { results } = await findCrates(crates, context, wish);
   const ids = results.map(({ crateId }) => crateId);
   return isId ? ids.filter((id) => beginsWith(id, begun)) : ids;
-}
-
-/** Where there are several users, errors do not say where a source is on the disk, as in the answers of tools. */
-async function hideFolders<T>({ sourceUrls, isForSeveral }: Crates, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!isForSeveral || !isWorkcrateError(error)) throw error;
-    const { code, message, cause, details } = error;
-    const hide = createFolderRedaction(sourceUrls);
-    throw new WorkcrateError(code, hide(message), { cause, details: { ...details } });
-  }
 }

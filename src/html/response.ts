@@ -85,3 +85,18 @@ export function answerPage(
  */
 export const toPageResponse = (page: string, status: number, policy: string): Response =>
   new Response(page, { status, headers: { ...toHeaders(policy), 'Referrer-Policy': 'same-origin' } });
+
+/** What a page that a user stored may do in a frame of ours: show its text, its style and pictures that are in it. */
+export const storedPagePolicy =
+  "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'";
+
+/** Such a page, or a sentence in its place. */
+export const toStoredPageResponse = (page: Uint8Array | string, status: number): Response =>
+  new Response(typeof page === 'string' ? page : new Uint8Array(page), {
+    status,
+    headers: {
+      ...toHeaders(storedPagePolicy),
+      'Content-Type': `text/${typeof page === 'string' ? 'plain' : 'html'}; charset=utf-8`,
+      'X-Frame-Options': 'SAMEORIGIN',
+    },
+  });

@@ -3,6 +3,10 @@
  * pages are made of. It stands in each page as it is, so that a page needs nothing else; its hash is in the policy.
  */
 
+import { crateStyle } from './crate-style.ts';
+import { documentStyle } from './document-style.ts';
+import { graphStyle } from './graph-style.ts';
+
 /** Contrast of text is at least 4.5 : 1 in both (WCAG AA); `style.test.ts` computes it. */
 export const colours = {
   light: {
@@ -69,7 +73,7 @@ a { color: var(--accent); text-underline-offset: 0.15em; }
   border: 1px solid var(--accent); background: var(--accent); color: var(--on-accent); text-decoration: none;
   cursor: pointer; }
 .button:hover, button:hover { filter: brightness(1.08); }
-button.quiet { background: transparent; color: var(--accent); }
+button.quiet, .button.quiet { background: transparent; color: var(--accent); }
 button:disabled { border-color: var(--line); background: var(--code); color: var(--muted); cursor: default; filter: none; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.45rem 1.4rem; margin: 1.6rem 0 0;
   padding-top: 1.2rem; border-top: 1px solid var(--line); font-size: var(--small); }
@@ -111,12 +115,12 @@ pre.output { background: transparent; padding-top: 0.6rem; }
 .drop.over { border-color: var(--accent); background: var(--code); }
 .filter { display: flex; flex-wrap: wrap; gap: 0.8rem; align-items: end; margin: 0.8rem 0 1.2rem; }
 .filter label { display: grid; gap: 0.2rem; font-size: var(--small); color: var(--muted); }
-input[type="search"], select { font: inherit; color: var(--ink); background: var(--surface); padding: 0.5rem 0.7rem;
+input[type="search"], input[type="text"], select, textarea { font: inherit; color: var(--ink); background: var(--surface); padding: 0.5rem 0.7rem;
   border: 1px solid var(--line); border-radius: 9px; min-width: 9rem; }
 .list { max-height: none; } .list table { width: 100%; } .list th, .list td { padding-inline: 0.65rem; }
 .state { font-weight: 600; } .state.good { color: var(--accent); } .state.bad { color: var(--danger); }
 .state.going { color: var(--warning); }
-button.small { padding: 0.15rem 0.7rem; font-size: var(--small); border-radius: 7px; }
+button.small, .button.small { padding: 0.15rem 0.7rem; font-size: var(--small); border-radius: 7px; }
 .row { display: flex; gap: 0.4rem; } .files { padding: 0; list-style: none; }
 .files li { display: flex; justify-content: space-between; gap: 1rem; padding: 0.4rem 0; overflow-wrap: anywhere;
   border-bottom: 1px solid var(--line); }
@@ -172,6 +176,6 @@ output { display: block; min-height: 1.6em; margin-top: 0.8rem; }
 @media (max-width: 34rem) { dl { grid-template-columns: 1fr; gap: 0 0; } dd { margin-bottom: 0.7rem; }
   .cell { grid-template-columns: minmax(0, 1fr); } .cell > .mark { text-align: left; padding: 0; }
   .facts { display: block; } .facts > * { display: block; } .facts > * + *::before { content: none; } }
-@media (prefers-reduced-motion: no-preference) { .button, button { transition: filter 0.15s; } }
+${graphStyle}${crateStyle}${documentStyle}@media (prefers-reduced-motion: no-preference) { .button, button { transition: filter 0.15s; } }
 @media print { .actions, .brand { display: none; } .card { border: 0; padding: 0; } }
 `;

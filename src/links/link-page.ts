@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { html, nothing, renderPage, renderTime, type Html } from '../html/html.ts';
-import { answerPage, createPolicy, isOpenedInBrowser } from '../html/response.ts';
+import { answerPage, createPolicy, isOpenedInBrowser, storedPagePolicy } from '../html/response.ts';
 import type { Previews, ShownFile } from '../previews/previews.ts';
 import { formatBytes } from '../text.ts';
 import type { Download } from './download.ts';
@@ -139,11 +139,8 @@ export function toPreviewHeaders(headers: Readonly<Record<string, string | numbe
   return {
     ...others,
     'Content-Disposition': String(disposition).replace(/^attachment/, 'inline'),
-    'Content-Security-Policy': isActive ? activePolicy : "frame-ancestors 'self'",
+    'Content-Security-Policy': isActive ? storedPagePolicy : "frame-ancestors 'self'",
     'Cross-Origin-Resource-Policy': 'same-origin',
     'X-Frame-Options': 'SAMEORIGIN',
   };
 }
-
-const activePolicy =
-  "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'";

@@ -1,138 +1,67 @@
-/** Crates: a search with its results, best first, and one crate with its files. */
+/** The routes of crates: the search, one crate with its files and preview page, what the rules say of it, and the sync. */
 import type { Hono } from 'hono';
-import { html, nothing, type Html } from '../html/html.ts';
-import { formatBytes } from '../text.ts';
-import { renderAction } from './frame.ts';
+import { isActionType, previewPath, type CrateViews } from '../crates/views.ts';
+import { asWorkcrateError, publicMessage } from '../errors.ts';
+import { toStoredPageResponse } from '../html/response.ts';
+import { renderCheck } from './crate-check.ts';
+import { filesOnPage, renderCrate, type CrateListing, type CratePage, type ShownCrate } from './crate.ts';
+import { cratesOnPage, facetTitles, renderSearch, type CrateWish } from './found-crates.ts';
+import type { Visitor } from './page-tools.ts';
 import { toOwnPath, type Routing } from './routing.ts';
 
-export interface FoundCrates {
-  readonly total: number;
-  readonly results: readonly {
-    readonly crate_id: string;
-    readonly title: string | null;
-    readonly description: string | null;
-    readonly authors: readonly string[];
-    readonly year: number | null;
-    readonly snippet: string | null;
-    readonly resource_locator: string;
-  }[];
-  readonly next_offset: number | null;
-  readonly notes: readonly string[];
-}
+const maxBroken = 20;
 
-/** Null where nothing was asked for. */
-function renderCrates(query: string, found: FoundCrates | null): Html {
-  return html`<h1>Crates</h1>
-    <form class="filter" method="get" action="/crates" role="search">
-      <label>Search <input type="search" name="query" value="${query}" /></label>
-      <button>Search</button>
-    </form>
-    ${
-      found === null
-        ? html`<p class="muted">
-            Packed runs and crates of your sources are found by their words, authors and years.
-          </p>`
-        : renderFound(query, found)
-    }`;
-}
-
-function renderFound(query: string, { total, results, next_offset, notes }: FoundCrates): Html {
-  const count = total === 1 ? '1 crate' : `${total} crates`;
-  return html`<p role="status">${count}</p>
-    ${notes.map((note) => html`<p class="note">${note}</p>`)}
-    ${results.map(
-      (crate) =>
-        html`<article class="card result">
-          <h2><a href="/crates/${crate.crate_id}">${crate.title ?? crate.crate_id}</a></h2>
-          <p class="facts">
-            ${crate.authors.length === 0 ? nothing : html`<span>${crate.authors.join(', ')}</span>`}
-            ${crate.year === null ? nothing : html`<span>${crate.year}</span>`}
-            <span><code>${crate.crate_id}</code></span>
-          </p>
-          <p>${crate.snippet ?? crate.description ?? ''}</p>
-          <p class="muted">${crate.resource_locator}</p>
-        </article>`,
-    )}
-    ${
-      next_offset === null
-        ? nothing
-        : html`<p>
-            <a rel="next" href="?${new URLSearchParams({ query, offset: String(next_offset) })}">More</a>
-          </p>`
-    }`;
-}
-
-export interface ShownCrate {
-  readonly crate_id: string;
-  readonly title: string;
-  readonly description: string;
-  readonly authors: readonly string[];
-  readonly keywords: readonly string[];
-  readonly license: { readonly id: string | null; readonly name: string | null } | null;
-  readonly date_published: string | null;
-  readonly spec_version: string | null;
-  readonly resource_locator: string;
-  readonly issues: readonly { readonly message: string }[];
-}
-
-export interface CrateListing {
-  readonly total: number;
-  readonly files: readonly { readonly path: string; readonly size: number | null }[];
-}
-
-function renderCrate(crate: ShownCrate, { total, files }: CrateListing, token: string): Html {
-  const facts = [
-    ['Authors', crate.authors.join(', ')],
-    ['Published', crate.date_published],
-    ['Licence', crate.license?.name ?? crate.license?.id],
-    ['Keywords', crate.keywords.join(', ')],
-    ['RO-Crate', crate.spec_version],
-    ['Where', crate.resource_locator],
-    ['Id', crate.crate_id],
-  ].filter(([, value]) => value !== null && value !== undefined && value !== '');
-  return html`<p><a href="/crates">All crates</a></p>
-    <section class="card">
-      <h1>${crate.title}</h1>
-      <p>${crate.description}</p>
-      <div class="actions">
-        ${renderAction(`/crates/${crate.crate_id}/download`, 'Download', token, 'plain')}
-      </div>
-      <dl>
-        ${facts.map(
-          ([name, value]) =>
-            html`<dt>${name}</dt>
-              <dd>${value}</dd>`,
-        )}
-      </dl>
-    </section>
-    ${crate.issues.map(({ message }) => html`<p class="note">${message}</p>`)}
-    <h2>${total === 1 ? '1 file' : `${total} files`}</h2>
-    <ul class="files">
-      ${files.map(({ path, size }) => html`<li>${path} <span class="muted">${size === null ? '' : formatBytes(size)}</span></li>`)}
-    </ul>
-    ${total > files.length ? html`<p class="muted">And ${total - files.length} more.</p>` : nothing}`;
-}
-
-const filesOnPage = 200;
-
-export function addCrateRoutes(routes: Hono, { tools, show, change }: Routing): void {
+export function addCrateRoutes(routes: Hono, routing: Routing, views: CrateViews): void {
+  const { tools, visit, show, change } = routing;
   routes.get(
     '/crates',
-    show('/crates', 'Crates', async (visitor, _token, { req }) => {
-      const { query = '', offset = '0' } = req.query();
-      if (query === '') return renderCrates(query, null);
-      const wanted = { query, limit: 20, offset: Number(offset) };
-      return renderCrates(query, await tools.call(visitor, 'search_index', wanted));
+    show('/crates', 'Crates', async (visitor, token, { req }) => {
+      const wish = toWish(req.query());
+      const { query, mode, offset } = wish;
+      const found = await tools.call(visitor, 'search_index', {
+        query,
+        mode,
+        offset,
+        limit: cratesOnPage,
+        field_filters: Object.fromEntries(wish.narrowed),
+        count_texts: true,
+      });
+      const index = await tools.call(visitor, 'index_status', { limit: maxBroken });
+      const maySync = await tools.has(visitor, 'sync_index');
+      return renderSearch({ wish, found, index, syncToken: maySync ? token : null });
+    }),
+  );
+  routes.post(
+    '/crates/sync',
+    change('/crates', async (visitor) => {
+      await tools.call(visitor, 'sync_index', {});
+      return '/crates';
     }),
   );
   routes.get(
     '/crates/:id',
     show('/crates', 'Crate', async (visitor, token, { req }) => {
-      const wanted = { crate_id: req.param('id') };
-      const crate = await tools.call(visitor, 'get_crate', wanted);
-      const listing = await tools.call(visitor, 'list_crate_files', { ...wanted, limit: filesOnPage });
-      return renderCrate(crate, listing, token);
+      const { files: pattern = '', offset } = req.query();
+      const wish = { pattern, offset: toOffset(offset) };
+      return renderCrate({ ...(await readCrate(routing, views, visitor, req.param('id')!, wish)), token });
     }),
+  );
+  routes.get('/crates/:id/preview', async (context) => {
+    const [id, visitor] = [context.req.param('id'), visit(context)];
+    try {
+      // By the tool once: it decides who may see the crate, and is in the audit log.
+      await tools.call(visitor, 'get_crate', { crate_id: id });
+      const page = await views.readPreview(visitor.caller, id, visitor.signal);
+      return toStoredPageResponse(page ?? 'This crate has no preview page.', page === null ? 404 : 200);
+    } catch (cause) {
+      return toStoredPageResponse(publicMessage(asWorkcrateError(cause)), 502);
+    }
+  });
+  routes.get(
+    '/crates/:id/check',
+    show('/crates', 'Check', async (visitor, _token, { req }) =>
+      renderCheck(await tools.call(visitor, 'validate_crate', { crate_id: req.param('id') })),
+    ),
   );
   routes.post(
     '/crates/:id/download',
@@ -140,4 +69,72 @@ export function addCrateRoutes(routes: Hono, { tools, show, change }: Routing): 
       toOwnPath((await tools.call(visitor, 'download_crate', { crate_id: id })).downloadUrl),
     ),
   );
+  const linkFile = async (visitor: Visitor, form: FormData, id: string): Promise<string> => {
+    const wanted = { crate_id: id, path: form.get('path'), delivery: 'link' };
+    return toOwnPath((await tools.call(visitor, 'read_crate_file', wanted)).downloadUrl);
+  };
+  routes.post('/crates/:id/open', change('/crates', linkFile));
+  routes.post(
+    '/crates/:id/fetch',
+    change('/crates', async (...given) => `${await linkFile(...given)}?download=1`),
+  );
+}
+
+/** Any other number is the first page. */
+const toOffset = (text: string | undefined): number =>
+  text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : 0;
+
+function toWish(given: Readonly<Record<string, string>>): CrateWish {
+  const narrowed = Object.keys(facetTitles).flatMap((name) => {
+    const value = given[name] ?? '';
+    return value.trim() === '' ? [] : [[name, value] as const];
+  });
+  return {
+    query: given['query'] ?? '',
+    mode: given['mode'] ?? 'hybrid',
+    offset: toOffset(given['offset']),
+    narrowed,
+  };
+}
+
+async function readCrate(
+  { tools }: Routing,
+  views: CrateViews,
+  visitor: Visitor,
+  id: string,
+  wish: CratePage['wish'],
+): Promise<Omit<CratePage, 'token'>> {
+  const crate: ShownCrate = await tools.call(visitor, 'get_crate', { crate_id: id });
+  const list = (limit: number, offset: number, glob: string): Promise<CrateListing> =>
+    tools.call(visitor, 'list_crate_files', {
+      crate_id: id,
+      limit,
+      offset,
+      link_all: false,
+      ...(glob === '' ? {} : { glob }),
+    });
+  const listing = await list(filesOnPage, wish.offset, wish.pattern);
+  const preview = await list(1, 0, `/${previewPath}`);
+  const hasActions = crate.types.some(({ type }) => isActionType(type));
+  return {
+    crate,
+    listing,
+    wish,
+    hasPreview: preview.total > 0,
+    mayCheck: await tools.has(visitor, 'validate_crate'),
+    provenance: hasActions ? await readProvenance(views, visitor, id) : null,
+  };
+}
+
+/** What is wrong with it is said in its place: the rest of the crate can be seen nevertheless. */
+async function readProvenance(
+  views: CrateViews,
+  { caller, signal }: Visitor,
+  id: string,
+): Promise<NonNullable<CratePage['provenance']>> {
+  try {
+    return await views.readProvenance(caller, id, signal);
+  } catch (cause) {
+    return `The graph cannot be shown. ${publicMessage(asWorkcrateError(cause))}`;
+  }
 }

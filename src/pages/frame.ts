@@ -8,6 +8,7 @@ const views = [
   ['/sessions', 'Sessions'],
   ['/library', 'Files'],
   ['/crates', 'Crates'],
+  ['/documents', 'Documents'],
   ['/connect', 'Connect'],
   ['/usage', 'Usage'],
   ['/operate', 'Operate'],

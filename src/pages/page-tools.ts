@@ -33,11 +33,15 @@ const toContext = ({ caller, scopes, signal }: Visitor): ToolContext => ({
     state: null,
   },
   sharesMachine: false,
-  mayUse: (group: ToolGroup) => scopes === null || scopes.includes(group),
+  mayUse: (group) => scopes === null || scopes.includes(group) || isGrantedByOther(group, scopes),
   canWait: true,
   progress: () => {},
   task: null,
 });
+
+/** Who may read a crate may have it checked: the group is a scope of its own only to keep lists of tools short. */
+const isGrantedByOther = (group: ToolGroup, scopes: readonly string[]): boolean =>
+  group === 'validation' && scopes.includes('crates');
 
 export interface PageTools {
   has(visitor: Visitor, name: string): Promise<boolean>;

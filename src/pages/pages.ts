@@ -3,11 +3,14 @@
  * page of this server has for this user, and ends in a redirect. It authenticates nobody: `http/` does, before any route.
  */
 import { Hono } from 'hono';
+import type { CrateViews } from '../crates/views.ts';
 import type { Executions } from '../executions/executions.ts';
 import type { Toolbox } from '../mcp/toolbox.ts';
-import { renderConnect, type ConnectLine } from './connect.ts';
+import { copyScript, renderConnect, type ConnectLine } from './connect.ts';
 import { addCrateRoutes } from './crates.ts';
+import { addDocumentRoutes } from './documents.ts';
 import { createFormTokens } from './frame.ts';
+import { addGraphRoutes } from './run-graph.ts';
 import { addLibraryRoutes } from './library.ts';
 import { addOperatorRoutes } from './operate.ts';
 import type { OperatorAccess } from './operate-access.ts';
@@ -27,6 +30,7 @@ export type { ReadUsage, UsageReport } from './usage.ts';
 export interface PageRoutesOptions extends Omit<RoutingOptions, 'tools' | 'tokens'>, SignInOptions {
   readonly toolbox: Toolbox;
   readonly executions: Pick<Executions, 'follow'>;
+  readonly crates: CrateViews;
   /** How clients are connected to this server. */
   readonly connectLines: () => readonly ConnectLine[];
   readonly operatorAccess: OperatorAccess;
@@ -37,7 +41,7 @@ export interface PageRoutesOptions extends Omit<RoutingOptions, 'tools' | 'token
 
 /** Whether a path is one of these pages: only there a cookie signs in. */
 export const isPage = (path: string): boolean =>
-  /^\/(?:$|(?:runs|sessions|library|crates|connect|usage|operate|sign-out)(?:\/|$))/.test(path);
+  /^\/(?:$|(?:runs|sessions|library|crates|documents|connect|usage|operate|sign-out)(?:\/|$))/.test(path);
 
 export function createPageRoutes(options: PageRoutesOptions): Hono {
   const tools = createPageTools(options.toolbox);
@@ -47,10 +51,12 @@ export function createPageRoutes(options: PageRoutesOptions): Hono {
   addRunRoutes(routes, routing, options.executions);
   addSessionRoutes(routes, routing);
   addLibraryRoutes(routes, routing);
-  addCrateRoutes(routes, routing);
+  addCrateRoutes(routes, routing, options.crates);
+  addGraphRoutes(routes, routing);
+  addDocumentRoutes(routes, routing);
   routes.get(
     '/connect',
-    routing.show('/connect', 'Connect', async () => renderConnect(options.connectLines())),
+    routing.show('/connect', 'Connect', async () => renderConnect(options.connectLines()), copyScript),
   );
   addUsageRoute(routes, routing, options.readUsage);
   addOperatorRoutes(routes, routing, options.operatorAccess);

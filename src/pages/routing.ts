@@ -7,6 +7,7 @@ import { asWorkcrateError, isOurFault, publicMessage, WorkcrateError } from '../
 import { html, type Html } from '../html/html.ts';
 import { getErrorStatus } from '../http/answer.ts';
 import type { Log } from '../observability/log.ts';
+import { formatBytes } from '../text.ts';
 import { answerView, type FormTokens, type ViewPage } from './frame.ts';
 import { mayOperate } from './operate-access.ts';
 import type { PageTools, Visitor } from './page-tools.ts';
@@ -27,6 +28,14 @@ export type Routing = ReturnType<typeof createRouting>;
 export function createRouting({ tools, tokens, visitorOf, log }: RoutingOptions) {
   const visit = ({ env, req }: Context): Visitor => ({ ...visitorOf(env), signal: req.raw.signal });
   const makeToken = ({ caller }: Visitor): string => tokens.make(caller.user);
+  const answer = (visitor: Visitor, page: Omit<ViewPage, 'signedIn' | 'mayOperate'>): Promise<Response> => {
+    const { user } = visitor.caller;
+    return answerView({
+      ...page,
+      signedIn: visitor.scopes === null ? null : { user, token: makeToken(visitor) },
+      mayOperate: mayOperate(visitor),
+    });
+  };
   const fail = (view: View, cause: unknown): Promise<Response> => answerFailure(view, cause, log);
   return {
     tools,
@@ -47,15 +56,28 @@ export function createRouting({ tools, tokens, visitorOf, log }: RoutingOptions)
           const visitor = visit(context);
           const token = makeToken(visitor);
           const body = await render(visitor, token, context);
-          const signedIn = visitor.scopes === null ? null : { user: visitor.caller.user, token };
-          return await answerView({
-            signedIn,
-            mayOperate: mayOperate(visitor),
-            view,
-            title,
-            body,
-            ...(script === undefined ? {} : { script }),
-          });
+          return await answer(visitor, { view, title, body, ...(script === undefined ? {} : { script }) });
+        } catch (cause) {
+          return fail(view, cause);
+        }
+      },
+
+    /**
+     * Shows a view that is made of a form of ours, of so many bytes at most. What was typed is in the form alone, so the
+     * view has it too, and says itself why a form is refused.
+     */
+    submit:
+      (
+        view: View,
+        title: string,
+        mostBytes: number,
+        render: (visitor: Visitor, token: string, form: FormData) => Promise<Html>,
+      ) =>
+      async (context: Context): Promise<Response> => {
+        try {
+          const visitor = visit(context);
+          const body = await render(visitor, makeToken(visitor), await readForm(context, mostBytes));
+          return await answer(visitor, { view, title, body });
         } catch (cause) {
           return fail(view, cause);
         }
@@ -82,12 +104,15 @@ export const toOwnPath = (url: string): string => new URL(url, 'http://unused').
 
 const maxFormBytes = 16 * 1024;
 
-export async function readForm({ req }: Context): Promise<FormData> {
+export async function readForm({ req }: Context, mostBytes = maxFormBytes): Promise<FormData> {
   const type = req.header('content-type') ?? '';
   if (!type.startsWith('application/x-www-form-urlencoded'))
     throw new WorkcrateError('invalid_input', 'This takes a form of the page alone.');
-  if (Number(req.header('content-length') ?? Infinity) > maxFormBytes)
-    throw new WorkcrateError('too_large', 'This form is too large.');
+  if (Number(req.header('content-length') ?? Infinity) > mostBytes)
+    throw new WorkcrateError(
+      'too_large',
+      `This form is too large: at most ${formatBytes(mostBytes)} are taken. Your browser still has what you typed: go back to it.`,
+    );
   return req.formData();
 }
 

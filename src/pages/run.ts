@@ -45,6 +45,7 @@ export function renderRun(run: ShownRun, { token, mayPack, mayRun }: RunActions)
       ${isRunning ? renderAction(`${address}/cancel`, 'End this run', token, 'plain') : nothing}
       ${!isRunning && mayRun && run.session_id === null ? renderAction(`${address}/again`, 'Run again', token) : nothing}
       ${!isRunning && mayPack ? renderAction(`${address}/pack`, 'Pack as a crate', token) : nothing}
+      ${isRunning ? nothing : html`<a href="${address}/graph">How its files were made</a>`}
     </div>
     ${
       run.limits.unenforced.length === 0

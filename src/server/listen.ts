@@ -10,6 +10,7 @@ import { auditRequests } from '../audit/wrappers.ts';
 import type { ClientFiles } from '../client-files/client-files.ts';
 import { createAskRoute } from '../client-files/page.ts';
 import type { Crates } from '../crates/crates.ts';
+import { createCrateViews } from '../crates/views.ts';
 import { createExecutionRoutes } from '../executions/route.ts';
 import { createApp } from '../http/app.ts';
 import { createAuth, createResourceMetadata, type AuthOptions } from '../http/auth.ts';
@@ -260,6 +261,7 @@ function createRoutes(
         audit,
       }),
       readUsage: createUsageReader(pageOptions),
+      crates: createCrateViews(crates),
       formSecret,
       signIn: config.auth.includes('keys') ? auth.makePageCookie : null,
       signOut: endCookie,

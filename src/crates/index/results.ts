@@ -263,6 +263,30 @@ export async function countFacets(
   return counted;
 }
 
+/** Authors and keywords are no columns: they are read row by row, which is done only for so many crates. */
+const mostRead = 1000;
+
+/** The same for authors and keywords; nothing where there are too many crates to read. */
+export async function countShownTexts(
+  { database, visible: { segments }, pace }: Searching,
+  chosen: readonly Uint8Array[],
+  most: number,
+): Promise<Record<string, ValueCount[]>> {
+  const documents = chosen.flatMap((marks, index) =>
+    Array.from(listMarked(marks), (at) => segments[index]!.of.columns.documents[at]!),
+  );
+  if (documents.length > mostRead) return {};
+  await pace.breathe();
+  const rows = [...(await rowsByDocument(database, documents)).values()].map(shownIn);
+  const count = (name: 'author' | 'keyword'): ValueCount[] => {
+    const totals = new Map<string, number>();
+    for (const shown of rows)
+      for (const value of new Set(shown[name] ?? [])) totals.set(value, (totals.get(value) ?? 0) + 1);
+    return topOf(totals, most);
+  };
+  return { author: count('author'), keyword: count('keyword') };
+}
+
 function listMarked(marks: Uint8Array): Uint32Array {
   const places = new Uint32Array(marks.length);
   let count = 0;

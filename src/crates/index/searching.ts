@@ -10,6 +10,7 @@ import type { Allowed, Meaning, Ranked, WordRanking } from './ranking.ts';
 import {
   boundPaging,
   countFacets,
+  countShownTexts,
   meaningText,
   mostOffset,
   resultsOf,
@@ -45,6 +46,8 @@ export interface SearchRequest {
   readonly offset: number;
   /** Whether to count the values of facets; default true. */
   readonly facets?: boolean;
+  /** Whether to count authors and keywords too; default false. */
+  readonly countsTexts?: boolean;
 }
 
 export interface SearchPage {
@@ -86,7 +89,10 @@ export async function search(searching: Searching, request: SearchRequest): Prom
   const results = await resultsOf(searching, prepared, hits);
   const end = offset + results.length;
   const { visible, pace } = searching;
-  const facets = request.facets === false ? {} : await countFacets(visible, found.chosen, mostValues, pace);
+  const facets = {
+    ...(request.facets === false ? {} : await countFacets(visible, found.chosen, mostValues, pace)),
+    ...(request.countsTexts === true ? await countShownTexts(searching, found.chosen, mostValues) : {}),
+  };
   const next = results.length > 0 && end < Math.min(found.total, mostOffset) ? end : null;
   return { mode, total: found.total, results, facets, next, notes: [...prepared.notes] };
 }

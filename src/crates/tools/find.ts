@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { WorkcrateError } from '../../errors.ts';
-import { listAs, makeText } from '../../mcp/schema.ts';
+import { hideArguments, listAs, makeText } from '../../mcp/schema.ts';
 import { defineTool, type Tool } from '../../mcp/tool.ts';
 import type { Crates } from '../crates.ts';
 import type { FieldList } from '../index/reading.ts';
@@ -60,6 +60,30 @@ const fieldFiltersSchema = z
   )
   .default({});
 
+/** `count_texts` is for the page: authors and keywords are counted too, which an agent has no use for. */
+const searchInputSchema = hideArguments(
+  z.strictObject({
+    query: z
+      .string()
+      .refine(({ length }) => length <= maxQueryLength, `takes at most ${maxQueryLength} characters`)
+      .describe('Words, "a phrase", prefix*, -without, author:name, Person.name:value; empty: all'),
+    mode: listAs(z.enum(['keyword', 'semantic', 'hybrid']).default('hybrid'), {
+      type: 'string',
+      enum: ['keyword', 'semantic', 'hybrid'],
+      description: 'The words themselves, their meaning, or both (default)',
+    }),
+    field_filters: listAs(fieldFiltersSchema, {
+      type: 'object',
+      additionalProperties: { type: 'string' },
+      description: 'Such as {"type": "ComputationalWorkflow", "year": "2020..2023"}',
+    }),
+    limit: makeCount(1, maxSearchLimit, 10, `Default 10, at most ${maxSearchLimit}`),
+    offset: searchOffsetSchema,
+    count_texts: z.boolean().default(false),
+  }),
+  ['count_texts'],
+);
+
 function createSearchIndexTool(crates: Crates): Tool {
   return defineTool({
     name: 'search_index',
@@ -68,24 +92,7 @@ function createSearchIndexTool(crates: Crates): Tool {
     description:
       'Find a dataset, workflow or other research data (RO-Crate) by words, by meaning, or both, in title, description, authors, keywords, names of entities and files.',
     searchHint: 'find dataset, research data, workflow, ro-crate, publication',
-    input: z.strictObject({
-      query: z
-        .string()
-        .refine(({ length }) => length <= maxQueryLength, `takes at most ${maxQueryLength} characters`)
-        .describe('Words, "a phrase", prefix*, -without, author:name, Person.name:value; empty: all'),
-      mode: listAs(z.enum(['keyword', 'semantic', 'hybrid']).default('hybrid'), {
-        type: 'string',
-        enum: ['keyword', 'semantic', 'hybrid'],
-        description: 'The words themselves, their meaning, or both (default)',
-      }),
-      field_filters: listAs(fieldFiltersSchema, {
-        type: 'object',
-        additionalProperties: { type: 'string' },
-        description: 'Such as {"type": "ComputationalWorkflow", "year": "2020..2023"}',
-      }),
-      limit: makeCount(1, maxSearchLimit, 10, `Default 10, at most ${maxSearchLimit}`),
-      offset: searchOffsetSchema,
-    }),
+    input: searchInputSchema,
     output: z.object({
       query: z.string(),
       mode: z.enum(['keyword', 'semantic', 'hybrid']),
@@ -101,7 +108,8 @@ function createSearchIndexTool(crates: Crates): Tool {
     async handle(input, { caller, signal }) {
       const { query, mode, limit, offset } = input;
       const filters = Object.entries(input.field_filters);
-      const page = await crates.search(caller, { query, mode, filters, limit, offset }, signal);
+      const request = { query, mode, filters, limit, offset, countsTexts: input.count_texts };
+      const page = await crates.search(caller, request, signal);
       return { text: describeSearch(page, offset), structured: toSearchAnswer(query, page) };
     },
   });

@@ -13,6 +13,27 @@ export function createFolderRedaction(sourceUrls: readonly string[]): RedactFold
 
 const getLastUrlFolder = (url: string): string => url.split('/').at(-2)!;
 
+interface SharedSources {
+  readonly sourceUrls: readonly string[];
+  /** Whether there are several users. */
+  readonly isForSeveral: boolean;
+}
+
+/** Where there are several users, errors do not say where a source is on the disk, as in the answers of tools. */
+export async function hideFolders<T>(
+  { sourceUrls, isForSeveral }: SharedSources,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isForSeveral || !isWorkcrateError(error)) throw error;
+    const { code, message, cause, details } = error;
+    const hide = createFolderRedaction(sourceUrls);
+    throw new WorkcrateError(code, hide(message), { cause, details: { ...details } });
+  }
+}
+
 /** Wraps a tool so that every text it answers goes through `hide`. */
 export function redactToolFolders(tool: Tool, hide: RedactFolders): Tool {
   const hidden = <T>(value: T): T => mapStringsDeep(value, hide) as T;

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { isWorkcrateError } from '../../errors.ts';
 import { externalLinkShape, linkShape, toLinkAnswer, toLinkTermFields } from '../../links/link-result.ts';
-import { listAs, makeText } from '../../mcp/schema.ts';
+import { hideArguments, listAs, makeText } from '../../mcp/schema.ts';
 import { defineTool, type Tool, type ToolAnswer, type ToolContext } from '../../mcp/tool.ts';
 import { formatBytes, quoteName } from '../../text.ts';
 import { maxInlineTextBytes } from '../contents/contents.ts';
@@ -40,6 +40,18 @@ const crateFileSchema = z.object({
 /** The text shows far fewer: this is for programs. */
 const maxFilesPerPage = 10_000;
 
+/** `link_all: false` is for the page, which shows all files itself, and should store no list for being looked at. */
+const listInputSchema = hideArguments(
+  z.strictObject({
+    crate_id: crateIdSchema,
+    glob: makeText(1000, 'Such as *.csv (anywhere), data/*.csv, data/**').optional(),
+    limit: makeCount(1, maxFilesPerPage, maxFilesPerPage),
+    offset: offsetSchema,
+    link_all: z.boolean().default(true),
+  }),
+  ['link_all'],
+);
+
 function createListCrateFilesTool(options: CrateShareToolsOptions): Tool {
   const { crates } = options;
   return defineTool({
@@ -48,12 +60,7 @@ function createListCrateFilesTool(options: CrateShareToolsOptions): Tool {
     title: 'List the files of a crate',
     description:
       'List the files of an RO-Crate with their sizes, without downloading it. The text shows up to 50, and a link to the list of all.',
-    input: z.strictObject({
-      crate_id: crateIdSchema,
-      glob: makeText(1000, 'Such as *.csv (anywhere), data/*.csv, data/**').optional(),
-      limit: makeCount(1, maxFilesPerPage, maxFilesPerPage),
-      offset: offsetSchema,
-    }),
+    input: listInputSchema,
     output: z.object({
       crate_id: z.string(),
       resource_locator: z.string(),
@@ -73,12 +80,12 @@ function createListCrateFilesTool(options: CrateShareToolsOptions): Tool {
     }),
     annotations: { readOnlyHint: true, openWorldHint: crates.hasRemoteSources },
     auditFields: { subject: ['crate_id'] },
-    async handle({ crate_id, glob = null, limit, offset }, { caller, signal }) {
+    async handle({ crate_id, glob = null, limit, offset, link_all }, { caller, signal }) {
       const listing = await crates.inside.list(caller, crate_id, { glob, limit, offset }, signal);
       const structured = toListingAnswer(crate_id, listing);
       const { text, isAll } = describeFiles(listing, offset);
       // Whoever asks for a later page has the link already.
-      if (isAll || offset > 0) return { text, structured };
+      if (isAll || offset > 0 || !link_all) return { text, structured };
       const whole = await shareWholeList(options, crate_id, glob, { caller, signal });
       return {
         text: `${text}\n${whole.text}`,

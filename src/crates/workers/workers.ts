@@ -8,6 +8,7 @@ import type { Database } from '../../database/database.ts';
 import { isDamagedDatabase, openDatabase } from '../../database/open.ts';
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import type { Log } from '../../observability/log.ts';
+import type { Source } from '../../storage/source.ts';
 import type { CallContext } from '../../workers/workers.ts';
 import {
   bytesIn,
@@ -20,6 +21,8 @@ import {
 import { createIndexWriter } from '../index/writing.ts';
 import { createFitting, createMeaning, type EndpointOptions, type Provider } from '../semantic/semantic.ts';
 import type { CrateLocation } from '../crate.ts';
+import { readMetadata } from '../metadata/metadata.ts';
+import { readProvenance, type Provenance } from '../provenance/provenance.ts';
 import { computeCrateId, openCrateContainer, toCrateLocation } from '../sources/sources.ts';
 import { createIndexUpdater } from '../sync/index-updater.ts';
 import { readCrate } from '../sync/retry.ts';
@@ -87,6 +90,12 @@ export function createIndexingWorker(
     await index.use((room) => syncAllSources(room, sources, syncing));
   }
 
+  async function demandSource(place: CrateLocation): Promise<Source> {
+    const found = (await watched()).find((one) => one.source.url === place.source);
+    if (found) return found.source;
+    throw new WorkcrateError('crate_gone', `${place.source} is no longer a source of this server.`);
+  }
+
   return {
     /** Brings the index up to date with all sources; joins a sync that is under way, or waits for another process. */
     async sync(
@@ -123,12 +132,22 @@ export function createIndexingWorker(
       { viewer, place, profile }: { viewer: string; place: CrateLocation; profile: ValidationProfile | null },
       { signal }: CallContext,
     ) {
-      const found = (await watched()).find((one) => one.source.url === place.source);
-      if (!found)
-        throw new WorkcrateError('crate_gone', `${place.source} is no longer a source of this server.`);
+      const source = await demandSource(place);
       return validations.run({ user: viewer, signal }, async () => {
-        await using container = await openCrateContainer(found.source, place, { signal });
+        await using container = await openCrateContainer(source, place, { signal });
         return toValidationAnswer(await validateCrate({ container, place, maxMetadata, profile, signal }));
+      });
+    },
+
+    /** How a crate was made, in the same queue: this too parses all of the metadata. */
+    async readProvenance(
+      { viewer, place }: { viewer: string; place: CrateLocation },
+      { signal }: CallContext,
+    ): Promise<Provenance> {
+      const source = await demandSource(place);
+      return validations.run({ user: viewer, signal }, async () => {
+        await using container = await openCrateContainer(source, place, { signal });
+        return readProvenance(readMetadata(await container.metadata(maxGraphMetadata, signal)));
       });
     },
 
@@ -146,6 +165,9 @@ export function createIndexingWorker(
     },
   };
 }
+
+/** Of larger metadata no graph is shown: nobody should wait for a page that long. */
+const maxGraphMetadata = 32 * 1024 ** 2;
 
 /** How long until it is tried again while another process syncs. */
 const busyPauseMs = 500;
