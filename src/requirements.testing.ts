@@ -381,6 +381,7 @@ export const requirements = {
     'deep-links',
     'docker-image',
   ],
+  G1: ['crates-search-preview-graph', 'documents'],
   G5: ['inspector', 'sdk-v1', 'claude-code', 'codex', 'gemini-cli', 'opencode'],
   ...agentRequirements,
   ...reuseRequirements,

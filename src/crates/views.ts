@@ -8,6 +8,7 @@ import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import { formatBytes } from '../text.ts';
 import type { Crates } from './crates.ts';
 import type { Provenance } from './provenance/provenance.ts';
+import { inlinePictures } from './preview-pictures.ts';
 import { hideFolders } from './tools/redact-folders.ts';
 
 export { isActionType } from './provenance/provenance.ts';
@@ -30,10 +31,12 @@ export function createCrateViews(crates: Crates): CrateViews {
         const size = await findPreviewSize(crates, caller, crateId, signal);
         if (size === null) return null;
         if (size > maxPreviewBytes) throw previewTooLargeError(size);
-        return collectBytes(crates.inside.stream(caller, crateId, previewPath, signal), {
+        const read = (path: string) => crates.inside.stream(caller, crateId, path, signal);
+        const page = await collectBytes(read(previewPath), {
           limit: maxPreviewBytes,
           tooLong: () => previewTooLargeError(size),
         });
+        return inlinePictures(page, read);
       }),
     readProvenance: (caller, crateId, signal) =>
       hideFolders(crates, () => crates.readProvenance(caller, crateId, signal)),

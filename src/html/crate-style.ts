@@ -12,7 +12,8 @@ h3 { font-size: 1rem; line-height: 1.4; margin: 0 0 0.4rem; font-weight: 620; ov
   text-decoration: none; overflow-wrap: anywhere; }
 .result { padding: 1.2rem 1.4rem; } .result h2 { margin-bottom: 0.2rem; overflow-wrap: anywhere; }
 .result .facts { margin: 0 0 0.5rem; font-size: var(--small); } .result p:last-child { margin-bottom: 0; }
-.result p { overflow-wrap: anywhere; } .place { color: var(--muted); font-size: var(--small); }
+.result p { overflow-wrap: anywhere; } .place { color: var(--muted); font-size: var(--small); white-space: nowrap; overflow: hidden;
+  text-overflow: ellipsis; } .to-facets { display: none; } .filter button { padding: 0.5rem 1.2rem; }
 mark { background: none; color: inherit; font-weight: 650; box-shadow: inset 0 -0.45em 0 color-mix(in srgb, var(--accent) 24%, transparent); }
 .paging { display: flex; gap: 1.2rem; align-items: baseline; margin: 1rem 0; }
 .index { margin-top: 2.6rem; } .index .actions { margin: 0 0 0.8rem; justify-content: space-between; }
@@ -23,7 +24,7 @@ mark { background: none; color: inherit; font-weight: 650; box-shadow: inset 0 -
 .copy { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: 0.4rem 0.8rem; align-items: center;
   margin-bottom: 1.4rem; } .copy h3 { grid-column: 1 / -1; margin: 0; }
 .copy pre { white-space: pre-wrap; overflow-wrap: anywhere; }
-@media (max-width: 48rem) { .found { grid-template-columns: minmax(0, 1fr); gap: 1rem; }
+@media (max-width: 48rem) { .to-facets { display: block; } .found { grid-template-columns: minmax(0, 1fr); gap: 1rem; }
   .copy { grid-template-columns: minmax(0, 1fr); } .copy button { justify-self: start; } }
 @media (max-width: 34rem) { .files li { flex-wrap: wrap; } }
 `;

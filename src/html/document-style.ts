@@ -8,7 +8,7 @@ textarea { font: 0.9rem/1.6 var(--mono); padding: 0.8rem 0.9rem; resize: vertica
 fieldset { border: 1px solid var(--line); border-radius: 9px; margin: 0; padding: 0.4rem 0.9rem 0.7rem; display: flex;
   flex-wrap: wrap; gap: 0.3rem 1.1rem; } legend { color: var(--muted); font-size: var(--small); padding: 0 0.3rem; }
 fieldset input { accent-color: var(--accent); } .editor .actions { margin-top: 0.6rem; }
-.outcome { min-width: 0; } .outcome .preview { margin-top: 0; } .outcome .drop { margin-top: 1.9rem; }
+.outcome { min-width: 0; scroll-margin-top: 9rem; } .outcome .preview { margin-top: 0; } .outcome .drop { margin-top: 1.9rem; }
 .outcome > .note { margin-top: 0; }
 @media (min-width: 72rem) { .desk { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); }
   .outcome { position: sticky; top: 1rem; align-self: start; } .outcome .preview iframe { height: calc(100vh - 12rem); } }

@@ -29,7 +29,10 @@ export function renderBuilt({ artifacts, failures, warnings, missingCitations }:
       pdf === undefined
         ? nothing
         : html`<div class="preview">
-            <iframe src="${toOwnPath(pdf.downloadUrl)}?preview=1" title="${pdf.filename}"></iframe>
+            <iframe
+              src="${toOwnPath(pdf.downloadUrl)}?preview=1#navpanes=0&view=FitH"
+              title="${pdf.filename}"
+            ></iframe>
           </div>`
     }
     <ul class="files">

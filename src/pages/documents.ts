@@ -106,7 +106,7 @@ function renderDocuments(draft: DocumentDraft, token: string, outcome: Html | ''
   return html`<h1>Documents</h1>
     <div class="desk">
       ${renderEditor(draft, token)}
-      <section class="outcome" aria-label="Result">
+      <section id="result" class="outcome" aria-label="Result">
         ${outcome === nothing ? renderNothingYet() : outcome}
       </section>
     </div>`;
@@ -124,7 +124,7 @@ function renderEditor(
   { text, bibliography, style, name, formats: chosen }: DocumentDraft,
   token: string,
 ): Html {
-  return html`<form class="editor" method="post" action="/documents">
+  return html`<form class="editor" method="post" action="/documents#result">
     <input type="hidden" name="token" value="${token}" />
     <label for="text">Text in Markdown</label>
     <textarea id="text" name="text" rows="22" spellcheck="true" required>${text}</textarea>

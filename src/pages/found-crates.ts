@@ -111,6 +111,7 @@ function renderFound({ wish, found }: CrateSearch): Html {
   const facets = renderFacets(wish, found);
   const list = html`<div>
     <p role="status">${describeCount(wish, found)}</p>
+    ${facets === null ? nothing : html`<p class="to-facets"><a href="#narrow">Narrow it down</a></p>`}
     ${found.notes.map((note) => html`<p class="note">${note}</p>`)} ${found.results.map(renderResult)}
     ${renderPaging(wish, found)}
   </div>`;
@@ -152,7 +153,7 @@ function renderFacets(wish: CrateWish, { facets, total }: FoundCrates): Html | n
     return isNarrowed || values.length === 0 ? [] : [{ name, values }];
   });
   if (groups.length === 0) return null;
-  return html`<nav class="facets" aria-label="Narrow">
+  return html`<nav class="facets" id="narrow" aria-label="Narrow">
     ${groups.map(
       ({ name, values }) =>
         html`<h2>${facetTitles[name]}</h2>
@@ -171,9 +172,11 @@ function renderFacets(wish: CrateWish, { facets, total }: FoundCrates): Html | n
 
 const maxShownValue = 60;
 
-/** An address without what all addresses have. */
+/** A licence by its name, another address without what all addresses have. */
 function toShortValue(value: string): string {
-  const short = value.replace(/^https?:\/\/(?:www\.)?/i, '').replace(/\/$/, '');
+  const licence = /^https?:\/\/creativecommons\.org\/licenses\/([a-z-]+)\/([\d.]+)\/?$/i.exec(value);
+  if (licence !== null) return `CC ${licence[1]!.toUpperCase()} ${licence[2]}`;
+  const short = value.replace(/^https?:\/\/(?:www\.)?(?:spdx\.org\/licenses\/)?/i, '').replace(/\/$/, '');
   return short.length > maxShownValue ? `${short.slice(0, maxShownValue - 1).toWellFormed()}…` : short;
 }
 

@@ -59,10 +59,10 @@ export const maxNodes = 60;
 const maxActions = 12;
 const maxThingsOfSide = 12;
 
-const thingSize = { width: 208, height: 40 };
-const actionWidth = 248;
+const thingSize = { width: 168, height: 40 };
+const actionWidth = 216;
 const lineHeight = 20;
-const [columnGap, rowGap, margin] = [64, 14, 10];
+const [columnGap, rowGap, margin] = [40, 12, 10];
 
 export function layOutGraph(actions: readonly GraphAction[]): GraphLayout {
   const shown = actions.slice(0, maxActions);

@@ -83,14 +83,15 @@ function renderNode(node: GraphNode): Html {
   </svg>`;
 }
 
-const [thingUnits, actionUnits] = [25, 30];
+/** How many letters fit; those of a name are bold. */
+const [thingUnits, nameUnits, actionUnits] = [20, 22, 27];
 
 function renderContent(node: GraphNode): Html {
   if (node.kind === 'more') return renderLine(`and ${node.count} more`, 25, thingUnits);
   if (node.kind === 'thing') return renderThing(node.thing, 25, thingUnits);
   const { name, instruments, facts, failed } = node.action;
   const lines = [
-    renderLine(failed ? `${name} (failed)` : name, 0, actionUnits, 'name'),
+    renderLine(failed ? `${name} (failed)` : name, 0, nameUnits, 'name'),
     ...instruments.map((thing) => renderThing(thing, 0, actionUnits)),
     ...facts.map((fact) => renderLine(fact, 0, actionUnits, 'fact')),
   ];
