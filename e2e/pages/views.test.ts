@@ -35,6 +35,8 @@ describe('the page at /', { skip: noBrowser }, () => {
       for (const path of [
         '/',
         `/runs/${execution_id}`,
+        `/runs/${execution_id}/graph`,
+        '/documents',
         '/library',
         '/crates?query=walk',
         '/connect',

@@ -120,6 +120,10 @@ const renderNothingYet = (): Html =>
     </p>
   </div>`;
 
+/** Browsers drop a line break at the beginning of a field: this one, and not one that was typed. */
+const renderField = (name: string, rows: number, typed: string): Html =>
+  html`<textarea id="${name}" name="${name}" rows="${rows}">${`\n${typed}`}</textarea>`;
+
 function renderEditor(
   { text, bibliography, style, name, formats: chosen }: DocumentDraft,
   token: string,
@@ -127,11 +131,11 @@ function renderEditor(
   return html`<form class="editor" method="post" action="/documents#result">
     <input type="hidden" name="token" value="${token}" />
     <label for="text">Text in Markdown</label>
-    <textarea id="text" name="text" rows="22" spellcheck="true" required>${text}</textarea>
+    ${renderField('text', 22, text)}
     <details ${bibliography === '' ? nothing : html`open`}>
       <summary>Bibliography</summary>
       <label for="bibliography">BibTeX, RIS or CSL: <code>[@key]</code> in the text cites an entry</label>
-      <textarea id="bibliography" name="bibliography" rows="7" spellcheck="false">${bibliography}</textarea>
+      ${renderField('bibliography', 7, bibliography)}
       <label for="style">Style of citations</label>
       <select id="style" name="style">
         ${styles.map((one) => html`<option ${one === style ? html`selected` : nothing}>${one}</option>`)}
