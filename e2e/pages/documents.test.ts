@@ -74,7 +74,7 @@ describe('documents on the page', { skip: noBrowser }, () => {
   it('are kept where they cannot be built, with the line that is wrong', async () => {
     const { page, complaints } = await browser.open();
     await page.goto(`${server.url}/documents?empty`);
-    const text = '\n  indented\n\nfine\n\n' + `${'['.repeat(9)}x${']'.repeat(9)}\n\nafter & <b>\n`;
+    const text = `\n  indented\n\nfine\n\n${'['.repeat(9)}x${']'.repeat(9)}\n\nafter & <b>\n`;
     await page.fill('#text', text);
     await page.click('summary');
     await page.fill('#bibliography', '@book{a, title={B}}');
@@ -135,7 +135,7 @@ describe('documents on the page', { skip: noBrowser }, () => {
     const { page } = await browser.open();
     await page.goto(`${server.url}/documents?empty`);
     const text = 'A line of some words, again and again.\n\n'.repeat(3000);
-    await page.locator('#text').evaluate((area: HTMLTextAreaElement, typed) => {
+    await page.locator('#text').evaluate((area: { value?: string }, typed) => {
       area.value = typed;
     }, text);
     await page.uncheck('text=PDF');

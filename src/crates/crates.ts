@@ -11,6 +11,7 @@ import type { Links } from '../links/links.ts';
 import type { Log } from '../observability/log.ts';
 import type { Source, SourceObject } from '../storage/source.ts';
 import { createHelperProcess, createThread, type Thread } from '../workers/workers.ts';
+import type { CrateLocation } from './crate.ts';
 import { createCrateContents } from './contents/contents.ts';
 import type { EntityRequest, SearchRequest, StatusRequest } from './index/reading.ts';
 import { crateSummarySchema, type CrateSummary } from './metadata/summary.ts';
@@ -62,12 +63,9 @@ export function createCrates(options: CratesOptions) {
   const { settings, packing, log } = options;
   // This must be done before anything opens the index.
   removeLogOfDeletedIndex(settings.location);
-  const indexing: Thread<IndexingMethods> = createHelperProcess(
-    toWorkerUrl('indexing-thread'),
-    settings,
-    log,
-  );
-  const searching: Thread<SearchingMethods> = createThread(toWorkerUrl('searching-thread'), settings, log);
+  const [writer, reader] = [toWorkerUrl('indexing-thread'), toWorkerUrl('searching-thread')];
+  const indexing: Thread<IndexingMethods> = createHelperProcess(writer, settings, log);
+  const searching: Thread<SearchingMethods> = createThread(reader, settings, log);
   /** Queries the index. If it is lost, the indexing process rebuilds it first. */
   async function ask<T>(call: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     try {
@@ -89,6 +87,8 @@ export function createCrates(options: CratesOptions) {
       'There is no crate with this id. search_index shows which there are.',
     );
   }
+
+  const findPlace: FindPlace = async (...given) => (await find(...given)).place;
 
   /** Removes a packed crate that could not be indexed. A failure in here is only logged: the caller gets the first one. */
   async function takeBack(made: SourceObject): Promise<void> {
@@ -133,20 +133,10 @@ export function createCrates(options: CratesOptions) {
     inside: createCrateContents({
       ...options,
       sourceOf: (url) => options.sources.find((source) => source.url === url) ?? null,
-      find: async (caller, crateId, signal) => (await find(caller, crateId, signal)).place,
+      find: findPlace,
     }),
 
-    /** Judges a crate by the rules of RO-Crate, and of what it states or what is asked for. */
-    async validate(caller: Caller, crateId: string, profile: ValidationProfile | null, signal: AbortSignal) {
-      const { place } = await find(caller, crateId, signal);
-      return indexing.call('validate', { viewer: caller.user, place, profile }, { signal });
-    },
-
-    /** The actions of a crate, with what they used and made. */
-    async readProvenance(caller: Caller, crateId: string, signal: AbortSignal) {
-      const { place } = await find(caller, crateId, signal);
-      return indexing.call('readProvenance', { viewer: caller.user, place }, { signal });
-    },
+    ...createMetadataCalls(findPlace, indexing),
 
     /** Brings the index up to date, or joins a sync that is under way here. */
     sync: ({ signal, report, forget = false, wait = false }: CrateSyncOptions): Promise<SyncResult> =>
@@ -180,8 +170,8 @@ export function createCrates(options: CratesOptions) {
       try {
         const written = { source: packing.target.url, object: object.name };
         const crateId = await indexing.call('takeIn', written, { signal: watching.signal });
-        const { place } = await find(caller, crateId, watching.signal);
-        return await handOut({ crateId, locator: place.locator, size: object.size, sha256, notes });
+        const { locator } = await findPlace(caller, crateId, watching.signal);
+        return await handOut({ crateId, locator, size: object.size, sha256, notes });
       } catch (error) {
         await takeBack(object);
         throw packing.target.kind === 'folder' && isWorkcrateError(error, 'source_unreachable')
@@ -193,6 +183,25 @@ export function createCrates(options: CratesOptions) {
     async [Symbol.asyncDispose](): Promise<void> {
       await indexing[Symbol.asyncDispose]();
       await searching[Symbol.asyncDispose]();
+    },
+  };
+}
+
+type FindPlace = (caller: Caller, crateId: string, signal: AbortSignal) => Promise<CrateLocation>;
+
+/** What needs all of a crate's metadata, and not the index. */
+function createMetadataCalls(findPlace: FindPlace, indexing: Thread<IndexingMethods>) {
+  return {
+    /** Judges a crate by the rules of RO-Crate, and of what it states or what is asked for. */
+    async validate(caller: Caller, crateId: string, profile: ValidationProfile | null, signal: AbortSignal) {
+      const place = await findPlace(caller, crateId, signal);
+      return indexing.call('validate', { viewer: caller.user, place, profile }, { signal });
+    },
+
+    /** The actions of a crate, with what they used and made. */
+    async readProvenance(caller: Caller, crateId: string, signal: AbortSignal) {
+      const place = await findPlace(caller, crateId, signal);
+      return indexing.call('readProvenance', { viewer: caller.user, place }, { signal });
     },
   };
 }

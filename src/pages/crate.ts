@@ -152,7 +152,10 @@ function renderProvenance(crateId: string, provenance: Provenance | string): Htm
 
 /** The list of files with this one alone: a leading slash is the root of the crate. */
 const toFileAddress = (crateId: string, path: string): string =>
-  `/crates/${crateId}?${new URLSearchParams({ files: `/${path}` })}#files`;
+  toFilesAddress(`/crates/${crateId}`, { files: `/${path}` });
+
+const toFilesAddress = (address: string, query: Readonly<Record<string, string>>): string =>
+  `${address}?${new URLSearchParams(query).toString()}#files`;
 
 /** Its scripts do not run and it fetches nothing: a sandbox, and a policy of its own. */
 const renderPreview = ({ crate_id, title }: ShownCrate): Html =>
@@ -215,7 +218,7 @@ function renderFilePaging(
 ) {
   if (offset === 0 && next === null) return nothing;
   const to = (at: number): string =>
-    `${address}?${new URLSearchParams({ ...(pattern === '' ? {} : { files: pattern }), offset: String(at) })}#files`;
+    toFilesAddress(address, { ...(pattern === '' ? {} : { files: pattern }), offset: String(at) });
   const last = next ?? total;
   return html`<nav class="paging" aria-label="Pages of files">
     ${offset === 0 ? nothing : html`<a rel="prev" href="${to(Math.max(0, offset - filesOnPage))}">Previous</a>`}

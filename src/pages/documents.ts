@@ -64,7 +64,7 @@ export function addDocumentRoutes(routes: Hono, routing: Routing): void {
       const draft = readDraft(form);
       try {
         demandOwnForm(tokens, visitor.caller.user, form);
-        return renderDocuments(draft, token, await act(routing, visitor, draft, form.get('act')));
+        return await renderDocuments(draft, token, await act(routing, visitor, draft, form.get('act')));
       } catch (cause) {
         return renderDocuments(draft, token, renderFailure(draft, publicMessage(asWorkcrateError(cause))));
       }

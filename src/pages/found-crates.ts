@@ -66,7 +66,7 @@ export function toSearchAddress({ query, mode, narrowed, offset }: CrateWish): s
     ...narrowed.map(([name, value]) => [name, value]),
     ...(offset === 0 ? [] : [['offset', String(offset)]]),
   ];
-  return fields.length === 0 ? '/crates' : `/crates?${new URLSearchParams(fields)}`;
+  return fields.length === 0 ? '/crates' : `/crates?${new URLSearchParams(fields).toString()}`;
 }
 
 export interface CrateSearch {

@@ -75,7 +75,9 @@ function describeAction(action: Entity, entities: readonly Entity[]): Provenance
     resultCount: results.length,
     startedAt: findText(action, 'startTime'),
     endedAt: findText(action, 'endTime'),
-    failed: listTexts(action, 'actionStatus', entities).some((status) => /FailedActionStatus$/.test(status)),
+    failed: listTexts(action, 'actionStatus', entities).some((status) =>
+      status.endsWith('FailedActionStatus'),
+    ),
   };
 }
 

@@ -48,7 +48,6 @@ export function createIndexingWorker(
   const clock = Date.now;
   const { location, semantics: provider, endpoint, maxMetadata } = settings;
   const watched = memoizeUntilFailure(() => openIndexedSources(settings.sources));
-  const validations = createFairQueue(validationQueueOptions);
   const index = createIndexHolder(location, async (database) => {
     const reader = createIndexReader(database, null);
     const writer = createIndexWriter(database, { clock });
@@ -90,12 +89,6 @@ export function createIndexingWorker(
     await index.use((room) => syncAllSources(room, sources, syncing));
   }
 
-  async function demandSource(place: CrateLocation): Promise<Source> {
-    const found = (await watched()).find((one) => one.source.url === place.source);
-    if (found) return found.source;
-    throw new WorkcrateError('crate_gone', `${place.source} is no longer a source of this server.`);
-  }
-
   return {
     /** Brings the index up to date with all sources; joins a sync that is under way, or waits for another process. */
     async sync(
@@ -127,29 +120,7 @@ export function createIndexingWorker(
       return place.crateId;
     },
 
-    /** Judges a crate by the rules of RO-Crate. Its metadata may be large, so this is not done where users wait. */
-    async validate(
-      { viewer, place, profile }: { viewer: string; place: CrateLocation; profile: ValidationProfile | null },
-      { signal }: CallContext,
-    ) {
-      const source = await demandSource(place);
-      return validations.run({ user: viewer, signal }, async () => {
-        await using container = await openCrateContainer(source, place, { signal });
-        return toValidationAnswer(await validateCrate({ container, place, maxMetadata, profile, signal }));
-      });
-    },
-
-    /** How a crate was made, in the same queue: this too parses all of the metadata. */
-    async readProvenance(
-      { viewer, place }: { viewer: string; place: CrateLocation },
-      { signal }: CallContext,
-    ): Promise<Provenance> {
-      const source = await demandSource(place);
-      return validations.run({ user: viewer, signal }, async () => {
-        await using container = await openCrateContainer(source, place, { signal });
-        return readProvenance(readMetadata(await container.metadata(maxGraphMetadata, signal)));
-      });
-    },
+    ...createMetadataCalls(watched, maxMetadata),
 
     /** Removes one crate from the index that was removed from its source. */
     async forget({ source, object }: { source: string; object: string }): Promise<void> {
@@ -162,6 +133,42 @@ export function createIndexingWorker(
       // `use` notices a deleted index by itself.
       if (lost !== '' && identifyIndex(location) === lost) await renewIndex(lost);
       else await use(async () => {});
+    },
+  };
+}
+
+/** The calls that parse all of a crate's metadata, which may be large: not where users wait, and one at a time. */
+function createMetadataCalls(watched: () => ReturnType<typeof openIndexedSources>, maxMetadata: number) {
+  const validations = createFairQueue(validationQueueOptions);
+  async function demandSource(place: CrateLocation): Promise<Source> {
+    const found = (await watched()).find((one) => one.source.url === place.source);
+    if (found) return found.source;
+    throw new WorkcrateError('crate_gone', `${place.source} is no longer a source of this server.`);
+  }
+
+  return {
+    /** Judges a crate by the rules of RO-Crate. */
+    async validate(
+      { viewer, place, profile }: { viewer: string; place: CrateLocation; profile: ValidationProfile | null },
+      { signal }: CallContext,
+    ) {
+      const source = await demandSource(place);
+      return validations.run({ user: viewer, signal }, async () => {
+        await using container = await openCrateContainer(source, place, { signal });
+        return toValidationAnswer(await validateCrate({ container, place, maxMetadata, profile, signal }));
+      });
+    },
+
+    /** How a crate was made. */
+    async readProvenance(
+      { viewer, place }: { viewer: string; place: CrateLocation },
+      { signal }: CallContext,
+    ): Promise<Provenance> {
+      const source = await demandSource(place);
+      return validations.run({ user: viewer, signal }, async () => {
+        await using container = await openCrateContainer(source, place, { signal });
+        return readProvenance(readMetadata(await container.metadata(maxGraphMetadata, signal)));
+      });
     },
   };
 }
