@@ -44,6 +44,15 @@ export const needs: Partial<Record<Part, string>> = {
   'D19:takes-nothing-of-a-run-s-memory': science,
   'F3:real-servers': servers,
   'F3:two-users-share-nothing': `${servers}, and /usr/bin/chromium`,
+  'G2:within-the-default-policy': browser,
+  'G2:light-by-the-host-without-barriers': browser,
+  'G2:dark-by-the-host-without-barriers': browser,
+  'G2:run-with-output-as-it-comes': browser,
+  'G2:table-sorted-filtered-and-paged': browser,
+  'G2:crate-with-its-files': browser,
+  'G2:picked-files-past-the-model': browser,
+  'G2:hostile-data-is-text': browser,
+  'G2:silent-and-broken-hosts': browser,
   'G4:docker-image': docker,
   'G5:inspector': clients,
   'G5:sdk-v1': clients,
@@ -57,4 +66,4 @@ export const needs: Partial<Record<Part, string>> = {
 export const partsNotYetAskedFor: Partial<Record<Row, readonly string[]>> = {};
 
 /** The rows that have not been asked for yet. */
-export const rowsNotYetAskedFor = 'G2 H1 H2 H3 H4'.split(' ');
+export const rowsNotYetAskedFor = 'H1 H2 H3 H4'.split(' ');

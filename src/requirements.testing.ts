@@ -2,6 +2,7 @@ import { appendFileSync } from 'node:fs';
 import { getTestContext } from 'node:test';
 import { codeRequirements } from './requirements-of-code.testing.ts';
 import { agentRequirements } from './requirements-of-agents.testing.ts';
+import { pageRequirements } from './requirements-of-pages.testing.ts';
 import { reuseRequirements } from './requirements-of-reuse.testing.ts';
 
 /**
@@ -218,18 +219,6 @@ export const requirements = {
     'zotero-web-api',
     'zotero-on-this-machine',
   ],
-  C14: [
-    'name-size-sha256-and-time',
-    'preview-of-pictures-text-and-tables',
-    'preview-of-pdf',
-    'download-button',
-    'an-ended-link-says-so-in-words',
-    'upload-form-with-progress',
-    'programs-get-bytes-as-before',
-    'a-page-never-uses-a-link-up',
-    'single-use-has-no-preview',
-    'nothing-stored-runs-on-this-origin',
-  ],
   ...codeRequirements,
   E1: [
     'name-type-size-and-mtime',
@@ -361,6 +350,7 @@ export const requirements = {
     'crates-search-preview-graph',
     'documents',
   ],
+  ...pageRequirements,
   G3: [
     'files-as-resources',
     'artifacts-as-resources',

@@ -47,7 +47,7 @@ export async function openBrowser(): Promise<OpenBrowser> {
 }
 
 /** What axe-core finds serious or critical, as texts; it is put into the page by the browser, past the page's policy. */
-export async function findBarriers(page: Page): Promise<string[]> {
+export async function findBarriers(page: Pick<Page, 'evaluate'>): Promise<string[]> {
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate<axe.AxeResults>('axe.run(document)');
   return violations

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { settings } from '../../src/config/settings.ts';
 import { eventually } from '../../src/eventually.testing.ts';
+import { connectHost } from '../apps/host.testing.ts';
 import { run, serve, temporaryFolder, upload, type Program } from '../cli/program.testing.ts';
 import type { Facts } from './contract-source.testing.ts';
 
@@ -18,6 +19,7 @@ export async function readServerFacts(): Promise<Facts> {
   await useOnce(program, data);
   const seen = [
     ...(await readMcp(program.url)),
+    ...(await readViews(program.url)),
     ...(await readOpenApi(program.url)),
     ...(await probeRoutes(program.url)),
     ...(await readMetrics(program.url)),
@@ -84,6 +86,25 @@ async function readMcp(url: string): Promise<Facts> {
     ),
     ['resource in a list', Object.keys(file)],
     ['resource as read', Object.keys(contents[0]!)],
+  ];
+}
+
+/** What only a host of MCP Apps is told. */
+async function readViews(url: string): Promise<Facts> {
+  const client = await connectHost(url);
+  const { tools } = await client.listTools();
+  const { resources } = await client.listResources();
+  await client.close();
+  const told = tools.filter(({ _meta }) => _meta?.['ui'] !== undefined);
+  return [
+    ...told.flatMap(({ name, inputSchema, _meta }) => {
+      const { ui } = _meta as { ui: { visibility?: unknown } };
+      const taken = ui.visibility === undefined ? {} : { inputSchema };
+      return flatten(`view tool ${name}`, withoutTexts({ ui, ...taken }));
+    }),
+    ...resources
+      .filter(({ uri }) => uri.startsWith('ui:'))
+      .map(({ uri, mimeType }): [string, unknown] => [`view ${uri}`, mimeType]),
   ];
 }
 

@@ -28,7 +28,7 @@ export const layers: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['tool-calls'],
     ['artifacts', 'client-files', 'executions', 'gateway', 'skills'],
     ['crates', 'documents', 'packages', 'scripts', 'sessions'],
-    ['tool-search'],
+    ['apps', 'tool-search'],
     ['instrumentation', 'pages'],
     ['server'],
     ['commands'],
@@ -70,6 +70,9 @@ export interface Doors {
 }
 
 export const doors: Readonly<Record<string, Doors>> = {
+  apps: {
+    assembly: 'table-reader tools',
+  },
   artifacts: {
     assembly: 'changes run-pictures resources route tools',
     only: {
@@ -194,6 +197,7 @@ export const doors: Readonly<Record<string, Doors>> = {
   },
   html: {
     all: 'html response',
+    only: { apps: 'style' },
   },
   links: {
     all: 'links link-result',
@@ -204,7 +208,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     },
   },
   mcp: {
-    all: 'extension prompt resource schema tool toolbox upstream',
+    all: 'extension prompt resource schema tool toolbox upstream views',
     assembly: 'asking handlers http late-offer server stdio/transport tasks/tasks',
     only: {
       http: 'http',
@@ -225,6 +229,9 @@ export const doors: Readonly<Record<string, Doors>> = {
   },
   packages: {
     assembly: 'tools',
+  },
+  previews: {
+    only: { apps: 'picture-size table' },
   },
   sandbox: {
     all: 'sandbox environments',

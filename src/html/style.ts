@@ -35,7 +35,8 @@ export const colours = {
   },
 } as const;
 
-const listColours = (set: Readonly<Record<string, string>>): string =>
+/** Colours as variables of CSS. */
+export const listColours = (set: Readonly<Record<string, string>>): string =>
   Object.entries(set)
     .map(([name, value]) => `--${name}: ${value};`)
     .join(' ');

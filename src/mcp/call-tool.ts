@@ -24,6 +24,7 @@ import {
   type ToolAnswer,
   type ToolContext,
 } from './tool.ts';
+import { toViewData } from './views.ts';
 
 export interface ClientAsking {
   /** Signs the state of a call, for its client to keep. */
@@ -87,7 +88,10 @@ export async function callTool(
     // A cancelled run ends with an answer like any other.
     const ending = context.signal.aborted && !isQuestion(answer) ? 'cancelled' : readOutcome(answer);
     finish(ending);
-    if (!isQuestion(answer)) return toCallResult(answer, isStructured);
+    if (!isQuestion(answer)) {
+      const meta = toViewData(tool, answer.structured, context.client.capabilities);
+      return toCallResult(answer, isStructured, meta);
+    }
     return inputRequired({ inputRequests: answer.ask, requestState: await asking.mint({ ...answer.state }) });
   } catch (cause) {
     if (cause instanceof ProtocolError) {

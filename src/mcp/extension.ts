@@ -13,8 +13,8 @@ export interface Extension {
   readonly name: string;
   /** What servers declare of it. */
   readonly settings: Readonly<Record<string, string | number | boolean>>;
-  /** A caller needs the scope of this group. */
-  readonly group: ToolGroup;
+  /** A caller needs the scope of this group; null where it has no methods. */
+  readonly group: ToolGroup | null;
   readonly methods: readonly ExtensionMethod[];
 }
 
@@ -53,7 +53,7 @@ export function offerExtensions(
       server.setRequestHandler(method.name, { params: paramsSchema }, (params, context) => {
         const subject = params.uri?.slice(0, maxShownSubject) ?? null;
         return answer({ method: method.name, subject }, context, async (toolContext) => {
-          if (!toolContext.mayUse(group)) throw missingScopeError(group);
+          if (group !== null && !toolContext.mayUse(group)) throw missingScopeError(group);
           const result = await method.handle(params, toolContext);
           return isModern ? { ...result, ...cacheTerms } : result;
         });

@@ -5,7 +5,7 @@
 import { WorkcrateError } from '../errors.ts';
 import { detectPictureType, maxPictureBytes } from '../pictures.ts';
 import { formatBytes, quoteName } from '../text.ts';
-import { isQuestion, type Tool, type ToolContext, type ToolGroup } from './tool.ts';
+import { isQuestion, type McpClient, type Tool, type ToolContext, type ToolGroup } from './tool.ts';
 
 /** Values of the variables of a URI template, decoded. */
 export type UriVariables = Readonly<Record<string, string>>;
@@ -31,13 +31,16 @@ export interface ResourcePage {
 
 /** What a client reads: text, or a small picture in base64. */
 export type ResourceBody =
-  | { readonly mimeType: string; readonly text: string }
+  | { readonly mimeType: string; readonly text: string; readonly _meta?: Record<string, unknown> }
   | { readonly mimeType: string; readonly blob: string };
 
-/** Resources of one kind, all with URIs of one form. A caller needs the scope of its group. */
+/** Resources of one kind, all with URIs of one form. */
 export interface ResourceKind {
   readonly name: string;
-  readonly group: ToolGroup;
+  /** A caller needs the scope of this group; null where there is nothing of a user in them. */
+  readonly group: ToolGroup | null;
+  /** Whether a client is told of them; every client by default. */
+  readonly isFor?: (client: McpClient) => boolean;
   readonly title: string;
   readonly description: string;
   /** The scheme, the kind, then `{variable}` for a segment; the last may be `{+variable}`, for all that is left. */

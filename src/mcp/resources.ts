@@ -111,8 +111,11 @@ async function listAllResources(options: ResourcesOptions, cursor: string | unde
     : { ...own, resources: [...own.resources, ...(await upstream.listResources(about))] };
 }
 
-const listAllowedKinds = ({ resources = [] }: ResourcesOptions, { mayUse }: ToolContext): ResourceKind[] =>
-  resources.filter(({ group }) => mayUse(group));
+const listAllowedKinds = (
+  { resources = [] }: ResourcesOptions,
+  { mayUse, client }: ToolContext,
+): ResourceKind[] =>
+  resources.filter(({ group, isFor }) => (group === null || mayUse(group)) && (isFor?.(client) ?? true));
 
 function findResource(
   { resources = [] }: ResourcesOptions,
@@ -130,7 +133,7 @@ function findResource(
 }
 
 function demandScope({ group }: Pick<ResourceKind, 'group'>, { mayUse }: ToolContext): void {
-  if (mayUse(group)) return;
+  if (group === null || mayUse(group)) return;
   throw new WorkcrateError(
     'forbidden',
     `This key or token does not have the scope ${group}, which this resource needs. Ask the operator for a key with it.`,

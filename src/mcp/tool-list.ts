@@ -6,6 +6,7 @@ import type { ListToolsResult, McpServer, ServerContext } from '@modelcontextpro
 import { wrapHandler } from './handlers.ts';
 import { cacheJsonSchema, type Tool, type ToolContext, type ToolGroup } from './tool.ts';
 import { upstreamGroup, type Upstream } from './upstream.ts';
+import { isToldTo, showsViews, toViewMeta } from './views.ts';
 
 /** A tool as servers register it: converting its schemas takes longer than many calls, so it is done once. */
 export interface OfferedTool {
@@ -56,35 +57,45 @@ export function mayUseGroup(scopes: readonly string[] | undefined, group: ToolGr
   return wider !== undefined && scopes.includes(wider);
 }
 
-/** What servers behind this one offer, and how they are asked for a caller. */
-export interface UpstreamList {
+/** What servers behind this one offer, and what is known of a request. */
+export interface ToolListOptions {
   readonly upstream?: Pick<Upstream, 'listTools'> | undefined;
-  readonly toContext?: (context: ServerContext) => ToolContext;
+  readonly toContext: (context: ServerContext) => ToolContext;
 }
 
 /**
  * Completes the list of the SDK, which has all registered tools: leaves out what the caller's scopes do not allow, and
- * adds output schemas where this one request asks for them, and the tools of servers behind this one.
+ * adds output schemas where this one request asks for them, views where the client shows them, and the tools of servers
+ * behind this one.
  */
 export function fitToolList(
   server: McpServer,
   offered: readonly OfferedTool[],
-  { upstream, toContext }: UpstreamList = {},
+  { upstream, toContext }: ToolListOptions,
 ): void {
   const byName = new Map(offered.map((one) => [one.tool.name, one]));
   wrapHandler(server, 'tools/list', (handle) => async (request, context) => {
     const { tools, ...rest } = (await handle(request, context)) as ListToolsResult;
     const scopes = context.http?.authInfo?.scopes;
     const withOutput = isStructuredRequest(context);
+    const toolContext = toContext(context);
+    const { capabilities } = toolContext.client;
     const fitted = tools.flatMap((listed) => {
       const known = byName.get(listed.name);
       if (known === undefined) return [listed];
-      if (!mayUseGroup(scopes, known.tool.group)) return [];
-      return [withOutput ? { ...listed, outputSchema: describeOutput(known) } : listed];
+      if (!mayUseGroup(scopes, known.tool.group) || !isToldTo(known.tool, capabilities)) return [];
+      const view = showsViews(capabilities) ? toViewMeta(known.tool) : null;
+      return [
+        {
+          ...listed,
+          ...(withOutput ? { outputSchema: describeOutput(known) } : {}),
+          ...(view === null ? {} : { _meta: { ...listed._meta, ...view } }),
+        },
+      ];
     });
     const further =
-      upstream !== undefined && toContext !== undefined && mayUseGroup(scopes, upstreamGroup)
-        ? await upstream.listTools(toContext(context))
+      upstream !== undefined && mayUseGroup(scopes, upstreamGroup)
+        ? await upstream.listTools(toolContext)
         : [];
     return { ...rest, tools: [...fitted, ...further] };
   });

@@ -160,6 +160,10 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.
   readonly mayBeTask?: boolean;
   /** Whether its room writes the lines of the audit log for its calls itself. */
   readonly auditsItself?: boolean;
+  /** The URI of the view that clients show for its answers, where they know MCP Apps. */
+  readonly view?: string;
+  /** Whether only views call it: no model is told of it. */
+  readonly isForViews?: boolean;
   handle(input: z.output<Input>, context: ToolContext): Promise<ToolAnswer<z.input<Output>> | Question>;
 }
 
@@ -177,12 +181,14 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
 export function toCallResult(
   { text, structured, content = [], passedOn }: ToolAnswer<unknown>,
   isStructured: boolean,
+  meta: Record<string, unknown> | null = null,
 ): CallToolResult {
   if (passedOn !== undefined) return passedOn;
   const further = isStructured ? content : content.filter(({ type }) => type !== 'resource_link');
   return {
     content: [{ type: 'text', text }, ...further],
     ...(isStructured ? { structuredContent: structured as Record<string, unknown> } : {}),
+    ...(meta === null ? {} : { _meta: meta }),
   };
 }
 

@@ -55,9 +55,10 @@ export interface Toolbox {
 /** The name under which our own tools are told. */
 export const ownServer = 'workcrate';
 
-/** Our own tools, of all groups that the caller's scopes allow. */
+/** Our own tools, of all groups that the caller's scopes allow; those for views are for views alone. */
 export function createOwnToolbox(tools: readonly Tool[]): Toolbox {
-  const byName = new Map(tools.map((tool) => [tool.name, { tool, definition: defineOwn(tool) }]));
+  const callable = tools.filter(({ isForViews = false }) => !isForViews);
+  const byName = new Map(callable.map((tool) => [tool.name, { tool, definition: defineOwn(tool) }]));
   const find = (name: string, context: ToolContext) => {
     const known = byName.get(name);
     return known !== undefined && context.mayUse(known.tool.group) ? known : null;

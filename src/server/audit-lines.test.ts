@@ -19,6 +19,10 @@ const shown: Readonly<Record<string, string>> = {
   execute_bash:
     'made: execution_id; files: files, client_files, crate_files; details: end_reason, exit_code, background',
   get_execution: 'subject: execution_id; details: end_reason, exit_code',
+  view_artifact: 'subject: name',
+  view_file: 'subject: file_id',
+  view_crate_file: 'subject: path, crate_id',
+  send_piece: 'made: filename',
   cancel_execution: 'subject: execution_id',
   search_executions: '',
   start_session: 'subject: name; made: session_id',

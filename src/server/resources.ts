@@ -2,6 +2,7 @@
  * The one list of all kinds of resources, the extensions, and the prompts with what completes their arguments. Each kind is defined in
  * the `resources.ts` of its room, the prompts are in `prompts/`.
  */
+import { createViewResources, createViewsExtension } from '../apps/apps.ts';
 import { completeArtifactName, createArtifactResources } from '../artifacts/resources.ts';
 import { createCrateResources } from '../crates/resources.ts';
 import { completeExecutionId, createExecutionResources } from '../executions/resources.ts';
@@ -31,16 +32,21 @@ export function selectResources(
     ...(getExecution === undefined ? [] : [createExecutionResources(executions, getExecution)]),
     ...(getCrate === undefined ? [] : createCrateResources(crates, getCrate)),
     createSkillResources(skills),
+    createViewResources(),
   ];
-  return kinds.filter(({ group }) => tools.some((tool) => tool.group === group));
+  return kinds.filter(({ group }) => isSwitchedOn(group, tools));
 }
+
+/** What belongs to no group is always there. */
+const isSwitchedOn = (group: ToolGroup | null, tools: readonly Tool[]): boolean =>
+  group === null || tools.some((tool) => tool.group === group);
 
 const findTool = (tools: readonly Tool[], name: string): Tool | undefined =>
   tools.find((tool) => tool.name === name);
 
 /** The extensions of the protocol, of the groups that are switched on. */
 export const selectExtensions = ({ skills }: ResourceRooms, tools: readonly Tool[]): Extension[] =>
-  [createSkillsExtension(skills)].filter(({ group }) => tools.some((tool) => tool.group === group));
+  [createSkillsExtension(skills), createViewsExtension()].filter(({ group }) => isSwitchedOn(group, tools));
 
 /** Nothing is offered of groups that are switched off, or that the caller's key may not use. */
 export function createAllPrompts(
@@ -48,7 +54,7 @@ export function createAllPrompts(
   tools: readonly Tool[],
 ): Prompt[] {
   const isOn = (group: ToolGroup, { mayUse }: ToolContext): boolean =>
-    mayUse(group) && tools.some((tool) => tool.group === group);
+    mayUse(group) && isSwitchedOn(group, tools);
   return createPrompts({
     completeFileName: async (begun, context) => [
       ...(isOn('artifacts', context) ? await completeArtifactName(artifacts, context.caller, begun) : []),

@@ -2,9 +2,11 @@
  * The composition root: settings → database and storage → rooms → tools → listener, from top to bottom. Nothing else
  * constructs a backend. What a part is made of is in its own file beside this one; what a room does is in the room.
  */
+import { createTableReader, type TableReader } from '../apps/table-reader.ts';
 import { getAuditFolder } from '../audit/audit.ts';
 import { openAudit } from '../audit/open.ts';
 import { openAuditMemory } from '../audit/read.ts';
+import { auditUploads } from '../audit/transfers.ts';
 import { auditAnsweredRequests, auditRefusedCalls, auditTool } from '../audit/wrappers.ts';
 import type { ClientToolsOptions } from '../client-files/tools.ts';
 import type { Config } from '../config/config.ts';
@@ -105,7 +107,8 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
   const skills = openSkills(context);
   const ownTools = (): ReadonlySet<string> => ownNames;
   const gateway = started.use(openServerGateway({ ...context, pins: createPins(stores.database), ownTools }));
-  const rooms = { crates, skills, ...writer, ...client };
+  const tables = started.use(createTableReader(context));
+  const rooms = { crates, skills, tables, ...writer, ...client };
   const { offer, ownNames, toolbox } = createRoomOffer(context, stores, code, rooms, { baseUrl, gateway });
   const refused = auditRefusedCalls(audit, offer.tools);
   const answered = auditAnsweredRequests(audit);
@@ -225,7 +228,7 @@ function createRoomOffer(
     showPictures,
     surroundings,
   }: CodeRunner,
-  rooms: { readonly crates: Crates; readonly skills: Skills } & Pick<
+  rooms: { readonly crates: Crates; readonly skills: Skills; readonly tables: TableReader } & Pick<
     DocumentToolsOptions,
     'documents' | 'library'
   > &
@@ -240,6 +243,7 @@ function createRoomOffer(
     files,
     links,
     uploads,
+    viewUploads: auditUploads(uploads, audit),
     localFiles,
     executions,
     sessions,

@@ -2,6 +2,8 @@
  * The one list of all tools, and the choice of groups by `--tools`. Each tool is defined in the `tools.ts` of its room;
  * which of them a key may call is decided in `mcp/`.
  */
+import { addViews } from '../apps/apps.ts';
+import { createViewTools, type ViewToolsOptions } from '../apps/tools.ts';
 import { createArtifactTools, type ArtifactToolsOptions } from '../artifacts/tools.ts';
 import { createAuditTools } from '../audit/tools.ts';
 import { createClientTools, type ClientToolsOptions } from '../client-files/tools.ts';
@@ -27,6 +29,7 @@ export type ToolsOptions = LinkToolsOptions &
   CrateToolsOptions &
   DocumentToolsOptions &
   ClientToolsOptions &
+  ViewToolsOptions &
   /** Its toolbox is empty until all tools are made. */
   DiscoveryToolsOptions & {
     /** Where the audit log is, and its key. */
@@ -35,7 +38,7 @@ export type ToolsOptions = LinkToolsOptions &
 
 /** Every tool there is. */
 function listAllTools(options: ToolsOptions): Tool[] {
-  return [
+  return addViews([
     ...createExecutionTools(options),
     ...createSessionTools(options),
     ...createPackageTools(options),
@@ -49,7 +52,8 @@ function listAllTools(options: ToolsOptions): Tool[] {
     ...createSkillTools(options),
     ...createDiscoveryTools(options),
     ...createAuditTools(options.auditLog),
-  ];
+    ...createViewTools(options),
+  ]);
 }
 
 export interface ChosenGroups {

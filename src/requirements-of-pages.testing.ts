@@ -1,0 +1,30 @@
+/** The rows of the specification about pages of links and views, in parts: `requirements.testing.ts`. */
+export const pageRequirements = {
+  C14: [
+    'name-size-sha256-and-time',
+    'preview-of-pictures-text-and-tables',
+    'preview-of-pdf',
+    'download-button',
+    'an-ended-link-says-so-in-words',
+    'upload-form-with-progress',
+    'programs-get-bytes-as-before',
+    'a-page-never-uses-a-link-up',
+    'single-use-has-no-preview',
+    'nothing-stored-runs-on-this-origin',
+  ],
+  G2: [
+    'four-views-of-at-most-60-kb',
+    'within-the-default-policy',
+    'light-by-the-host-without-barriers',
+    'dark-by-the-host-without-barriers',
+    'run-with-output-as-it-comes',
+    'table-sorted-filtered-and-paged',
+    'crate-with-its-files',
+    'picked-files-past-the-model',
+    'told-only-to-hosts',
+    'text-complete-without-views',
+    'same-scopes-and-audit',
+    'hostile-data-is-text',
+    'silent-and-broken-hosts',
+  ],
+} as const;
