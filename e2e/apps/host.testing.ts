@@ -5,9 +5,9 @@
 import { readFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join, normalize } from 'node:path';
+import { join, normalize, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { Client, StreamableHTTPClientTransport, type CallToolResult } from '@modelcontextprotocol/client';
-import type { McpUiHostCapabilities } from '@modelcontextprotocol/ext-apps';
 import type { BrowserContextOptions, Frame, Page } from 'playwright-core';
 import type { OpenBrowser } from '../pages/browser.testing.ts';
 
@@ -30,9 +30,8 @@ export async function connectHost(url: string, key?: string): Promise<Client> {
 
 const modules = join(import.meta.dirname, '../../node_modules');
 
-/** The bridge and what it needs, as the browser finds it. */
+/** What the bridge needs, as the browser finds it. */
 const imports = {
-  '@modelcontextprotocol/ext-apps/app-bridge': '@modelcontextprotocol/ext-apps/dist/src/app-bridge.js',
   '@modelcontextprotocol/client': '@modelcontextprotocol/client/dist/index.mjs',
   '@modelcontextprotocol/client/_shims': '@modelcontextprotocol/client/dist/shimsBrowser.mjs',
   '@modelcontextprotocol/core': '@modelcontextprotocol/core/dist/index.mjs',
@@ -44,14 +43,18 @@ const imports = {
   'zod/v4': 'zod/v4/index.js',
 };
 
-const importMap = JSON.stringify({
-  imports: Object.fromEntries(Object.entries(imports).map(([name, path]) => [name, `/modules/${path}`])),
-});
+/** Looked up when a host opens, so that who needs only a client can do without it. */
+function toImportMap(): string {
+  const bridge = fileURLToPath(import.meta.resolve('@modelcontextprotocol/ext-apps/app-bridge'));
+  const all = { ...imports, '@modelcontextprotocol/ext-apps/app-bridge': relative(modules, bridge) };
+  const addresses = Object.entries(all).map(([name, path]) => [name, `/modules/${path}`]);
+  return JSON.stringify({ imports: Object.fromEntries(addresses) });
+}
 
 export interface HostOptions {
   readonly theme?: 'light' | 'dark';
   /** What the host can do; all of it by default. */
-  readonly capabilities?: McpUiHostCapabilities;
+  readonly capabilities?: Record<string, object>;
   readonly context?: BrowserContextOptions;
   readonly key?: string;
   /** Another client instead of one that shows views. */
@@ -69,7 +72,7 @@ const toHostPage = ({ theme = 'light', capabilities = everything }: HostOptions)
   body { margin: 0; padding: 24px; font: 16px system-ui; background: ${theme === 'dark' ? '#0e1011' : '#ecebe7'}; }
   iframe { display: block; width: 100%; max-width: 760px; height: 40px; margin: auto; border: 1px solid #8884; border-radius: 12px; }
 </style>
-<script type="importmap">${importMap}</script></head>
+<script type="importmap">${toImportMap()}</script></head>
 <body><iframe sandbox="allow-scripts" title="View"></iframe>
 <script type="module">
 import { AppBridge, PostMessageTransport } from '@modelcontextprotocol/ext-apps/app-bridge';
