@@ -93,8 +93,8 @@ describe('usage, and the views for operators', { skip: noBrowser }, () => {
     assert.match(await first.innerText(), /^hedy\b[^]*8\.6 MB/);
 
     // End the run of somebody else, by keyboard.
-    await page.click('text=Running code');
-    assert.match(await page.innerText('tbody'), /hedy[^]*bash[^]*echo of hedy/);
+    await page.click('main nav >> text=Running');
+    assert.match(await page.innerText('tbody'), /hedy[^]*echo of hedy[^]*bash/);
     await page.locator(`[aria-label="End the run ${id} of hedy"]`).focus();
     await page.keyboard.press('Enter');
     await page.waitForURL(/operate\/runs$/);

@@ -127,7 +127,7 @@ button.small, .button.small { padding: 0.15rem 0.7rem; font-size: var(--small); 
   border-bottom: 1px solid var(--line); }
 .result { margin-bottom: 1rem; } .result h2 { margin-top: 0; }
 h3 { font-size: 1rem; margin: 1.4rem 0 0.5rem; font-weight: 620; }
-.tabs { display: flex; flex-wrap: wrap; gap: 0 1.4rem; margin: 0 0 1.6rem; border-bottom: 1px solid var(--line); }
+.tabs { display: flex; flex-wrap: wrap; gap: 0 1.1rem; margin: 0 0 1.6rem; border-bottom: 1px solid var(--line); }
 .tabs a { color: var(--muted); text-decoration: none; padding: 0.5rem 0.1rem; white-space: nowrap;
   border-bottom: 3px solid transparent; }
 .tabs a:hover { color: var(--ink); }

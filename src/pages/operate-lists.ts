@@ -20,15 +20,15 @@ export function renderRunsOfAll(runs: readonly RunningRun[], token: string, now:
     </p>
     ${renderList(
       'Running code',
-      ['User', 'Language', 'Since (UTC)', { number: 'For' }, 'Code', { action: 'Do' }],
+      ['User', 'Code', 'Language', { number: 'For' }, 'Since (UTC)', { action: 'Do' }],
       runs.map(
         (run) =>
           html`<tr>
             <th scope="row">${run.owner}</th>
-            <td>${run.language}${run.sessionId === null ? nothing : ', in a session'}</td>
-            <td>${renderMoment(run.startedAt)}</td>
-            <td class="number">${formatDuration(Math.max(0, now - run.startedAt))}</td>
             <td><code>${toFirstLine(run.code)}</code></td>
+            <td>${run.language}${run.sessionId === null ? nothing : ', in a session'}</td>
+            <td class="number">${formatDuration(Math.max(0, now - run.startedAt))}</td>
+            <td>${renderMoment(run.startedAt)}</td>
             <td class="do">
               ${renderEnd(`/operate/runs/${run.id}/end`, 'End', `the run ${run.id} of ${run.owner}`, token)}
             </td>

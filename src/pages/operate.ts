@@ -14,7 +14,7 @@ import type { Routing } from './routing.ts';
 const parts = [
   ['/operate', 'Health'],
   ['/operate/users', 'Users'],
-  ['/operate/runs', 'Running code'],
+  ['/operate/runs', 'Running'],
   ['/operate/links', 'Links'],
   ['/operate/audit', 'Audit log'],
 ] as const;
