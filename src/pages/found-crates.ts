@@ -219,7 +219,7 @@ function renderIndex({ index, syncToken }: CrateSearch): Html {
     <h2 id="index">Index</h2>
     <div class="actions">
       <p>${state}.</p>
-      ${syncToken === null || sources.length === 0 ? nothing : renderAction('/crates/sync', 'Sync now', syncToken)}
+      ${syncToken === null ? nothing : renderAction('/crates/sync', 'Sync now', syncToken)}
     </div>
     ${
       sources.length === 0
