@@ -60,6 +60,11 @@ export interface Database extends Queries {
    */
   readonly sharedClock: string | null;
   /**
+   * As `query`, without waiting until the disk has what it wrote: a loss of power may take that, unless a later write
+   * that was waited for came after it. The end of the process takes nothing, and others see it at once.
+   */
+  queryUnsynced<T extends Row = Row>(sql: string, ...values: SqlValue[]): Promise<T[]>;
+  /**
    * Runs `work` whole or not at all: a rejection rolls back and is passed on. What it commits survives
    * power loss. Writers are one at a time where they touch the same rows; a conflict that the backend
    * can only answer by running again (deadlock, serialisation, busy) is run again, so `work` must have

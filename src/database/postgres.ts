@@ -51,6 +51,8 @@ export async function postgresDatabase(url: string): Promise<Database> {
     sharedClock: 'CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)',
     version: () => null,
     query,
+    // The server commits writes that come at once together; to leave out its sync would take a further question each.
+    queryUnsynced: query,
     transaction,
     verify: () => verifyPostgres({ query }, transaction),
     async demandWhole() {

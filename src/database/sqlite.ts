@@ -74,18 +74,10 @@ export function sqliteDatabase(file: string, { makeRoom = () => false }: SqliteO
     return byOthers.version;
   };
 
-  /** Moves the write-ahead log into the database, which frees the space of the log. */
-  const shrinkLog = (): void => {
-    try {
-      connection.exec('PRAGMA wal_checkpoint(TRUNCATE)');
-    } catch {
-      // The full disk is known already, and reported if nothing helps.
-    }
-  };
-
   /** Tries again with more space, where a full disk was in the way. Nothing was written before. */
   const withRoom = async <T>(attempt: () => T | Promise<T>): Promise<T> => {
-    const remedies = [shrinkLog, () => makeRoom() && shrinkLog()];
+    const shrink = (): void => shrinkLog(connection);
+    const remedies = [shrink, () => makeRoom() && shrink()];
     for (const remedy of remedies) {
       try {
         return await attempt();
@@ -96,6 +88,8 @@ export function sqliteDatabase(file: string, { makeRoom = () => false }: SqliteO
     }
     return attempt();
   };
+
+  const runInTurn = <T>(act: () => T): Promise<T> => mutex.run(() => withRoom(() => retryWhileBusy(act)));
 
   const transact = async <T>(work: (tx: Queries) => Promise<T>): Promise<T> => {
     await retryWhileBusy(() => run('BEGIN IMMEDIATE', []));
@@ -117,13 +111,17 @@ export function sqliteDatabase(file: string, { makeRoom = () => false }: SqliteO
     version: () => (closing === null ? version + writtenByOthers() : version),
     async query<T extends Row>(sql: string, ...values: SqlValue[]) {
       refuseClosed();
-      if (!mutex.isFree()) return mutex.run(() => withRoom(() => retryWhileBusy(() => run<T>(sql, values))));
+      if (!mutex.isFree()) return runInTurn(() => run<T>(sql, values));
       try {
         return run<T>(sql, values);
       } catch (error) {
         if (!isSqliteBusy(error) && !isFull(error)) throw error;
-        return mutex.run(() => withRoom(() => retryWhileBusy(() => run<T>(sql, values))));
+        return runInTurn(() => run<T>(sql, values));
       }
+    },
+    async queryUnsynced<T extends Row>(sql: string, ...values: SqlValue[]) {
+      refuseClosed();
+      return runInTurn(() => withoutSync(connection, () => run<T>(sql, values)));
     },
     async transaction(work) {
       refuseClosed();
@@ -139,6 +137,25 @@ export function sqliteDatabase(file: string, { makeRoom = () => false }: SqliteO
       return closing;
     },
   };
+}
+
+/** Moves the write-ahead log into the database, which frees the space of the log. */
+function shrinkLog(connection: DatabaseSync): void {
+  try {
+    connection.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  } catch {
+    // The full disk is known already, and reported if nothing helps.
+  }
+}
+
+/** The next synced commit also syncs what was appended to the write-ahead log before it. */
+function withoutSync<T>(connection: DatabaseSync, act: () => T): T {
+  connection.exec('PRAGMA synchronous = NORMAL');
+  try {
+    return act();
+  } finally {
+    connection.exec('PRAGMA synchronous = FULL');
+  }
 }
 
 /** The inode of the file; null if there is none, or if the database is in memory. */

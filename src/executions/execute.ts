@@ -27,7 +27,7 @@ import type { OpenNetwork } from './network-use.ts';
 import type { EndedCalls } from '../tool-calls/store.ts';
 import type { CellSlot } from './cell-slot.ts';
 import { followRun, type ReportProgress, type SpooledOutput } from './output.ts';
-import { insertRunning, wasInput, type createBatchWriter } from './store.ts';
+import { insertRunning, wasInput, type BatchWriter } from './store.ts';
 import {
   makeFolderFor,
   parseWorkingDir,
@@ -96,7 +96,7 @@ export interface EndedExecution {
 
 export interface ExecuteContext extends ExecutionsOptions {
   readonly hashes: FileHashes;
-  readonly write: ReturnType<typeof createBatchWriter>;
+  readonly write: BatchWriter;
   readonly ends: Pick<ReturnType<typeof createEndWriter>, 'end'>;
 }
 
@@ -243,11 +243,15 @@ interface PreparedRun {
 async function runWithRow(room: ExecuteContext, prepared: PreparedRun): Promise<EndedExecution> {
   const { begun, underWay } = prepared;
   const starting = startRun(prepared, underWay.signal);
-  // That happens a turn later, when the run has its task: SQLite would keep it waiting.
-  const inserting = room.write(async (queries) => {
-    await insertRunning(queries, begun, room.server, room.database.sharedClock);
-    await prepared.script?.count(queries, begun);
-  });
+  // That happens a turn later, when the run has its task: SQLite would keep it waiting. Whoever waits for the end is told
+  // nothing before the row has it, which makes the beginning durable too.
+  const inserting = room.write(
+    async (queries) => {
+      await insertRunning(queries, begun, room.server, room.database.sharedClock);
+      await prepared.script?.count(queries, begun);
+    },
+    { isSynced: begun.background !== null },
+  );
   // Nothing goes on that is not recorded.
   inserting.then(() => underWay.begun(begun), underWay.stop);
   const run = await starting.catch(async (error: unknown) => {

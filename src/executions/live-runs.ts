@@ -16,7 +16,7 @@ import {
   type OutputsSoFar,
   type RunUnderWay,
 } from './live.ts';
-import { newExecutionId, updateBackground, type createBatchWriter } from './store.ts';
+import { newExecutionId, updateBackground, type BatchWriter } from './store.ts';
 
 /** How often runs give a sign of life, save their output, and learn that they are to end. */
 const lookMs = 2000;
@@ -27,7 +27,7 @@ const maxPastRuns = 64;
 
 export interface LiveRunsOptions {
   readonly database: Database;
-  readonly write: ReturnType<typeof createBatchWriter>;
+  readonly write: BatchWriter;
   readonly orphanGraceMs: number;
   /** How long a person may take to answer a question of a run. */
   readonly askMs?: number;

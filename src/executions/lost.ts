@@ -7,7 +7,7 @@ import type { Database } from '../database/database.ts';
 import type { Log } from '../observability/log.ts';
 import type { Execution } from './fields.ts';
 import { silentMs } from './live-runs.ts';
-import { executionFromRow, maxSearchedCode, updateEnded, type createBatchWriter } from './store.ts';
+import { executionFromRow, maxSearchedCode, updateEnded, type BatchWriter } from './store.ts';
 
 /** A row may hold 3 MB of code and stdin. */
 const lostRowsAtOnce = 20;
@@ -110,7 +110,7 @@ const longestEndBackoffMs = 60_000;
 
 export interface EndWriterOptions {
   readonly database: Database;
-  readonly write: ReturnType<typeof createBatchWriter>;
+  readonly write: BatchWriter;
   /** Told of each end once it is in its row: it writes the line. */
   readonly note: (execution: Execution) => Promise<void>;
   readonly log: Log;

@@ -124,25 +124,30 @@ export function toSearchable(text: string): string {
 
 export type Write = (queries: Queries) => Promise<void>;
 
+/** Writes what others of the same turn write too, and resolves when it is durable. */
+export type BatchWriter = (write: Write, options?: { readonly isSynced?: boolean }) => Promise<void>;
+
 /**
  * Writes what is asked for within one turn of the event loop in one transaction: a disk takes as long for eight
- * rows as for one. Resolves when it is durable. One that cannot be written does not cost the others.
+ * rows as for one. One that cannot be written does not cost the others. With `isSynced: false` it may resolve before it
+ * is durable, where nobody is told of it until a later write is.
  */
-export function createBatchWriter(database: Database): (write: Write) => Promise<void> {
-  let waiting: { write: Write; done: PromiseWithResolvers<void> }[] = [];
+export function createBatchWriter(database: Database): BatchWriter {
+  let waiting: { write: Write; isSynced: boolean; done: PromiseWithResolvers<void> }[] = [];
+  const unsynced: Queries = { query: database.queryUnsynced };
 
   async function flush(): Promise<void> {
     const batch = waiting;
     waiting = [];
     const isWritten = batch.length > 1 && (await writeInTransaction(database, batch));
-    for (const { write, done } of batch)
+    for (const { write, isSynced, done } of batch)
       if (isWritten) done.resolve();
-      else await write(database).then(done.resolve, done.reject);
+      else await write(isSynced ? database : unsynced).then(done.resolve, done.reject);
   }
 
-  return (write) => {
+  return (write, { isSynced = true } = {}) => {
     const done = Promise.withResolvers<void>();
-    if (waiting.push({ write, done }) === 1) setImmediate(() => void flush());
+    if (waiting.push({ write, isSynced, done }) === 1) setImmediate(() => void flush());
     return done.promise;
   };
 }

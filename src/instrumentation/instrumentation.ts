@@ -54,6 +54,7 @@ export function instrumentDatabase(database: Database, eyes: DatabaseInstruments
     isShared: database.isShared,
     sharedClock: database.sharedClock,
     query: seen(database),
+    queryUnsynced: seen({ query: database.queryUnsynced }),
     transaction: (work) =>
       eyes.tracing.span('database transaction', { 'db.system.name': system }, () =>
         database.transaction((tx) => work({ query: seen(tx) })),
