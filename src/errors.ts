@@ -85,7 +85,8 @@ export type ErrorCode =
   | 'tool_changed'
   | 'cancelled'
   | 'stalled'
-  | 'internal';
+  | 'internal'
+  | 'issuer_unavailable';
 
 /** A failure with a stable code and a message that says what to do about it. */
 export class WorkcrateError extends Error {

@@ -60,7 +60,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
   sessions: ['sessions'],
   workspaces: ['places'],
   'trusted-clock.ts': ['trusted_clock'],
-  users: ['api_keys', 'removals', 'users'],
+  users: ['api_keys', 'page_sign_ins', 'removals', 'users'],
 };
 const ownerOf = new Map(
   Object.entries(owners).flatMap(([room, tables]) => tables.map((table) => [table, room])),

@@ -190,7 +190,8 @@ export const doors: Readonly<Record<string, Doors>> = {
   },
   http: {
     all: 'answer',
-    assembly: 'app auth client-address host-origin openapi page-cookie port rate-limit server',
+    assembly:
+      'app auth client-address host-origin openapi page-cookie page-sign-in port rate-limit server sign-in-state',
   },
   instrumentation: {
     assembly: 'counts',

@@ -163,6 +163,17 @@ export const settings = {
   oauthAudience: defineSetting(optionalText, null, 'oauth: audience of the tokens; default: the URL of /mcp'),
   oauthUserClaim: defineSetting(requiredText, 'sub', 'oauth: claim that says who the user is'),
   oauthScopes: defineSetting(list, [], 'oauth: scopes that every token has in addition to its own'),
+  oauthClientId: defineSetting(
+    optionalText,
+    null,
+    'oauth: id of the page as a client of the issuer, so that people can sign in to the page',
+  ),
+  oauthClientSecret: defineSetting(
+    optionalText,
+    null,
+    'oauth: secret of that client; without it the page is a public client',
+    { secret: true },
+  ),
   tools: defineSetting(
     list,
     ['default'],

@@ -27,6 +27,7 @@ const TABLES = [
   'script_usage',
   'tool_calls',
   'offered_tools',
+  'page_sign_ins',
 ];
 
 /** The last migration of every release, and of what was there before a migration that changes much. */

@@ -94,6 +94,7 @@ export const errorStatus: Readonly<Record<ErrorCode, number>> = {
   cancelled: 499,
   stalled: 408,
   internal: 500,
+  issuer_unavailable: 503,
 };
 
 /** Headers of every answer that is not a file: it may not be cached, sniffed or sent as a referrer. */

@@ -5,21 +5,22 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { MiddlewareHandler } from 'hono';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
-import { isOpenedInBrowser } from '../html/response.ts';
+import { renderMessage } from '../html/html.ts';
+import { answerPage, createPolicy, isOpenedInBrowser } from '../html/response.ts';
 import type { SignedIn } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
-import { defaultScopes, hashKey, IssuerDown, scopes, type Users } from '../users/users.ts';
+import { defaultScopes, IssuerDown, scopes, type Users } from '../users/users.ts';
 import { answerJson, getErrorStatus, jsonResponse } from './answer.ts';
 import type { ClientAddress } from './client-address.ts';
-import type { PageCookie } from './page-cookie.ts';
+import type { PageCookies } from './page-cookie.ts';
 import type { GuessRateLimit } from './rate-limit.ts';
 import { methodName, routeName } from './requests.ts';
 
 export interface AuthOptions {
   /** Null where authentication is off. */
-  readonly users: Pick<Users, 'signIn' | 'signInByHash'> | null;
+  readonly users: Pick<Users, 'signIn' | 'signInByPage'> | null;
   /** How browsers stay signed in to pages, and which paths those are. */
-  readonly pages: { readonly cookie: PageCookie; isPage(path: string): boolean };
+  readonly pages: { readonly cookies: PageCookies; isPage(path: string): boolean };
   readonly guesses: GuessRateLimit;
   readonly getAddress: ClientAddress;
   readonly terms: () => ChallengeTerms;
@@ -36,6 +37,8 @@ const openRoutes = new Set([
   '/readyz',
   '/openapi.json',
   '/sign-in',
+  '/sign-in/issuer',
+  '/sign-in/callback',
   '/.well-known/oauth-protected-resource',
   '/.well-known/oauth-protected-resource/mcp',
 ]);
@@ -48,9 +51,10 @@ export function createAuth({ users, pages, guesses, getAddress, terms, denied, l
   const admitted = new WeakMap<object, SignedIn>();
   let loggedFailure: IssuerDown | null = null;
 
-  async function signIn(req: IncomingMessage, token: string): Promise<SignedIn> {
+  async function checkCredential(req: IncomingMessage, token: string): Promise<SignedIn> {
+    if (users === null) throw notSignedInError();
     try {
-      return await users!.signIn(token);
+      return await users.signIn(token);
     } catch (error) {
       if (isWorkcrateError(error, 'unauthorized')) countMiss(req, error);
       throw error;
@@ -77,13 +81,9 @@ export function createAuth({ users, pages, guesses, getAddress, terms, denied, l
   }
 
   return {
-    /** Signs a browser in by a key that somebody typed, and gives its cookie. A wrong key counts as a guess. */
-    async makePageCookie(env: unknown, key: string): Promise<string> {
-      const { incoming } = env as { incoming: IncomingMessage };
-      if (users === null) throw notSignedInError();
-      await signIn(incoming, key);
-      return pages.cookie.make(hashKey(key));
-    },
+    /** Who a key or token is of. A wrong one counts as a guess. */
+    checkCredential,
+    countMiss,
 
     /** Returns false where the request has been answered already. */
     async authenticate(req: IncomingMessage, res: ServerResponse): Promise<boolean> {
@@ -92,21 +92,21 @@ export function createAuth({ users, pages, guesses, getAddress, terms, denied, l
       refuseTokenInQuery(query.join('&'));
       refuseTwoCredentials(req);
       const token = readBearerToken(req);
-      const keyHash = token === null && pages.isPage(path!) ? pages.cookie.read(req) : null;
-      if (token === null && keyHash === null) {
-        if (pages.isPage(path!) && isOpenedInBrowser(req)) return askToSignIn(res);
+      const cookie = token === null && pages.isPage(path!) ? pages.cookies.signedIn.read(req) : null;
+      if (token === null && cookie === null) {
+        if (pages.isPage(path!) && isNavigation(req)) return askToSignIn(req, res);
         throw notSignedInError();
       }
       try {
         // The time before the check: a user who is removed meanwhile is removed after it.
         const since = Date.now();
-        const who = token === null ? users.signInByHash(keyHash!) : signIn(req, token);
+        const who = token === null ? users.signInByPage(cookie!) : checkCredential(req, token);
         admitted.set(req, { since, ...(await who) });
         return true;
       } catch (error) {
-        // A cookie whose key was removed.
-        if (keyHash !== null && isWorkcrateError(error, 'unauthorized') && isOpenedInBrowser(req))
-          return askToSignIn(res);
+        // A cookie that has ended.
+        if (cookie !== null && isWorkcrateError(error, 'unauthorized') && isNavigation(req))
+          return askToSignIn(req, res);
         if (!(error instanceof IssuerDown)) throw error;
         // Many callers get the same failure, but it is logged once.
         if (error !== loggedFailure) log.error('auth.issuer_down', { error });
@@ -144,8 +144,23 @@ export function createAuth({ users, pages, guesses, getAddress, terms, denied, l
   };
 }
 
-function askToSignIn(res: ServerResponse): false {
-  res.writeHead(303, { Location: '/sign-in', 'Cache-Control': 'no-store', 'Content-Length': 0 }).end();
+/** Whether a person opens a page, or sends one of its forms. */
+const isNavigation = (req: IncomingMessage): boolean =>
+  isOpenedInBrowser(req) || (req.method === 'POST' && req.headers['sec-fetch-mode'] === 'navigate');
+
+/**
+ * Has a person sign in, and then go on where they wanted to. Whoever comes by a link of another site may be signed in
+ * already: browsers send the cookie only when a page of ours leads on, and `/sign-in` then does.
+ */
+async function askToSignIn(req: IncomingMessage, res: ServerResponse): Promise<false> {
+  const next = req.method === 'GET' && req.url !== '/' ? `?next=${encodeURIComponent(req.url!)}` : '';
+  if (req.headers['sec-fetch-site'] === 'cross-site') {
+    const page = await renderMessage('One moment', 'This page goes on by itself.');
+    answerPage(res, 200, page, createPolicy(), { Refresh: `0; url=/sign-in${next}` });
+  } else {
+    const headers = { Location: `/sign-in${next}`, 'Cache-Control': 'no-store', 'Content-Length': 0 };
+    res.writeHead(303, headers).end();
+  }
   return false;
 }
 

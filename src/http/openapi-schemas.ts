@@ -65,14 +65,11 @@ export const parameter = (location: 'path' | 'query' | 'header', name: string, m
   ...more,
 });
 
-/** Codes in answers that are not error codes of the program. */
-const otherCodes = ['issuer_unavailable'];
-
 /** Every error, except those of artifacts, whose shape the specification defines. */
 const errorSchema = z
   .looseObject({
     error: z.string().describe('What went wrong and what to do, for people'),
-    code: z.enum([...Object.keys(errorStatus), ...otherCodes]).describe('The same, for programs'),
+    code: z.enum(Object.keys(errorStatus)).describe('The same, for programs'),
   })
   .describe('Some errors have further fields, such as the offset that the server holds');
 

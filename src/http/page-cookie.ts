@@ -1,46 +1,49 @@
 /**
- * The cookie by which a browser stays signed in to the pages. It names a key by its hash and is signed, so it ends with
- * the key, and opens nothing but pages: `auth.ts` takes it for their paths alone.
+ * The cookies of the page: one by which a browser stays signed in, and one for the way to the issuer and back. Neither
+ * says anything to whoever reads it, scripts cannot read them, and `auth.ts` takes the first for paths of pages alone.
  */
-import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
-export interface PageCookieOptions {
-  /** The same for all servers of a team. */
-  readonly secret: Uint8Array;
+export interface PageCookiesOptions {
   /** Whether browsers reach the server by HTTPS alone. */
   readonly isSecure: () => boolean;
-  readonly clock: () => number;
 }
 
-export type PageCookie = ReturnType<typeof createPageCookie>;
+export type PageCookies = ReturnType<typeof createPageCookies>;
 
-const cookieName = 'workcrate_page';
-const lifeSeconds = 12 * 3600;
-const cookieForm = /^([0-9a-f]{64})\.(\d{1,15})\.([\w-]{43})$/;
+interface CookieTerms {
+  readonly name: string;
+  /** Other sites never send a strict one; a lax one comes along where another site leads a person back here. */
+  readonly sameSite: 'Strict' | 'Lax';
+  /** What it can look like at all. */
+  readonly form: RegExp;
+}
 
-export function createPageCookie({ secret, isSecure, clock }: PageCookieOptions) {
-  const sign = (keyHash: string, until: number): string =>
-    createHmac('sha256', secret).update(`page cookie\n${keyHash}\n${until}`).digest('base64url');
-  const attributes = (): string => `Path=/; HttpOnly; SameSite=Strict${isSecure() ? '; Secure' : ''}`;
+export function createPageCookies(options: PageCookiesOptions) {
   return {
-    /** The header that signs a browser in. */
-    make(keyHash: string): string {
-      const until = clock() + lifeSeconds * 1000;
-      const value = `${keyHash}.${until}.${sign(keyHash, until)}`;
-      return `${cookieName}=${value}; Max-Age=${lifeSeconds}; ${attributes()}`;
-    },
+    signedIn: createCookie(options, { name: 'workcrate_page', sameSite: 'Strict', form: /^[\w-]{43}$/ }),
+    state: createCookie(options, { name: 'workcrate_sign_in', sameSite: 'Lax', form: /^[\w.-]{1,2000}$/ }),
+  };
+}
 
-    /** The header that signs it out. */
-    end: (): string => `${cookieName}=; Max-Age=0; ${attributes()}`,
+function createCookie({ isSecure }: PageCookiesOptions, { name, sameSite, form }: CookieTerms) {
+  // By HTTPS no neighbour in the same domain can set it: browsers see to that for names that begin so.
+  const getName = (): string => (isSecure() ? `__Host-${name}` : name);
+  const attributes = (): string => `Path=/; HttpOnly; SameSite=${sameSite}${isSecure() ? '; Secure' : ''}`;
+  return {
+    /** The header that sets it. */
+    make: (value: string, lifeMs: number): string =>
+      `${getName()}=${value}; Max-Age=${Math.floor(lifeMs / 1000)}; ${attributes()}`,
 
-    /** The hash of the key that a request was signed in with; null where it was not, or no longer is. */
+    /** The header that ends it. */
+    end: (): string => `${getName()}=; Max-Age=0; ${attributes()}`,
+
+    /** Null where it is not there, is there twice, or cannot be one of ours. */
     read({ headers: { cookie = '' } }: Pick<IncomingMessage, 'headers'>): string | null {
-      const given = cookie.split(/;\s*/).find((part) => part.startsWith(`${cookieName}=`));
-      const [, keyHash, until, signature] = cookieForm.exec(given?.slice(cookieName.length + 1) ?? '') ?? [];
-      if (keyHash === undefined || Number(until) <= clock()) return null;
-      const own = Buffer.from(sign(keyHash, Number(until)));
-      return timingSafeEqual(own, Buffer.from(signature!)) ? keyHash : null;
+      const start = `${getName()}=`;
+      const given = cookie.split(/;\s*/).filter((part) => part.startsWith(start));
+      const value = given.length === 1 ? given[0]!.slice(start.length) : '';
+      return form.test(value) ? value : null;
     },
   };
 }

@@ -60,6 +60,6 @@ export function createPageRoutes(options: PageRoutesOptions): Hono {
   );
   addUsageRoute(routes, routing, options.readUsage);
   addOperatorRoutes(routes, routing, options.operatorAccess);
-  addSignInRoutes(routes, routing, options);
+  addSignInRoutes(routes, routing, options, isPage);
   return routes;
 }

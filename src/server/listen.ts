@@ -16,10 +16,12 @@ import { createApp } from '../http/app.ts';
 import { createAuth, createResourceMetadata, type AuthOptions } from '../http/auth.ts';
 import { createClientAddress } from '../http/client-address.ts';
 import { createHostOriginCheck } from '../http/host-origin.ts';
-import { createPageCookie } from '../http/page-cookie.ts';
+import { createPageCookies } from '../http/page-cookie.ts';
+import { createPageSignIn } from '../http/page-sign-in.ts';
 import type { ReservedPort } from '../http/port.ts';
 import { createGuessRateLimit } from '../http/rate-limit.ts';
 import { createHttpServer, listenOn } from '../http/server.ts';
+import { createSignInStates } from '../http/sign-in-state.ts';
 import { localCaller, type Caller } from '../identity.ts';
 import { startHistory, type History } from '../observability/history.ts';
 import { meterSignIns } from '../instrumentation/instrumentation.ts';
@@ -162,7 +164,7 @@ function openAuthentication({
   log,
   formSecret,
 }: ListenOptions) {
-  const known = openUsers(config, { database, clock, log, resource: () => `${baseUrl()}/mcp` });
+  const known = openUsers(config, { database, clock, log, baseUrl });
   const users = known && meterSignIns(known, metrics);
   const resource = createResourceMetadata(users, baseUrl);
   const limit = () => createGuessRateLimit(config.guessLimit, clock);
@@ -178,23 +180,22 @@ function openAuthentication({
       details: { ...details },
     });
   const getAddress = createClientAddress(config.trustedProxy);
-  const cookie = createPageCookie({
-    secret: formSecret,
-    isSecure: () => baseUrl().startsWith('https:'),
-    clock,
-  });
+  const cookies = createPageCookies({ isSecure: () => baseUrl().startsWith('https:') });
   const auth = createAuth({
     users,
-    pages: { cookie, isPage },
+    pages: { cookies, isPage },
     guesses: limit(),
     getAddress,
     terms: resource.terms,
     denied,
     log,
   });
+  const states = createSignInStates({ secret: formSecret, clock });
   return {
     auth,
-    endCookie: cookie.end,
+    pageSignIn: createPageSignIn({ users, auth, cookies, states, clock, log }),
+    /** By what people can sign in to the page. */
+    ways: { key: config.auth.includes('keys'), issuer: users?.codeFlow ? config.oauthIssuer : null },
     guesses: limit(),
     getAddress,
     resource,
@@ -218,7 +219,7 @@ function createRoutes(
     toolbox,
     formSecret,
   }: ListenOptions,
-  { auth, endCookie }: ReturnType<typeof openAuthentication>,
+  { auth, pageSignIn, ways }: ReturnType<typeof openAuthentication>,
   history: History,
   mcp: ReturnType<typeof createMcpEndpoint>,
   ready: () => Promise<void>,
@@ -263,8 +264,8 @@ function createRoutes(
       readUsage: createUsageReader(pageOptions),
       crates: createCrateViews(crates),
       formSecret,
-      signIn: config.auth.includes('keys') ? auth.makePageCookie : null,
-      signOut: endCookie,
+      signIn: pageSignIn,
+      ways,
       visitorOf: (env) => ({ caller: callerOf(env), scopes: auth.getCaller(env)?.scopes ?? null }),
       connectLines: () =>
         listConnectLines(baseUrl(), config.auth.includes('keys') ? 'YOUR_KEY' : null)

@@ -4,7 +4,13 @@
  */
 import { WorkcrateError } from '../errors.ts';
 import { isLoopbackHost } from '../net/addresses.ts';
-import { fetchBounded, FetchError, type FetchPolicy } from '../net/bounded-fetch.ts';
+import {
+  fetchBounded,
+  FetchError,
+  type FetchAnswer,
+  type FetchPolicy,
+  type FetchRequest,
+} from '../net/bounded-fetch.ts';
 
 export const removeTrailingSlash = (url: string): string => url.replace(/\/$/, '');
 
@@ -33,21 +39,39 @@ const issuerFetchPolicy: FetchPolicy = { timeoutMs: 5000, maxBytes: 1024 ** 2, p
 const failurePauseMs = 3000;
 
 /** Fetches JSON of an issuer within bounds of time and size. Null where there is nothing at that address. */
-export async function fetchJson(url: string): Promise<unknown> {
+export const fetchJson = (url: string): Promise<unknown> =>
+  askIssuer(url, { headers: { Accept: 'application/json' } }, async (answer) => {
+    if (answer.status >= 400 && answer.status < 500) return null;
+    if (answer.status !== 200) throw new IssuerDown(`${url} answered ${answer.status}.`);
+    return JSON.parse(await answer.text()) as unknown;
+  });
+
+/** Sends a form to an issuer, and gives its answer, also one that refuses. */
+export const postForm = (
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  fields: Readonly<Record<string, string>>,
+): Promise<{ status: number; body: unknown }> => {
+  const body = new URLSearchParams(fields).toString();
+  const kind = { Accept: 'application/json', 'Content-Type': 'application/x-www-form-urlencoded' };
+  return askIssuer(url, { method: 'POST', headers: { ...kind, ...headers }, body }, async (answer) => {
+    if (answer.status >= 500) throw new IssuerDown(`${url} answered ${answer.status}.`);
+    return { status: answer.status, body: JSON.parse(await answer.text()) as unknown };
+  });
+};
+
+async function askIssuer<T>(
+  url: string,
+  request: FetchRequest,
+  read: (answer: FetchAnswer) => Promise<T>,
+): Promise<T> {
   try {
-    return await fetchBounded(
-      url,
-      { headers: { Accept: 'application/json' } },
-      issuerFetchPolicy,
-      async (answer) => {
-        if (answer.status >= 400 && answer.status < 500) return null;
-        if (answer.status !== 200) throw new IssuerDown(`${url} answered ${answer.status}.`);
-        return JSON.parse(await answer.text()) as unknown;
-      },
-    );
+    return await fetchBounded(url, request, issuerFetchPolicy, read);
   } catch (cause) {
-    if (cause instanceof FetchError || cause instanceof SyntaxError)
+    if (cause instanceof FetchError)
       throw new IssuerDown(`${url} could not be read: ${cause.message}.`, { cause });
+    // Its message quotes what was answered, which may be a token.
+    if (cause instanceof SyntaxError) throw new IssuerDown(`${url} answered something else than JSON.`);
     throw cause;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Checks OAuth access tokens (JWT) with the keys that their issuer publishes. It logs nobody in, issues nothing, and
- * takes no token that is bound to a key. Loaded only with `--auth oauth`.
+ * Checks OAuth access tokens (JWT) with the keys that their issuer publishes. It gets nobody a token (`code-flow.ts` does),
+ * issues nothing, and takes no token that is bound to a key. Loaded only with `--auth oauth`.
  */
 import { hash } from 'node:crypto';
 import {
@@ -36,9 +36,10 @@ export interface OAuthOptions {
 }
 
 /** Signatures by a key that only the issuer has. None, and secrets shared with it, are not among them. */
-const algorithms = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
+export const signatureAlgorithms =
+  'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ');
 /** By so much may the clocks of issuer and server differ. */
-const leewaySeconds = 10;
+export const leewaySeconds = 10;
 const maxRememberedTokens = 1000;
 /** So long is a token taken for good without looking at its signature and the issuer's keys again. */
 const rememberTokenMs = 60_000;
@@ -55,10 +56,11 @@ export function createTokenCheck(options: OAuthOptions) {
 
   async function judge(token: string, credential: string): Promise<SignedIn> {
     const audience = options.audience();
-    const terms = { algorithms, audience, requiredClaims: ['exp', 'iss'], clockTolerance: leewaySeconds };
+    const terms = { audience, requiredClaims: ['exp', 'iss'], clockTolerance: leewaySeconds };
     const keys: JWTVerifyGetKey = async (...asked) => (await issuer()).keys(...asked);
     const { payload, protectedHeader } = await jwtVerify(token, keys, {
       ...terms,
+      algorithms: signatureAlgorithms,
       currentDate: new Date(clock()),
     });
     refuseOtherKinds(payload, protectedHeader);
@@ -76,8 +78,8 @@ export function createTokenCheck(options: OAuthOptions) {
       known.set(credential, { who, until: Math.min(who.expiresAt!, clock() + rememberTokenMs) });
       return who;
     },
-    /** The issuer as it calls itself, as far as it can be asked. */
-    issuer: async (): Promise<string> => (await issuer()).id,
+    /** The issuer by its metadata, as far as it can be asked. */
+    issuer,
   };
 }
 
@@ -131,6 +133,14 @@ export interface KnownIssuer {
   /** As it calls itself in its tokens, to the letter. */
   readonly id: string;
   readonly keys: JWTVerifyGetKey;
+  /** Where people sign in, and where the code that they bring back is exchanged; null where it does not say. */
+  readonly authorizationEndpoint: string | null;
+  readonly tokenEndpoint: string | null;
+  /** Whether every answer that it sends by a browser names it (RFC 9207). */
+  readonly namesItself: boolean;
+  /** The scopes that it knows, and how its clients show who they are; null where it does not say. */
+  readonly scopes: readonly string[] | null;
+  readonly clientAuthentication: readonly string[] | null;
 }
 
 /** A token with an unknown key has the keys fetched anew, but not more often than this. */
@@ -138,7 +148,15 @@ const keyCooldownMs = 5000;
 /** So old may the keys become before they are asked for again. */
 const keyAgeMs = 10 * 60_000;
 
-const issuerMetadataSchema = z.object({ issuer: z.string(), jwks_uri: z.string() });
+const issuerMetadataSchema = z.object({
+  issuer: z.string(),
+  jwks_uri: z.string(),
+  authorization_endpoint: z.string().nullable().default(null),
+  token_endpoint: z.string().nullable().default(null),
+  authorization_response_iss_parameter_supported: z.boolean().default(false),
+  scopes_supported: z.array(z.string()).nullable().default(null),
+  token_endpoint_auth_methods_supported: z.array(z.string()).nullable().default(null),
+});
 const keySetSchema = z.object({ keys: z.array(z.record(z.string(), z.unknown())).max(1000) });
 
 /**
@@ -163,9 +181,18 @@ async function discover(url: string, renewed: () => void): Promise<KnownIssuer> 
   for (const address of listMetadataUrls(url)) {
     const found = issuerMetadataSchema.safeParse(await fetchJson(address)).data;
     if (found === undefined || removeTrailingSlash(found.issuer) !== removeTrailingSlash(url)) continue;
-    if (!isSafeIssuerUrl(found.jwks_uri))
-      throw new IssuerDown(`${address} has keys that are not at an https URL.`);
-    return { id: found.issuer, keys: createKeySet(found.jwks_uri, renewed) };
+    for (const url of [found.jwks_uri, found.authorization_endpoint, found.token_endpoint])
+      if (url !== null && !isSafeIssuerUrl(url))
+        throw new IssuerDown(`${address} names an address that is not an https URL.`);
+    return {
+      id: found.issuer,
+      keys: createKeySet(found.jwks_uri, renewed),
+      authorizationEndpoint: found.authorization_endpoint,
+      tokenEndpoint: found.token_endpoint,
+      namesItself: found.authorization_response_iss_parameter_supported,
+      scopes: found.scopes_supported,
+      clientAuthentication: found.token_endpoint_auth_methods_supported,
+    };
   }
   throw new IssuerDown(`${url} does not describe itself as an issuer of that name.`);
 }

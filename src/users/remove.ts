@@ -6,6 +6,7 @@ import type { Database, Queries } from '../database/database.ts';
 import { WorkcrateError } from '../errors.ts';
 import { isLocal, type Caller } from '../identity.ts';
 import { unknownUserError } from './keys.ts';
+import { deletePageSignIns } from './page-sign-ins.ts';
 
 /** Links and rights to send that were ended. */
 export interface EndedRights {
@@ -21,7 +22,7 @@ export interface Removal extends EndedRights {
 }
 
 /**
- * Ends everything that a user can come in or be served by, in one step: keys, links and rights to send. Files
+ * Ends everything that a user can come in or be served by, in one step: keys, browsers, links and rights to send. Files
  * stay until they expire. It also takes a user of OAuth, who is known by links and uploads alone: `endRights`
  * ends those, in the same transaction. Calls under way can make no more of them (`demandNotRemoved`).
  */
@@ -36,8 +37,9 @@ export async function removeUser(
     await noteRemoval(tx, name, now);
     const known = await tx.query('DELETE FROM users WHERE name = ? RETURNING name', name);
     const keys = await tx.query('DELETE FROM api_keys WHERE user_name = ? RETURNING id', name);
+    const signIns = await deletePageSignIns(tx, name);
     const { links, uploads, others = 0 } = await endRights(tx, name, now);
-    if (known.length + keys.length + links + uploads + others === 0) throw unknownUserError(name);
+    if (known.length + keys.length + signIns + links + uploads + others === 0) throw unknownUserError(name);
     return { keys: keys.length, links, uploads };
   });
 }

@@ -10,11 +10,13 @@ import type { SignedIn } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
 import { programName } from '../program.ts';
 import { demandIssuer, IssuerDown, removeTrailingSlash } from './issuer-url.ts';
+import type { CodeFlow, CodeFlowOptions } from './code-flow.ts';
 import { createLastUse, findKey, hashKey, isApiKey } from './keys.ts';
 import type { OAuthOptions, TokenCheck } from './oauth.ts';
+import { createPageSignIns } from './page-sign-ins.ts';
 
+export type { PendingSignIn } from './code-flow.ts';
 export { IssuerDown } from './issuer-url.ts';
-export { hashKey } from './keys.ts';
 export { operatorScope, scopes, defaultScopes } from './names.ts';
 export { demandNotRemoved, type EndedRights } from './remove.ts';
 
@@ -23,10 +25,13 @@ export interface UsersOptions {
   /** Whether keys are taken. */
   readonly keys: boolean;
   /** Whose tokens are taken, or null for none. */
-  readonly oauth: Omit<OAuthOptions, 'clock'> | null;
+  readonly oauth: (Omit<OAuthOptions, 'clock'> & { readonly client: PageClient | null }) | null;
   readonly clock: Clock;
   readonly log: Log;
 }
+
+/** The page as a client of the issuer. */
+type PageClient = Pick<CodeFlowOptions, 'clientId' | 'clientSecret' | 'redirectUri'>;
 
 export type Users = ReturnType<typeof createUsers>;
 
@@ -34,6 +39,7 @@ export type Users = ReturnType<typeof createUsers>;
 export function createUsers({ database, keys, oauth, clock, log }: UsersOptions) {
   const lastUse = createLastUse({ database, clock, log });
   const tokens = oauth === null ? null : loadTokenCheck({ ...oauth, clock });
+  const pageSignIns = createPageSignIns({ database, clock });
 
   async function byHash(keyHash: string): Promise<SignedIn> {
     const found = await findKey(database, keyHash, clock());
@@ -51,13 +57,33 @@ export function createUsers({ database, keys, oauth, clock, log }: UsersOptions)
       if (tokens !== null) return (await tokens).signIn(shown);
       throw unknownKeyError();
     },
-    /** The same by the hash of a key that was shown before; it ends with the key. */
-    signInByHash: byHash,
+    /** The same by the cookie of a browser, which ends with the key or token that it was given for. */
+    async signInByPage(cookie: string): Promise<SignedIn> {
+      const found = await pageSignIns.find(cookie);
+      if (found !== null && 'keyHash' in found && keys) return byHash(found.keyHash);
+      if (found !== null && 'issuer' in found && found.issuer === oauth?.issuer) return found.who;
+      throw new WorkcrateError('unauthorized', 'You are no longer signed in. Sign in again.');
+    },
+    /** Signs a browser in for somebody who has just shown a key or token. */
+    beginPageSignIn: (who: SignedIn, shown: string, since: number, state: string | null = null) =>
+      pageSignIns.begin({
+        who,
+        since,
+        keyHash: who.signedInBy === 'key' ? hashKey(shown) : null,
+        issuer: who.signedInBy === 'key' ? null : oauth!.issuer,
+        state,
+      }),
+    endPageSignIn: pageSignIns.end,
+    /** How people get a token in a browser; null where no client id is set. */
+    codeFlow:
+      tokens === null || oauth!.client === null
+        ? null
+        : loadCodeFlow(tokens, { ...oauth!.client, audience: oauth!.audience, clock }),
     /** The issuer as it calls itself, or as the operator does while it is down; null without OAuth. */
     async issuer(): Promise<string | null> {
       if (tokens === null) return null;
       try {
-        return await (await tokens).issuer();
+        return (await (await tokens).issuer()).id;
       } catch (error) {
         if (error instanceof IssuerDown) return removeTrailingSlash(oauth!.issuer);
         throw error;
@@ -73,6 +99,14 @@ async function loadTokenCheck(options: OAuthOptions): Promise<TokenCheck> {
   return createTokenCheck(options);
 }
 
+async function loadCodeFlow(
+  tokens: Promise<TokenCheck>,
+  options: Omit<CodeFlowOptions, 'issuer'>,
+): Promise<CodeFlow> {
+  const { createCodeFlow } = await import('./code-flow.ts');
+  return createCodeFlow({ ...options, issuer: (await tokens).issuer });
+}
+
 function unknownKeyError(): WorkcrateError {
   return new WorkcrateError(
     'unauthorized',
@@ -82,14 +116,14 @@ function unknownKeyError(): WorkcrateError {
 
 interface UsersContext {
   readonly database: Database;
-  /** The URL of /mcp, which is what tokens are for unless the settings say otherwise. */
-  readonly resource: () => string;
+  /** The address of the server. That of its /mcp is what tokens are for, unless the settings say otherwise. */
+  readonly baseUrl: () => string;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /** Who the settings let in, or null where nobody has to sign in. Refuses what they leave open. */
-export function openUsers(config: Config, { resource, ...context }: UsersContext): Users | null {
+export function openUsers(config: Config, { baseUrl, ...context }: UsersContext): Users | null {
   if (config.auth.length === 0) return null;
   const { oauthIssuer, oauthAudience, oauthUserClaim: userClaim, oauthScopes: scopes } = config;
   if (!config.auth.includes('oauth')) return createUsers({ ...context, keys: true, oauth: null });
@@ -99,8 +133,11 @@ export function openUsers(config: Config, { resource, ...context }: UsersContext
       'config_invalid',
       `--auth oauth with --host ${config.host} needs --public-url, which is the audience of the tokens, or --oauth-audience.`,
     );
-  const audience = (): string => oauthAudience ?? resource();
-  const oauth = { issuer, audience, userClaim, scopes };
+  const audience = (): string => oauthAudience ?? `${baseUrl()}/mcp`;
+  const { oauthClientId: clientId, oauthClientSecret: clientSecret } = config;
+  const redirectUri = (): string => `${baseUrl()}/sign-in/callback`;
+  const client = clientId === null ? null : { clientId, clientSecret, redirectUri };
+  const oauth = { issuer, audience, userClaim, scopes, client };
   return createUsers({ ...context, keys: config.auth.includes('keys'), oauth });
 }
 
