@@ -347,8 +347,15 @@ export const requirements = {
     'operator-health',
     'operators-only',
     'audit-verified',
+  G1: [
     'crates-search-preview-graph',
     'documents',
+    'sign-in-with-a-key',
+    'sign-in-at-an-issuer',
+    'a-sign-in-ends',
+    'csrf-on-every-change',
+    'scopes-on-the-page',
+  ],
   ],
   ...pageRequirements,
   G3: [

@@ -17,7 +17,7 @@ const flags = [
   '--disable-component-update',
   '--disable-sync',
   // Nothing but this machine is looked up.
-  '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
+  '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE 127.0.0.2',
 ];
 
 export interface OpenBrowser extends AsyncDisposable {

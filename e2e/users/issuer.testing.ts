@@ -23,6 +23,8 @@ export interface TestIssuer extends AsyncDisposable {
   /** Its public key of now, in the forms in which it is handed around. */
   publicKey(): Promise<{ jwk: JWK; pem: string }>;
   rotate(): Promise<void>;
+  /** From now on people can sign in here, with any name, for a client that gets their codes at this address. */
+  admitPage(client: PageClient): Promise<void>;
   down(): Promise<void>;
   up(): Promise<void>;
   /** How often it was asked for its keys. */
@@ -32,26 +34,40 @@ export interface TestIssuer extends AsyncDisposable {
 const allScopes = 'code artifacts files crates documents client operator';
 const secret = 'a secret of the tests, and of nobody else';
 
+/** The page of a server under test, as the issuer knows it. */
+export interface PageClient {
+  readonly redirectUri: string;
+  /** The client is called `page`, and has the secret of all clients unless it is public. */
+  readonly isPublic?: boolean;
+  /** How long its access tokens are good. */
+  readonly tokenSeconds?: number;
+}
+
 interface Keys {
   readonly kid: string;
   readonly privateKey: CryptoKey;
   readonly publicKey: CryptoKey;
 }
 
-export async function startIssuer(clients: readonly string[]): Promise<TestIssuer> {
+/** At another address of loopback it is another site to a browser. */
+export async function startIssuer(clients: readonly string[], host = '127.0.0.1'): Promise<TestIssuer> {
   let answer: RequestListener = (_req, res) => void res.writeHead(503).end();
   let keyRequests = 0;
   const listener: RequestListener = (req, res) => {
     if (req.url?.startsWith('/jwks')) keyRequests++;
     answer(req, res);
   };
-  let server = await listening(listener, 0);
+  let server = await listening(listener, host, 0);
   const { port } = server.address() as AddressInfo;
-  const url = `http://127.0.0.1:${port}`;
+  const url = `http://${host}:${port}`;
   let keys!: Keys;
+  let page: PageClient | null = null;
+  const open = async (): Promise<void> => {
+    answer = new OidcProvider(url, await configuration(clients, page, keys)).callback();
+  };
   const rotate = async (): Promise<void> => {
     keys = await newKeys();
-    answer = new OidcProvider(url, await configuration(clients, keys)).callback();
+    await open();
   };
   await rotate();
   return {
@@ -67,15 +83,19 @@ export async function startIssuer(clients: readonly string[]): Promise<TestIssue
         .sign(keys.privateKey),
     publicKey: async () => ({ jwk: await exportJWK(keys.publicKey), pem: await exportSPKI(keys.publicKey) }),
     rotate,
+    async admitPage(client) {
+      page = client;
+      await open();
+    },
     down: () => stopped(server),
-    up: async () => void (server = await listening(listener, port)),
+    up: async () => void (server = await listening(listener, host, port)),
     [Symbol.asyncDispose]: () => stopped(server),
   };
 }
 
-async function listening(listener: RequestListener, port: number): Promise<Server> {
+async function listening(listener: RequestListener, host: string, port: number): Promise<Server> {
   const server = createServer(listener);
-  await once(server.listen(port, '127.0.0.1'), 'listening');
+  await once(server.listen(port, host), 'listening');
   return server;
 }
 
@@ -92,30 +112,47 @@ async function newKeys(): Promise<Keys> {
   return { ...pair, kid: crypto.randomUUID() };
 }
 
-async function configuration(clients: readonly string[], { kid, privateKey }: Keys) {
+const toPageClient = ({ redirectUri, isPublic = false }: PageClient) => ({
+  client_id: 'page',
+  ...(isPublic ? { token_endpoint_auth_method: 'none' } : { client_secret: secret }),
+  grant_types: ['authorization_code'],
+  redirect_uris: [redirectUri],
+  response_types: ['code'],
+  scope: `openid ${allScopes}`,
+  id_token_signed_response_alg: 'ES256',
+});
+
+async function configuration(clients: readonly string[], page: PageClient | null, { kid, privateKey }: Keys) {
+  const programs = clients.map((client_id) => ({
+    client_id,
+    client_secret: secret,
+    grant_types: ['client_credentials'],
+    redirect_uris: [],
+    response_types: [],
+    scope: allScopes,
+    id_token_signed_response_alg: 'ES256',
+  }));
   return {
-    clients: clients.map((client_id) => ({
-      client_id,
-      client_secret: secret,
-      grant_types: ['client_credentials'],
-      redirect_uris: [],
-      response_types: [],
-      scope: allScopes,
-      id_token_signed_response_alg: 'ES256',
-    })),
-    scopes: allScopes.split(' '),
+    clients: page === null ? programs : [...programs, toPageClient(page)],
+    scopes: `openid ${allScopes}`.split(' '),
     jwks: { keys: [{ ...(await exportJWK(privateKey)), kid, alg: 'ES256', use: 'sig' }] },
     cookies: { keys: [secret] },
-    ttl: { ClientCredentials: 3600 },
+    ttl: {
+      ClientCredentials: 3600,
+      AuthorizationCode: 60,
+      Interaction: 3600,
+      Grant: 86_400,
+      Session: 86_400,
+    },
     features: {
       clientCredentials: { enabled: true },
-      devInteractions: { enabled: false },
+      devInteractions: { enabled: page !== null },
       resourceIndicators: {
         enabled: true,
         getResourceServerInfo: (_context: unknown, audience: string) => ({
           scope: allScopes,
           audience,
-          accessTokenTTL: 3600,
+          accessTokenTTL: page?.tokenSeconds ?? 3600,
           accessTokenFormat: 'jwt',
           jwt: { sign: { alg: 'ES256' } },
         }),

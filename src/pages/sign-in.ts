@@ -93,11 +93,11 @@ const own = 'http://own.invalid';
 const maxNextCharacters = 500;
 
 /** A page of this server that somebody asked for, and the first page in place of anything else. */
-export function toNextPage(asked: unknown, isPage: (path: string) => boolean): string {
+function toNextPage(asked: unknown, isPage: (path: string) => boolean): string {
   if (typeof asked !== 'string' || asked.length > maxNextCharacters) return '/';
   if (!/^\/(?![/\\])[\x21-\x7e]*$/.test(asked)) return '/';
   const url = URL.parse(asked, own);
-  if (url === null || url.origin !== own || !isPage(url.pathname) || /^\/sign-/.test(url.pathname))
+  if (url === null || url.origin !== own || !isPage(url.pathname) || url.pathname.startsWith('/sign-'))
     return '/';
   return url.pathname + url.search;
 }
