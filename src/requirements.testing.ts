@@ -347,7 +347,6 @@ export const requirements = {
     'operator-health',
     'operators-only',
     'audit-verified',
-  G1: [
     'crates-search-preview-graph',
     'documents',
     'sign-in-with-a-key',
@@ -355,7 +354,6 @@ export const requirements = {
     'a-sign-in-ends',
     'csrf-on-every-change',
     'scopes-on-the-page',
-  ],
   ],
   ...pageRequirements,
   G3: [

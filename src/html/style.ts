@@ -63,6 +63,7 @@ a { color: var(--accent); text-underline-offset: 0.15em; }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; border-radius: 4px; }
 .card { background: var(--surface); border: 1px solid var(--line); border-radius: 14px;
   padding: clamp(1.1rem, 3vw, 2rem); }
+.narrow { max-width: 32rem; margin: 0 auto; }
 .muted { color: var(--muted); }
 .facts { color: var(--muted); margin: 0 0 1.4rem; }
 .facts { display: flex; flex-wrap: wrap; gap: 0 0.6rem; }
@@ -116,7 +117,7 @@ pre.output { background: transparent; padding-top: 0.6rem; }
 .drop.over { border-color: var(--accent); background: var(--code); }
 .filter { display: flex; flex-wrap: wrap; gap: 0.8rem; align-items: end; margin: 0.8rem 0 1.2rem; }
 .filter label { display: grid; gap: 0.2rem; font-size: var(--small); color: var(--muted); }
-input[type="search"], input[type="text"], select, textarea { font: inherit; color: var(--ink); background: var(--surface); padding: 0.5rem 0.7rem;
+input[type="search"], input[type="password"], input[type="text"], select, textarea { font: inherit; color: var(--ink); background: var(--surface); padding: 0.5rem 0.7rem;
   border: 1px solid var(--line); border-radius: 9px; min-width: 9rem; }
 .list { max-height: none; } .list table { width: 100%; } .list th, .list td { padding-inline: 0.65rem; }
 .state { font-weight: 600; } .state.good { color: var(--accent); } .state.bad { color: var(--danger); }

@@ -66,7 +66,7 @@ const noWay = html`<p>
 
 async function answerSignIn({ ways: { key, issuer } }: SignInOptions, shown: SignInPage): Promise<Response> {
   const { error } = shown;
-  const body = html`<section class="card">
+  const body = html`<section class="card narrow">
     <h1>Sign in</h1>
     ${error === null ? nothing : html`<p class="note failed" role="alert">${publicMessage(error)}</p>`}
     ${issuer === null ? nothing : renderIssuerLink(issuer, shown)}
