@@ -63,7 +63,7 @@ describe('every change on the page', () => {
       assert.ok(answer.status >= 400, `${path} answered ${answer.status}`);
       await answer.text();
     }
-    for (const view of ['/runs/x', '/sessions', '/library', '/crates']) {
+    for (const view of ['/runs/x', '/sessions', '/library', '/crates/x', '/operate']) {
       const answer = await fetch(team.url + view, { headers: { cookie, accept: 'text/html' } });
       assert.ok(answer.status === 403 || answer.status === 404, `${view} answered ${answer.status}`);
     }
