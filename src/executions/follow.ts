@@ -47,15 +47,21 @@ const never = new AbortController().signal;
 export type Follower = ReturnType<typeof createFollower>;
 
 export function createFollower({ database, live, get, now }: FollowOptions) {
-  /** Resolves when a run of this server has ended, the time is over, or nobody waits any more. */
-  async function waitHere(ended: Promise<unknown>, { waitMs, signal }: Following): Promise<void> {
-    const over = new AbortController();
-    const stop = AbortSignal.any([signal, over.signal]);
-    try {
-      await Promise.race([Promise.allSettled([ended]), waitUnlessStopped(waitMs, stop)]);
-    } finally {
-      over.abort();
-    }
+  const notices = new WeakMap<Promise<unknown>, EndNotice>();
+
+  /** Whether a run of this server has ended before the time is over, or nobody waits any more. */
+  async function waitHere(ended: Promise<unknown>, { waitMs, signal }: Following): Promise<boolean> {
+    const notice = notices.get(ended) ?? createEndNotice(ended);
+    notices.set(ended, notice);
+    if (notice.isOver) return true;
+    const stop = new AbortController();
+    const wake = (): void => stop.abort();
+    notice.waiting.add(wake);
+    signal.addEventListener('abort', wake);
+    await waitUnlessStopped(waitMs, stop.signal);
+    notice.waiting.delete(wake);
+    signal.removeEventListener('abort', wake);
+    return notice.isOver;
   }
 
   async function wait(caller: Caller, id: string, { waitMs, signal }: Following): Promise<Execution> {
@@ -65,7 +71,8 @@ export function createFollower({ database, live, get, now }: FollowOptions) {
       if (execution.reason !== 'running' || leftMs <= 0 || signal.aborted) return execution;
       const run = live.find(caller, id);
       if (run === null) await waitUnlessStopped(Math.min(pollMs, leftMs), signal);
-      else await waitHere(run.ended, { waitMs: leftMs, signal });
+      // As long as it runs its row stays as it is.
+      else if (!(await waitHere(run.ended, { waitMs: leftMs, signal }))) return execution;
     }
   }
 
@@ -95,6 +102,26 @@ export function createFollower({ database, live, get, now }: FollowOptions) {
       };
     },
   };
+}
+
+/** Who waits for the end of a run. */
+interface EndNotice {
+  readonly waiting: Set<() => void>;
+  isOver: boolean;
+}
+
+/**
+ * One for all who wait. The promise itself would keep something of each who asked until it settles: 100 pages that look
+ * several times a second took 3 MB a second.
+ */
+function createEndNotice(ended: Promise<unknown>): EndNotice {
+  const notice: EndNotice = { waiting: new Set(), isOver: false };
+  const tell = (): void => {
+    notice.isOver = true;
+    for (const wake of notice.waiting) wake();
+  };
+  ended.then(tell, tell);
+  return notice;
 }
 
 /** Resolves when the time is over, or nobody waits any more. */
