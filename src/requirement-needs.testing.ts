@@ -44,6 +44,8 @@ export const needs: Partial<Record<Part, string>> = {
   'D19:takes-nothing-of-a-run-s-memory': science,
   'F3:real-servers': servers,
   'F3:two-users-share-nothing': `${servers}, and /usr/bin/chromium`,
+  'G1:sign-in-with-a-key': browser,
+  'G1:sign-in-at-an-issuer': browser,
   'G1:usage': browser,
   'G1:operator-day': browser,
   'G1:operator-health': browser,
