@@ -52,8 +52,8 @@ body { margin: 0; background: var(--ground); color: var(--ink); }
 .frame { max-width: 60rem; margin: 0 auto; padding: 0 var(--space) calc(3 * var(--space)); }
 .brand { display: flex; align-items: center; gap: 0.55rem; padding: 1.4rem 0; font-weight: 600; }
 .brand svg { width: 1.4rem; height: 1.4rem; color: var(--accent); flex: none; }
-.brand nav { display: flex; flex-wrap: wrap; align-items: center; gap: 0.2rem; margin-left: auto; font-weight: 500; }
-.brand nav a { color: var(--muted); text-decoration: none; padding: 0.35rem 0.8rem; border-radius: 8px; }
+.brand nav { display: flex; flex-wrap: wrap; align-items: center; justify-content: flex-end; gap: 0.2rem; margin-left: auto; font-weight: 500; }
+.brand nav a { color: var(--muted); text-decoration: none; padding: 0.35rem 0.6rem; border-radius: 8px; }
 .brand nav a:hover { color: var(--ink); }
 .brand nav a[aria-current] { color: var(--accent); background: var(--code); }
 h1 { font-size: var(--huge); line-height: 1.25; margin: 0 0 0.4rem; font-weight: 650; overflow-wrap: anywhere; }
@@ -173,8 +173,8 @@ input[type="file"] { font: inherit; max-width: 100%; }
 progress { width: 100%; height: 0.7rem; accent-color: var(--accent); }
 output { display: block; min-height: 1.6em; margin-top: 0.8rem; }
 @media (max-width: 52rem) { .tiles { grid-template-columns: repeat(2, minmax(0, 1fr)); }
-  .brand { flex-wrap: wrap; padding: 1rem 0; } .brand nav { width: 100%; margin: 0.2rem -0.6rem 0; }
-  .brand nav a { padding: 0.35rem 0.6rem; } .brand nav form { margin-left: 0.6rem; } }
+  .brand { flex-wrap: wrap; padding: 1rem 0; } .brand nav { width: 100%; margin: 0.2rem -0.6rem 0; justify-content: flex-start; }
+  .brand nav form { margin-left: 0.6rem; } }
 @media (max-width: 34rem) { dl { grid-template-columns: 1fr; gap: 0 0; } dd { margin-bottom: 0.7rem; }
   .cell { grid-template-columns: minmax(0, 1fr); } .cell > .mark { text-align: left; padding: 0; }
   .facts { display: block; } .facts > * { display: block; } .facts > * + *::before { content: none; } }

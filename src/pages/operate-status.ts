@@ -160,7 +160,7 @@ function renderPlots({ disk }: OperatorStatus, { from, to, values }: PlottedHist
         ...when,
         title: 'Refused per minute',
         lines: [
-          { name: 'failed requests', values: values.errors },
+          { name: 'requests', values: values.errors },
           { name: 'keys', values: values.refusedKeys },
         ],
         format: perMinute,
