@@ -13,7 +13,7 @@ function showSearch(search) {
   const counted = search.total === null ? found.length + ' of many crates' : formatCount(search.total ?? found.length, 'crate', 'crates');
   const query = toText(search.query ?? given.prop_value);
   show(
-    make('header', { class: 'head' }, make('h1', null, query === '' ? 'Crates' : '“' + cut(query, 80) + '”'), make('span', { class: 'muted meta' }, counted)),
+    make('header', { class: 'view-head' }, make('h1', null, query === '' ? 'Crates' : '“' + cut(query, 80) + '”'), make('span', { class: 'muted meta' }, counted)),
     found.length === 0 ? say('No crate fits.') : make('ul', { class: 'results' }, found.map((crate) => makeResult(crate, search))),
     toList(search.notes).map((note) => make('p', { class: 'muted small-text' }, toText(note))));
 }
@@ -48,7 +48,7 @@ function showCrate(crate, search) {
   const files = make('section', null);
   show(
     search === undefined ? null : make('p', null, button('Back to the results', () => showSearch(search))),
-    make('header', { class: 'head' }, make('h1', { tabindex: '-1' }, toText(crate.title) || 'Crate'),
+    make('header', { class: 'view-head' }, make('h1', { tabindex: '-1' }, toText(crate.title) || 'Crate'),
       make('span', { class: 'muted meta' }, [typeof crate.file_count === 'number' ? formatCount(crate.file_count, 'file', 'files') : '', formatBytes(crate.bytes)].filter((part) => part !== '').join(' · ')),
       host.canCall ? make('span', { class: 'row end' }, button('Download', press(async () => host.download(await host.call('download_crate', { crate_id: crate.crate_id }))))) : null),
     toText(crate.description) === '' ? null : make('p', { class: 'description' }, cut(toText(crate.description), 1200)),

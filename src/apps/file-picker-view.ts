@@ -90,12 +90,12 @@ function showPicker({ upload, pageUrl, path }) {
     make('p', { class: 'muted small-text', id: 'hint' }, 'Up to ' + formatBytes(mostBytes) + ' each. They go to the server, and not into the conversation.'));
   const larger = toText(pageUrl) === '' ? null
     : make('p', { class: 'muted small-text' }, 'Larger files: ', button('Open the page of the upload', press(() => host.openLink(toText(pageUrl)))));
-  show(make('header', { class: 'head' }, make('h1', null, isOne ? 'Send a file' : 'Send files')), drop, list, after, larger);
+  show(make('header', { class: 'view-head' }, make('h1', null, isOne ? 'Send a file' : 'Send files')), drop, list, after, larger);
 }
 
 function showRead(data) {
   const size = formatBytes(data.size);
-  show(make('header', { class: 'head' },
+  show(make('header', { class: 'view-head' },
     make('span', { class: 'state good' }, make('span', { class: 'dot', 'aria-hidden': 'true' }), 'read'),
     make('h1', null, toText(data.path) || 'File'), make('span', { class: 'muted meta' }, [size, toText(data.source)].filter((part) => part !== '').join(' · '))));
 }

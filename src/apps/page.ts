@@ -42,10 +42,10 @@ body { background: var(--surface); }
 #view > p:only-child { margin: 0; }
 h1 { font-size: 1.12rem; margin: 0; } h1:focus { outline: none; }
 h2 { font-size: 0.8rem; letter-spacing: 0.03em; color: var(--muted); margin: 0 0 0.45rem; }
-.head { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0.2rem 0.8rem; }
-.head .meta { font-size: var(--small); overflow-wrap: anywhere; }
-.head .end { margin-left: auto; align-self: center; }
-.head .state { display: inline-flex; align-items: center; gap: 0.4rem; font-size: var(--small); }
+.view-head { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0.2rem 0.8rem; }
+.view-head .meta { font-size: var(--small); overflow-wrap: anywhere; }
+.view-head .end { margin-left: auto; align-self: center; }
+.view-head .state { display: inline-flex; align-items: center; gap: 0.4rem; font-size: var(--small); }
 .dot { width: 0.55rem; height: 0.55rem; border-radius: 50%; background: currentColor; }
 .small-text, figcaption { font-size: var(--small); } p.small-text { margin: 0.5rem 0 0; }
 pre { max-height: 22rem; white-space: pre-wrap; overflow-wrap: anywhere; padding: 0.75rem 0.9rem; }

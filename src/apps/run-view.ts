@@ -26,7 +26,7 @@ const languages = { python: 'Python', node: 'Node', bash: 'Bash' };
 function makeHead(run) {
   const [kind, word] = describeState(run);
   const [name, version] = [toText(run.language), toText(run.script)];
-  return make('header', { class: 'head' },
+  return make('header', { class: 'view-head' },
     make('span', { class: 'state ' + kind }, make('span', { class: 'dot', 'aria-hidden': 'true' }), word),
     make('h1', null, (version === '' ? (languages[name] ?? name) + ' run' : version)),
     make('span', { class: 'muted meta' }, [formatDuration(run.duration_ms), toText(run.execution_id)].filter((part) => part !== '').join(' · ')));
@@ -141,7 +141,7 @@ async function followRun(run) {
 startView('run', {
   showInput({ code: given, command, language }) {
     code = toText(given ?? command);
-    show(make('header', { class: 'head' }, make('span', { class: 'state going' }, make('span', { class: 'dot', 'aria-hidden': 'true' }), 'running'), make('h1', null, (languages[language] ?? 'Code') + ' run')), makeCode(code, true));
+    show(make('header', { class: 'view-head' }, make('span', { class: 'state going' }, make('span', { class: 'dot', 'aria-hidden': 'true' }), 'running'), make('h1', null, (languages[language] ?? 'Code') + ' run')), makeCode(code, true));
   },
   showResult(run, { content }) {
     turn++;

@@ -19,7 +19,7 @@ startView('table', {
     const about = make('span', { class: 'muted meta' }, describe(data));
     const known = (file) => { about.textContent = describe({ ...file, mediaType: file.media_type, table: file.table }); };
     show(
-      make('header', { class: 'head' }, make('h1', null, name.slice(name.lastIndexOf('/') + 1)), about,
+      make('header', { class: 'view-head' }, make('h1', null, name.slice(name.lastIndexOf('/') + 1)), about,
         make('span', { class: 'row end' },
           button('Open', press(async () => host.openLink(toText((await link()).downloadUrl)))),
           button('Download', press(async () => host.download(await link()))))),
