@@ -342,6 +342,9 @@ export const requirements = {
     'groups-found-by-search-tools',
   ],
   G1: [
+    'runs-live',
+    'any-number-of-runs',
+    'sessions-as-notebooks',
     'usage',
     'operator-day',
     'operator-health',

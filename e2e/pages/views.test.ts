@@ -60,7 +60,7 @@ describe('the page at /', { skip: noBrowser }, () => {
       },
     );
     await page.goto(`${server.url}/runs/${execution_id}`);
-    await page.locator('#live', { hasText: 'later' }).waitFor();
+    await page.locator('.live', { hasText: 'later' }).waitFor();
     await page.click('text=End this run');
     await page.locator('#state', { hasText: 'cancelled' }).waitFor();
     assert.match(await page.innerText('main'), /begun\s+later/);

@@ -172,6 +172,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     assembly: 'all-runs input-files resources route schema surroundings tools',
     only: {
       instrumentation: 'counts',
+      pages: 'schema',
       scripts: 'client-and-crate-files fields schema store tools',
       sessions: 'cell-slot client-and-crate-files schema tools working-dir',
     },
@@ -197,7 +198,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     assembly: 'counts',
   },
   html: {
-    all: 'html response',
+    all: 'highlight html response',
     only: { apps: 'style' },
   },
   links: {
@@ -232,7 +233,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     assembly: 'tools',
   },
   previews: {
-    only: { apps: 'picture-size table' },
+    only: { apps: 'picture-size table', pages: 'picture-size' },
   },
   sandbox: {
     all: 'sandbox environments',

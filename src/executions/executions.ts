@@ -52,6 +52,7 @@ export type { Changes } from './folder-diff.ts';
 export { requestCancel } from './live-runs.ts';
 export { newExecutionId } from './store.ts';
 export type { LiveRun } from './live.ts';
+export type { OutputPiece, OutputPieces } from './live-output.ts';
 export type { InputFileRecord, OtherFile } from './input-files.ts';
 export { writeNotebook } from './notebook.ts';
 export type { KnownInput } from './known-inputs.ts';
@@ -202,6 +203,9 @@ export function createExecutions(options: ExecutionsOptions) {
 
     /** The caller's run, if it is under way on this server. */
     findLive: live.find,
+
+    /** Calls when a run of the caller begins or ends. */
+    watch: live.watch,
 
     /** Runs code and gives its record, whatever the code did. It rejects only where nothing ran. */
     async run(caller: Caller, request: ExecutionRequest, control: RunControl): Promise<EndedExecution> {

@@ -16,6 +16,7 @@ import {
   type OutputsSoFar,
   type RunUnderWay,
 } from './live.ts';
+import { createRunWatchers } from './run-watchers.ts';
 import { newExecutionId, updateBackground, type BatchWriter } from './store.ts';
 
 /** How often runs give a sign of life, save their output, and learn that they are to end. */
@@ -46,6 +47,7 @@ export type LiveRuns = ReturnType<typeof createLiveRuns>;
 
 export function createLiveRuns({ database, write, orphanGraceMs, askMs = 0, log }: LiveRunsOptions) {
   const runs = new Map<string, Entry>();
+  const watchers = createRunWatchers(database);
   const past = new BoundedMap<string, { readonly owner: string; readonly output: LiveOutput }>({
     mostEntries: maxPastRuns,
   });
@@ -95,8 +97,10 @@ export function createLiveRuns({ database, write, orphanGraceMs, askMs = 0, log 
     const entry = runs.get(id)!;
     const { owner, control } = entry;
     control[Symbol.dispose]();
+    control.output.finish();
     if (control.background !== null) past.set(id, { owner, output: control.output });
     runs.delete(id);
+    watchers.tell(owner);
   }
 
   const findEntry = ({ user }: Caller, id: string): Entry | null => {
@@ -118,8 +122,13 @@ export function createLiveRuns({ database, write, orphanGraceMs, askMs = 0, log 
       const entry: Entry = { owner: user, control: live, run: null, settled };
       runs.set(id, entry);
       lookSoon();
-      return (entry.run = await live.follow(running));
+      entry.run = await live.follow(running);
+      watchers.tell(user);
+      return entry.run;
     },
+
+    /** Calls when a run of the caller begins or ends. */
+    watch: watchers.watch,
 
     has: (id: string): boolean => runs.has(id),
 

@@ -70,6 +70,42 @@ describe('the output of a run so far', () => {
     assert.equal(output.read(1e9, 100).next, 184);
   });
 
+  it('is told apart by streams, from any offset', () => {
+    const output = createLiveOutput(100);
+    output.add('out1 ');
+    output.add('err1 ', 0, 'stderr');
+    output.add('err2 ', 0, 'stderr');
+    output.add('out2');
+    const pieces = [
+      { stream: 'stdout', text: 'out1 ' },
+      { stream: 'stderr', text: 'err1 err2 ' },
+      { stream: 'stdout', text: 'out2' },
+    ];
+    assert.deepEqual(output.readPieces(0, 100), { pieces, from: 0, next: 19, end: 19 });
+    assert.deepEqual(output.readPieces(7, 3).pieces, [{ stream: 'stderr', text: 'r1 ' }]);
+    output.add('x'.repeat(300), 0, 'stderr');
+    assert.deepEqual(
+      output.readPieces(0, 1000).pieces.map(({ stream }) => stream),
+      ['stderr'],
+    );
+    for (let n = 0; n < 20_000; n++) output.add('-', 0, n % 2 === 0 ? 'stdout' : 'stderr');
+    assert.ok(output.readPieces(0, 1000).pieces.length <= 200);
+  });
+
+  it('tells those who watch when there is more, and when it is over', () => {
+    const output = createLiveOutput();
+    let told = 0;
+    {
+      using _watching = output.watch(() => told++);
+      output.add('a');
+      assert.deepEqual([told, output.isOver()], [1, false]);
+      output.finish();
+      assert.deepEqual([told, output.isOver()], [2, true]);
+    }
+    output.finish();
+    assert.equal(told, 2);
+  });
+
   it('is never cut within a character', () => {
     const output = createLiveOutput();
     output.add('a😀b');

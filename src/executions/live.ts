@@ -15,7 +15,7 @@ export interface LiveRun {
   /** Its result. Rejects where it could not be started; then its record says why. */
   readonly ended: Promise<EndedExecution>;
   /** What it printed so far, stdout and stderr as they came. */
-  readonly output: Pick<LiveOutput, 'read'>;
+  readonly output: Pick<LiveOutput, 'read' | 'readPieces' | 'isOver' | 'watch'>;
   /** Why it goes on without the call that began it; null while it belongs to that call. */
   readonly background: Background | null;
   /** What its code waits for a person to answer. */

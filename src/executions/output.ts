@@ -9,6 +9,7 @@ import type { StoredFile } from '../files/files.ts';
 import type { SandboxRun, Report, RunEnd } from '../sandbox/sandbox.ts';
 import type { ExecutionsOptions } from './executions.ts';
 import type { Execution } from './fields.ts';
+import type { OutputStream } from './live-output.ts';
 import type { OutputSoFar, RunUnderWay } from './live.ts';
 import { createOutputJudge, type OutputJudge, type RunVerdict } from './guarded-run.ts';
 import { createResultCollector, type RunResults } from './result-files.ts';
@@ -118,8 +119,6 @@ export interface RunOutputs {
   readonly stderr: RunOutput;
 }
 
-type OutputStream = keyof RunOutputs;
-
 const noOutput: OutputSoFar = { text: '', bytes: 0, truncated: false };
 
 /** Reads both outputs and the reports of a run to their ends, passing them on as they come. */
@@ -139,10 +138,12 @@ export async function followRun(
   const judge = createOutputJudge(room, execution, client);
   // A file may not be larger than files may be, or none of it would be kept.
   const budget: SpoolBudget = { left: Math.min(room.outputBytes, room.files.maxFileSize) };
-  const hear = (text: string, passed: number): void => {
-    output.add(text, passed);
-    progress.heard(text, passed);
-  };
+  const hear =
+    (stream: OutputStream) =>
+    (text: string, passed: number): void => {
+      output.add(text, passed, stream);
+      progress.heard(text, passed);
+    };
   const soFar = { stdout: () => noOutput, stderr: () => noOutput };
   if (judge === null) watchOutputs(() => ({ stdout: soFar.stdout(), stderr: soFar.stderr() }));
   else output.add(judge.heldBack);
@@ -150,7 +151,7 @@ export async function followRun(
     readOutput(run[stream], {
       bounds: room.outputBounds,
       spool: () => openSpoolFor(room, execution, stream, budget, judge),
-      heard: judge === null ? hear : () => {},
+      heard: judge === null ? hear(stream) : () => {},
       watch: (read) => void (soFar[stream] = read),
     });
   const results = createResultCollector(room, execution, judge);
@@ -160,7 +161,7 @@ export async function followRun(
   const followed = { end, outputs: { stdout, stderr }, results: results.results() };
   if (judge === null) return { ...followed, verdict: null };
   const judged = await judge.finish(followed.outputs, followed.results);
-  output.add(judged.outputs.stdout.text + judged.outputs.stderr.text);
+  for (const stream of ['stdout', 'stderr'] as const) output.add(judged.outputs[stream].text, 0, stream);
   return { end, ...judged };
 }
 

@@ -84,6 +84,19 @@ for (const [name, { skip, location }] of Object.entries(backends)) {
       assert.deepEqual([old.stdin, old.stdinBytes], ['', 0]);
     });
 
+    test('runs are paged both ways, and both show the same', async () => {
+      await using room = await open();
+      await fill(room, 90);
+      const all = (await room.executions.search(ada, { limit: 100 })).executions.map(({ id }) => id);
+      const place = async (at: number): Promise<string> =>
+        `${(await room.executions.get(ada, all[at]!)).startedAt}-${all[at]}`;
+      assert.deepEqual(await ids(room, { after: await place(9), limit: 40 }), all.slice(10, 50));
+      assert.deepEqual(await ids(room, { before: await place(50), limit: 40 }), all.slice(10, 50));
+      assert.deepEqual(await ids(room, { before: await place(5), limit: 40 }), all.slice(0, 5));
+      assert.equal((await room.executions.search(ada, { before: await place(5) })).next, null);
+      assert.deepEqual(await ids(room, { before: await place(0) }), []);
+    });
+
     test('nobody gets or finds what another ran', async () => {
       await using room = await open();
       const { id } = await keep(room, {});

@@ -155,4 +155,9 @@ export const searchInput = z.strictObject({
     .refine((text) => cursorForm.test(text), 'after takes the `next` of the page before')
     .optional()
     .describe('The next of the page before'),
+  before: z
+    .string()
+    .refine((text) => cursorForm.test(text), 'before takes a place such as the `next` of a page')
+    .optional()
+    .describe('Instead of after: the newer runs right before that place'),
 });

@@ -23,10 +23,13 @@ export interface ExecutionSearch {
   readonly limit?: number | undefined;
   /** The `next` of the page before. */
   readonly after?: string | undefined;
+  /** Instead: the runs right before this place, which are newer. */
+  readonly before?: string | undefined;
 }
 
 export interface FoundPage {
   readonly executions: readonly ListedExecution[];
+  /** Where to go on, the same way. */
   readonly next: string | null;
 }
 
@@ -51,9 +54,10 @@ export async function findExecutions(
 ): Promise<FoundPage> {
   const { hits, next } = await findHits(database, caller, search);
   const executions: ListedExecution[] = [];
-  for (let at = 0; at < hits.length; at += windowRows) {
+  const places = search.before === undefined ? hits : hits.toReversed();
+  for (let at = 0; at < places.length; at += windowRows) {
     if (at > 0) await yieldToEventLoop();
-    executions.push(...(await readListedRows(database, caller, hits.slice(at, at + windowRows))));
+    executions.push(...(await readListedRows(database, caller, places.slice(at, at + windowRows))));
   }
   return { executions, next: next && formatCursor(next) };
 }
@@ -67,19 +71,27 @@ interface ExecutionCursor {
   readonly id: string;
 }
 
+/** Where rows are read from, and which way. */
+interface SearchWindow {
+  readonly from: ExecutionCursor | null;
+  readonly direction: 'older' | 'newer';
+}
+
 const formatCursor = ({ startedAt, id }: ExecutionCursor): string => `${startedAt}-${id}`;
 
 /** The cursors of a page's rows, and the last row before the next page, if there is one. */
 async function findHits(
   database: Database,
   caller: Caller,
-  { limit = 20, after, ...search }: ExecutionSearch,
+  { limit = 20, after, before, ...search }: ExecutionSearch,
 ): Promise<{ hits: ExecutionCursor[]; next: ExecutionCursor | null }> {
   const hits: ExecutionCursor[] = [];
-  let from = after === undefined ? null : parseCursor(after);
+  const cursor = before ?? after;
+  const direction = before === undefined ? 'older' : 'newer';
+  let from = cursor === undefined ? null : parseCursor(cursor);
   for (let seen = 0; seen < maxSearchedRows; seen += windowRows) {
     if (seen > 0) await yieldToEventLoop();
-    const rows = await readWindow(database, caller, search, from);
+    const rows = await readWindow(database, caller, search, { from, direction });
     for (const { isHit, ...place } of rows) {
       if (isHit && hits.length === limit) return { hits, next: hits.at(-1)! };
       if (isHit) hits.push(place);
@@ -99,14 +111,15 @@ function parseCursor(cursor: string): ExecutionCursor | null {
 async function readWindow(
   database: Database,
   caller: Caller,
-  search: Omit<ExecutionSearch, 'limit' | 'after'>,
-  from: ExecutionCursor | null,
+  search: Omit<ExecutionSearch, 'limit' | 'after' | 'before'>,
+  window: SearchWindow,
 ): Promise<(ExecutionCursor & { isHit: boolean })[]> {
   const wanted = toSearchConditions(search);
-  const range = toRangeConditions(caller, search, from);
+  const range = toRangeConditions(caller, search, window);
+  const order = window.direction === 'older' ? 'DESC' : 'ASC';
   const rows = await database.query(
     `SELECT id, started_at, CASE WHEN ${joinConditions(wanted)} THEN 1 ELSE 0 END AS hit
-     FROM executions WHERE ${joinConditions(range)} ORDER BY started_at DESC, id DESC LIMIT ${windowRows}`,
+     FROM executions WHERE ${joinConditions(range)} ORDER BY started_at ${order}, id ${order} LIMIT ${windowRows}`,
     ...[...wanted, ...range].flatMap(({ values }) => values),
   );
   return rows.map((row) => ({
@@ -143,13 +156,21 @@ async function readListedRows(
 function toRangeConditions(
   { user }: Caller,
   { since, until }: Pick<ExecutionSearch, 'since' | 'until'>,
-  from: ExecutionCursor | null,
+  { from, direction }: SearchWindow,
 ) {
   return [
     toCondition('owner = ?', user),
     ...(since === undefined ? [] : [toCondition('started_at >= ?', since)]),
     ...(until === undefined ? [] : [toCondition('started_at < ?', until)]),
-    ...(from === null ? [] : [toCondition('(started_at, id) < (?, ?)', from.startedAt, from.id)]),
+    ...(from === null
+      ? []
+      : [
+          toCondition(
+            `(started_at, id) ${direction === 'older' ? '<' : '>'} (?, ?)`,
+            from.startedAt,
+            from.id,
+          ),
+        ]),
   ];
 }
 

@@ -360,7 +360,8 @@ function createSearchExecutionsTool({ executions }: ExecutionToolsOptions): Tool
     title: 'Search earlier runs',
     description:
       'Lists your earlier runs, newest first. As long as there is a next, there may be more, even after an empty page.',
-    input: searchInput,
+    // For people who page both ways; a model goes on to older ones.
+    input: hideArguments(searchInput, ['before']),
     output: pageShape,
     annotations: readOnlyAnnotations,
     auditFields: { subject: [] },

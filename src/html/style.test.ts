@@ -19,7 +19,7 @@ function getContrast(one: string, other: string): number {
 for (const [scheme, set] of Object.entries(colours))
   test(`text has the contrast of WCAG AA in ${scheme}`, () => {
     const grounds = [set.ground, set.surface, set.code];
-    const inks = [set.ink, set.muted, set.accent, set.warning, set.danger];
+    const inks = [set.ink, set.muted, set.accent, set.warning, set.danger, set.keyword];
     for (const ground of grounds)
       for (const ink of inks)
         assert.ok(getContrast(ink, ground) >= 4.5, `${ink} on ${ground}: ${getContrast(ink, ground)}`);

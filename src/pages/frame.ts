@@ -106,12 +106,23 @@ function renderHead(head: ListHead): Html {
   return html`<th scope="col" class="do">${head.action}</th>`;
 }
 
+export type EndKind = 'going' | 'good' | 'bad';
+
+export const judgeEnd = (reason: string, exitCode: number | null): EndKind =>
+  reason === 'running' ? 'going' : reason === 'exit' && exitCode === 0 ? 'good' : 'bad';
+
 /** How a run ended, in a word with a colour; the word alone says it too. */
 export function renderState(reason: string, exitCode: number | null): Html {
-  const kind = reason === 'running' ? 'going' : reason === 'exit' && exitCode === 0 ? 'good' : 'bad';
+  const kind = judgeEnd(reason, exitCode);
   const word = reason === 'exit' ? (exitCode === 0 ? 'ok' : `exit ${exitCode}`) : reason;
   return html`<span class="state ${kind}">${word}</span>`;
 }
+
+/** Shown by the script while a live page hears nothing. */
+export const renderConnectionNote = (): Html =>
+  html`<p id="connection" class="note" role="status" hidden>
+    The connection to the server is lost. This page goes on by itself.
+  </p>`;
 
 /** Proves that a form came from a page of this server, for this user. Another server of a team has the same secret. */
 export function createFormTokens(secret: Uint8Array = randomBytes(32)) {

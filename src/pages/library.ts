@@ -4,7 +4,7 @@ import { html, nothing, type Html } from '../html/html.ts';
 import { formatBytes } from '../text.ts';
 import { renderShortTime } from './frame.ts';
 import { toOwnPath, type Routing } from './routing.ts';
-import { renderArtifactButton } from './run.ts';
+import { renderArtifactButton } from './run-files.ts';
 
 export interface ListedFile {
   readonly file_id: string;

@@ -1,74 +1,98 @@
 /**
- * What a run prints, as Server-Sent Events, and the script that shows it. The run is followed by itself and not by its
- * tool: a page that watches would write a line of the audit log each time. A browser whose connection is lost goes on
- * from the last event that it has (`Last-Event-ID`).
+ * What a run prints, as events. The run is followed by itself and not by its tool: a page that watches would write a line
+ * of the audit log each time. A browser whose connection is lost goes on from the last event that it has.
  */
-import type { Executions } from '../executions/executions.ts';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Executions, LiveRun, OutputPieces } from '../executions/executions.ts';
+import { createAlarm, silenceMs, type ServerEvent } from './events.ts';
 import type { Visitor } from './page-tools.ts';
 
-// outbound: it is the browser that asks, in the page of a run
+type LiveExecutions = Pick<Executions, 'findLive' | 'follow' | 'get'>;
 
-/** The one script of these pages. */
-export const liveScript = `'use strict';
-const shown = document.querySelector('#live');
-if (shown !== null) {
-  const address = '/runs/' + shown.dataset.run + '/live?from=' + shown.dataset.from;
-  const events = new EventSource(address);
-  const most = 200000;
-  events.addEventListener('output', (event) => {
-    const stays = shown.scrollTop + shown.clientHeight < shown.scrollHeight - 40;
-    const text = shown.textContent + JSON.parse(event.data);
-    shown.textContent = text.length > most ? text.slice(-most) : text;
-    if (!stays) shown.scrollTop = shown.scrollHeight;
-  });
-  events.addEventListener('end', () => { events.close(); location.reload(); });
+/** Events of one run come at most so often: many lines at once are one event. */
+const paceMs = 100;
+const maxEventCharacters = 16 * 1024;
+/** How often the row of a run on another server is looked at. */
+const lookMs = 2000;
+
+/** Of the output so far, what a page shows when it is opened. */
+export function readShownOutput({ output }: LiveRun): OutputPieces {
+  const { end } = output.read(0, 0);
+  return output.readPieces(end - maxEventCharacters, maxEventCharacters);
 }
-`;
-
-/** How long the tool waits for the end of a run before the page hears what was printed since. */
-const lookMs = 150;
-const maxLiveMs = 3_600_000;
-const maxEventCharacters = 32 * 1024;
 
 /** The events of one run until it ends or the browser goes away. */
-export function streamRun(
-  { follow }: Pick<Executions, 'follow'>,
-  visitor: Visitor,
-  id: string,
+export async function* followRun(
+  executions: LiveExecutions,
+  { caller }: Pick<Visitor, 'caller'>,
+  { id, from }: { readonly id: string; readonly from: number },
+  signal: AbortSignal,
+): AsyncGenerator<ServerEvent | null, void> {
+  const run = executions.findLive(caller, id);
+  if (run === null) yield* followElsewhere(executions, caller, id, signal);
+  else yield* followHere(executions, caller, run, from, signal);
+  if (signal.aborted) return;
+  yield { event: 'end', data: (await executions.get(caller, id)).reason };
+}
+
+/** Costs nothing while nothing is printed. */
+async function* followHere(
+  executions: LiveExecutions,
+  caller: Visitor['caller'],
+  { id, output }: LiveRun,
   from: number,
-): Response {
-  const encoder = new TextEncoder();
-  const gone = new AbortController();
-  const signal = AbortSignal.any([visitor.signal, gone.signal]);
-  const body = new ReadableStream<Uint8Array>({
-    async start(controller) {
-      const send = (event: string, data: unknown, place: number): void =>
-        controller.enqueue(
-          encoder.encode(`id: ${place}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`),
-        );
-      try {
-        const until = performance.now() + maxLiveMs;
-        for (let at = from; !signal.aborted && performance.now() < until;) {
-          const { execution, readOutput } = await follow(visitor.caller, id, { waitMs: lookMs, signal });
-          const output = readOutput(at, maxEventCharacters);
-          if (output !== null && output.text !== '') send('output', output.text, output.next);
-          at = output?.next ?? at;
-          if (execution.reason === 'running' || (output !== null && at < output.end)) continue;
-          send('end', execution.reason, at);
-          break;
-        }
-        controller.close();
-      } catch (error) {
-        controller.error(error);
-      }
-    },
-    cancel: () => gone.abort(),
-  });
-  return new Response(body, {
-    headers: {
-      'Content-Type': 'text/event-stream',
-      'Cache-Control': 'no-store',
-      'X-Content-Type-Options': 'nosniff',
-    },
-  });
+  signal: AbortSignal,
+): AsyncGenerator<ServerEvent | null, void> {
+  using alarm = createAlarm(signal);
+  using _watching = output.watch(alarm.ring);
+  let at = from;
+  let lastAsked = performance.now();
+  while (!signal.aborted) {
+    const isOver = output.isOver();
+    const { end } = output.read(0, 0);
+    // A run that prints faster than a browser can show is shown in parts, its last ones.
+    const part = output.readPieces(Math.max(at, end - maxEventCharacters), maxEventCharacters);
+    if (part.pieces.length > 0) {
+      yield {
+        event: 'output',
+        id: part.next,
+        data: { passed: Math.max(0, part.from - at), pieces: part.pieces },
+      };
+      at = part.next;
+      await pause(paceMs);
+      continue;
+    }
+    if (isOver) return;
+    await alarm.wait(silenceMs);
+    if (performance.now() - lastAsked < silenceMs) continue;
+    // Whoever looks at a run that lost its call keeps it.
+    await executions.get(caller, id);
+    lastAsked = performance.now();
+    yield null;
+  }
+}
+
+/** Of a run on another server only the row is known, which has what was printed until some seconds before. */
+async function* followElsewhere(
+  executions: LiveExecutions,
+  caller: Visitor['caller'],
+  id: string,
+  signal: AbortSignal,
+): AsyncGenerator<ServerEvent | null, void> {
+  let shown = '';
+  while (!signal.aborted) {
+    const { execution } = await executions.follow(caller, id, { waitMs: lookMs, signal });
+    if (execution.reason !== 'running') return;
+    const { stdout, stderr } = execution;
+    if (shown !== stdout + stderr)
+      yield {
+        event: 'whole',
+        data: [
+          { stream: 'stdout', text: stdout },
+          { stream: 'stderr', text: stderr },
+        ],
+      };
+    else yield null;
+    shown = stdout + stderr;
+  }
 }

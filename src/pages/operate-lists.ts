@@ -5,7 +5,7 @@ import type { LinkOfAll, LinksOfAll } from '../links/links.ts';
 import { formatDuration } from '../text.ts';
 import { countThings, formatCount, renderAgo, renderList, renderMoment } from './frame.ts';
 
-import { toFirstLine } from './runs.ts';
+import { toTellingLine } from './runs.ts';
 
 export function renderRunsOfAll(runs: readonly RunningRun[], token: string, now: number): Html {
   if (runs.length === 0)
@@ -25,7 +25,7 @@ export function renderRunsOfAll(runs: readonly RunningRun[], token: string, now:
         (run) =>
           html`<tr>
             <th scope="row">${run.owner}</th>
-            <td><code>${toFirstLine(run.code)}</code></td>
+            <td><code>${toTellingLine(run.code)}</code></td>
             <td>${run.language}${run.sessionId === null ? nothing : ', in a session'}</td>
             <td class="number">${formatDuration(Math.max(0, now - run.startedAt))}</td>
             <td>${renderMoment(run.startedAt)}</td>

@@ -4,11 +4,11 @@
  */
 import { Hono } from 'hono';
 import type { CrateViews } from '../crates/views.ts';
-import type { Executions } from '../executions/executions.ts';
 import type { Toolbox } from '../mcp/toolbox.ts';
 import { copyScript, renderConnect, type ConnectLine } from './connect.ts';
 import { addCrateRoutes } from './crates.ts';
 import { addDocumentRoutes } from './documents.ts';
+import { createFeeds } from './feed.ts';
 import { createFormTokens } from './frame.ts';
 import { addGraphRoutes } from './run-graph.ts';
 import { addLibraryRoutes } from './library.ts';
@@ -16,8 +16,8 @@ import { addOperatorRoutes } from './operate.ts';
 import type { OperatorAccess } from './operate-access.ts';
 import { createPageTools } from './page-tools.ts';
 import { createRouting, type RoutingOptions } from './routing.ts';
-import { addRunRoutes } from './run-routes.ts';
-import { addSessionRoutes } from './sessions.ts';
+import { addRunRoutes, type RunRoutesOptions } from './run-routes.ts';
+import { addSessionRoutes, type SessionRoutesOptions } from './sessions.ts';
 import { addSignInRoutes, type SignInOptions } from './sign-in.ts';
 import { addUsageRoute, type ReadUsage } from './usage.ts';
 
@@ -29,8 +29,11 @@ export type { ReadUsage, UsageReport } from './usage.ts';
 
 export interface PageRoutesOptions extends Omit<RoutingOptions, 'tools' | 'tokens'>, SignInOptions {
   readonly toolbox: Toolbox;
-  readonly executions: Pick<Executions, 'follow'>;
   readonly crates: CrateViews;
+  readonly executions: RunRoutesOptions['executions'];
+  readonly sessions: SessionRoutesOptions['sessions'];
+  readonly files: RunRoutesOptions['files'];
+  readonly artifacts: RunRoutesOptions['artifacts'];
   /** How clients are connected to this server. */
   readonly connectLines: () => readonly ConnectLine[];
   readonly operatorAccess: OperatorAccess;
@@ -48,8 +51,9 @@ export function createPageRoutes(options: PageRoutesOptions): Hono {
   const tokens = createFormTokens(options.formSecret);
   const routing = createRouting({ ...options, tools, tokens });
   const routes = new Hono();
-  addRunRoutes(routes, routing, options.executions);
-  addSessionRoutes(routes, routing);
+  const feeds = createFeeds();
+  addRunRoutes(routes, routing, { ...options, feeds });
+  addSessionRoutes(routes, routing, { ...options, feeds });
   addLibraryRoutes(routes, routing);
   addCrateRoutes(routes, routing, options.crates);
   addGraphRoutes(routes, routing);

@@ -4,7 +4,8 @@ import { html, nothing, type Html } from '../html/html.ts';
 import { formatDuration } from '../text.ts';
 import { renderGraph } from './graph.ts';
 import type { Routing } from './routing.ts';
-import { renderArtifactButton, type ShownRun } from './run.ts';
+import { renderArtifactButton } from './run-files.ts';
+import type { ShownRun } from './shown-run.ts';
 
 export function addGraphRoutes(routes: Hono, { tools, show }: Routing): void {
   routes.get(

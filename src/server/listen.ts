@@ -225,7 +225,7 @@ function createRoutes(
   ready: () => Promise<void>,
   instance: string,
 ) {
-  const { executions, artifacts, occupancy, where: codeRunsIn } = code;
+  const { executions, sessions, artifacts, occupancy, where: codeRunsIn } = code;
   const { database, server, links } = stores;
   const storageKind = stores.storage.kind;
   const statusOptions = {
@@ -263,6 +263,9 @@ function createRoutes(
       }),
       readUsage: createUsageReader(pageOptions),
       crates: createCrateViews(crates),
+      sessions,
+      files: stores.files,
+      artifacts,
       formSecret,
       signIn: pageSignIn,
       ways,

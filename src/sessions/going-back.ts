@@ -78,8 +78,8 @@ export async function saveCheckpoint(
     }
     if (before !== null && checkpoints.has(name)) await dropCheckpoint(session, name, before);
     const mark = { cell: session.lastNumber, undone: session.history.undone };
-    checkpoints.set(name, { key, mark, folder });
     session.lastUsed = room.clock();
+    checkpoints.set(name, { key, mark, folder, savedAt: session.lastUsed });
     session.log.note('checkpoint', { name, cell: mark.cell, files: folder?.files, bytes: folder?.bytes });
     return { record, name, cell: mark.cell, moved: folder };
   });

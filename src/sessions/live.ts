@@ -18,6 +18,7 @@ export interface Checkpoint {
   /** What the sandbox calls it. */
   readonly key: string;
   readonly mark: HistoryMark;
+  readonly savedAt: number;
   /** Null where the session has no folder of its own. */
   readonly folder: SavedFolder | null;
 }

@@ -16,6 +16,7 @@ import { createEntrance } from './entrance.ts';
 import { forkSession, goBack, interruptCell, saveCheckpoint } from './going-back.ts';
 import type { LiveSession } from './live.ts';
 import { exportNotebook } from './notebook.ts';
+import { outlineSession, type SessionOutline } from './outline.ts';
 import { createRegistry, type NewSession } from './registry.ts';
 import { listCellsInEffect, replayCells } from './replay.ts';
 import { endUserRows, listSessions, type SessionRecord } from './store.ts';
@@ -58,6 +59,8 @@ export interface ListedSession extends SessionRecord {
 }
 
 export type Sessions = ReturnType<typeof createSessions>;
+
+export type { SessionOutline } from './outline.ts';
 
 const dayMs = 86_400_000;
 const maxListed = 50;
@@ -102,6 +105,10 @@ export function createSessions(options: SessionsOptions) {
 
     /** The executions that the state of a session comes from, in order, whether it is open or over. */
     cells: (caller: Caller, idOrName: string) => listCellsInEffect(room, caller, idOrName),
+
+    /** What a page shows of a session, whether it is open or over. */
+    outline: (caller: Caller, idOrName: string): Promise<SessionOutline> =>
+      outlineSession(room, caller, idOrName),
 
     replay: (caller: Caller, idOrName: string, name: string | null, signal: AbortSignal) =>
       replayCells(room, caller, idOrName, name, signal),

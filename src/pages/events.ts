@@ -1,0 +1,108 @@
+/**
+ * Server-Sent Events: how a page hears of what goes on, without asking again and again. A stream waits for the browser
+ * before it makes the next event, sends a sign of life now and then, and ends after a while: the browser comes back by
+ * itself, and is authenticated anew.
+ */
+import { WorkcrateError } from '../errors.ts';
+
+export interface ServerEvent {
+  readonly event: string;
+  readonly data: unknown;
+  /** What the browser sends as `Last-Event-ID` when it comes back. */
+  readonly id?: number;
+}
+
+/** A wait that something else can end. */
+export interface Alarm {
+  ring(): void;
+  /** Resolves when it rang since the last wait, the time is over, or nobody listens any more. */
+  wait(ms: number): Promise<void>;
+}
+
+export function createAlarm(signal: AbortSignal): Alarm & Disposable {
+  let hasRung = false;
+  let wake: (() => void) | null = null;
+  const ring = (): void => {
+    hasRung = true;
+    wake?.();
+  };
+  signal.addEventListener('abort', ring);
+  return {
+    ring,
+    async wait(ms) {
+      if (!hasRung && !signal.aborted) {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        const timer = setTimeout(resolve, ms);
+        wake = resolve;
+        await promise;
+        wake = null;
+        clearTimeout(timer);
+      }
+      hasRung = false;
+    },
+    [Symbol.dispose]: () => signal.removeEventListener('abort', ring),
+  };
+}
+
+/** How long a stream is silent at most: a connection that is gone is found out by that. */
+export const silenceMs = 15_000;
+const maxStreamMs = 600_000;
+/** Of this server; each costs little, but none is free. */
+const maxStreams = 1000;
+const retryMs = 1000;
+
+let openStreams = 0;
+
+/** An event, or null for a sign of life. */
+export type MakeEvents = (signal: AbortSignal) => AsyncGenerator<ServerEvent | null, void>;
+
+export function answerEvents(visiting: AbortSignal, makeEvents: MakeEvents): Response {
+  if (openStreams >= maxStreams)
+    throw new WorkcrateError(
+      'too_many_requests',
+      'Too many pages are open that follow what goes on. Load this one again later.',
+    );
+  openStreams++;
+  const encoder = new TextEncoder();
+  const gone = new AbortController();
+  const events = makeEvents(AbortSignal.any([visiting, gone.signal, AbortSignal.timeout(maxStreamMs)]));
+  const close = (): void => {
+    if (gone.signal.aborted) return;
+    gone.abort();
+    openStreams--;
+  };
+  visiting.addEventListener('abort', close, { once: true });
+  const body = new ReadableStream<Uint8Array>(
+    {
+      start: (controller) => controller.enqueue(encoder.encode(`retry: ${retryMs}\n\n`)),
+      async pull(controller) {
+        try {
+          const { done, value } = await events.next();
+          if (done !== true) return controller.enqueue(encoder.encode(writeEvent(value)));
+          close();
+          controller.close();
+        } catch (error) {
+          close();
+          controller.error(error);
+        }
+      },
+      cancel: close,
+    },
+    { highWaterMark: 2 },
+  );
+  return new Response(body, {
+    headers: {
+      'Content-Type': 'text/event-stream',
+      'Cache-Control': 'no-store',
+      'X-Content-Type-Options': 'nosniff',
+      // nginx would keep events back.
+      'X-Accel-Buffering': 'no',
+    },
+  });
+}
+
+function writeEvent(event: ServerEvent | null): string {
+  if (event === null) return ': still here\n\n';
+  const id = event.id === undefined ? '' : `id: ${event.id}\n`;
+  return `${id}event: ${event.event}\ndata: ${JSON.stringify(event.data)}\n\n`;
+}

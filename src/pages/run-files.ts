@@ -1,0 +1,110 @@
+/** The files of a run, before and after: what it was given and read, what it made, changed and removed, and its pictures. */
+import { html, nothing, type Html } from '../html/html.ts';
+import { formatBytes } from '../text.ts';
+import { renderList } from './frame.ts';
+import { pictureName } from './pictures.ts';
+import type { GivenInput, ShownRun } from './shown-run.ts';
+
+const mostNames = 200;
+const mostPictures = 8;
+
+/** The name of a file right in /artifacts, which can be opened by it; null for any other. */
+const toArtifactName = (path: string): string | null => /^\/artifacts\/([^/]+)$/.exec(path)?.[1] ?? null;
+
+export function renderFilesBefore({
+  inputs,
+  known_inputs: known,
+  input_notes: notes,
+  ...run
+}: ShownRun): Html {
+  const isUnsure = run.inputs_may_be_incomplete && run.end_reason !== 'running';
+  if (inputs.length + known.length === 0) return html`${nothing}`;
+  return html`<h2>Files before</h2>
+    ${renderList(
+      'Files before',
+      ['Name', 'How it came', 'Size', 'SHA-256'],
+      [
+        ...inputs.map((input) => [
+          input.name,
+          describeOrigin(input),
+          formatBytes(input.size),
+          renderHash(input.sha256),
+        ]),
+        ...known.map(({ path, size, sha256, how, made_by }) => [
+          path,
+          made_by === null ? how : html`${how}, made by <a href="/runs/${made_by}">an earlier run</a>`,
+          formatBytes(size),
+          renderHash(sha256),
+        ]),
+      ].map(renderFileRow),
+    )}
+    ${isUnsure ? html`<p class="muted">It may have read more files. ${notes.join(' ')}</p>` : nothing}`;
+}
+
+function describeOrigin({ origin, file_id }: GivenInput): Html {
+  if (origin?.['crate_id'] !== undefined)
+    return html`given, of <a href="/crates/${origin['crate_id']}">a crate</a>: ${origin['path']}`;
+  if (origin?.['client_path'] !== undefined) return html`given, of the client: ${origin['client_path']}`;
+  return file_id === null ? html`given` : html`given, a stored file`;
+}
+
+const renderHash = (sha256: string | null): Html =>
+  sha256 === null ? html`not hashed` : html`<code title="${sha256}">${sha256.slice(0, 12)}…</code>`;
+
+export function renderFilesAfter({ execution_id, artifacts }: ShownRun, token: string): Html {
+  const { created, modified, deleted, complete } = artifacts;
+  const changes = [
+    ...created.map((name) => [name, 'created'] as const),
+    ...modified.map((name) => [name, 'modified'] as const),
+    ...deleted.map((name) => [name, 'deleted'] as const),
+  ];
+  if (changes.length === 0 && complete) return html`${nothing}`;
+  const left = [...created, ...modified];
+  const pictures = left
+    .flatMap((path) => toArtifactName(path) ?? [])
+    .filter((name) => pictureName.test(name));
+  return html`<h2>Files after</h2>
+    ${
+      pictures.length === 0
+        ? nothing
+        : html`<div class="gallery">
+            ${pictures.slice(0, mostPictures).map((name) => renderPicture(execution_id, name))}
+          </div>`
+    }
+    ${renderList(
+      'Files after',
+      ['Name', 'What happened', 'Open'],
+      changes.slice(0, mostNames).map(([path, what]) => {
+        const name = what === 'deleted' ? null : toArtifactName(path);
+        return renderFileRow([
+          path,
+          html`<span class="change ${what}">${what}</span>`,
+          name === null ? '' : renderArtifactButton(name, token),
+        ]);
+      }),
+    )}
+    ${changes.length > mostNames ? html`<p class="muted">And ${changes.length - mostNames} more.</p>` : nothing}
+    ${complete ? nothing : html`<p class="muted">There may be more changes: not all files could be compared or named.</p>`}`;
+}
+
+/** As it is now: a later run may have written it again. */
+const renderPicture = (id: string, name: string): Html =>
+  html`<figure class="result">
+    <div class="picture">
+      <img loading="lazy" src="/runs/${id}/pictures/${encodeURIComponent(name)}" alt="${name}" />
+    </div>
+    <figcaption>${name}</figcaption>
+  </figure>`;
+
+const renderFileRow = (cells: readonly (Html | string)[]): Html =>
+  html`<tr>
+    ${cells.map((cell) => html`<td>${cell}</td>`)}
+  </tr>`;
+
+/** Makes a link and shows its page. */
+export const renderArtifactButton = (name: string, token: string): Html =>
+  html`<form method="post" action="/library/artifact">
+    <input type="hidden" name="token" value="${token}" />
+    <input type="hidden" name="name" value="${name}" />
+    <button class="quiet small" aria-label="Open ${name}">Open</button>
+  </form>`;
