@@ -11,6 +11,8 @@ export const pageRequirements = {
     'a-page-never-uses-a-link-up',
     'single-use-has-no-preview',
     'nothing-stored-runs-on-this-origin',
+    'several-files-by-one-address',
+    'a-form-without-javascript',
   ],
   G2: [
     'four-views-of-at-most-60-kb',

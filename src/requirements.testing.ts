@@ -357,6 +357,12 @@ export const requirements = {
     'a-sign-in-ends',
     'csrf-on-every-change',
     'scopes-on-the-page',
+    'files-with-previews',
+    'files-of-any-number-in-pages',
+    'qr-code-of-a-link',
+    'links-with-revoke',
+    'upload-of-several-files',
+    'files-by-keyboard-and-without-javascript',
   ],
   ...pageRequirements,
   G3: [

@@ -11,10 +11,17 @@ export async function showFiles({ server, call, refuse }: Stage): Promise<void> 
     await upload(server, 'gone.txt', 'soon deleted'),
   ];
   await call('request_upload', { filename: 'b.bin', ttl_seconds: 7200 });
+  await call('request_upload', { filename: 'photos', max_files: 20 });
   await refuse('request_upload', { filename: 'b.bin', sha256: 'zz' });
+  await refuse('request_upload', { filename: 'photos', max_files: 20, size: 3 });
   const { next } = (await call('list_files', { limit: 2 })).data;
   await call('list_files', { after: next });
+  await call('list_files', { text: 'NOTES' });
+  await call('list_files', { text: 'no such name' });
+  await call('list_files', { file_id: first });
   await refuse('list_files', { limit: 0 });
+  await refuse('list_files', { after: 'nowhere' });
+  await refuse('list_files', { file_id: 'file_000000000000000000000000' });
   await showLinks({ server, call, refuse }, { first, second, third });
   await call('bundle_files', { file_ids: [first, second], filename: 'both.zip' });
   await refuse('bundle_files', { file_ids: [third] });
@@ -26,6 +33,7 @@ async function showLinks(
   { server, call, refuse }: Pick<Stage, 'server' | 'call' | 'refuse'>,
   { first, second, third }: Record<'first' | 'second' | 'third', string>,
 ): Promise<void> {
+  await call('link_status', {});
   const brief = (await call('share_file', { file_id: second, ttl_seconds: 1 })).data.token;
   const active = (await call('share_file', { file_id: first })).data;
   await (await fetch(active.downloadUrl)).bytes();
@@ -43,6 +51,11 @@ async function showLinks(
   const gone = (await call('share_file', { file_id: third })).data.token;
   await call('delete_file', { file_id: third });
   await call('link_status', { token: gone });
+  await call('link_status', {});
+  const { next } = (await call('link_status', { limit: 1 })).data;
+  await call('link_status', { after: next, limit: 1 });
+  await call('link_status', { file_id: first });
+  await refuse('link_status', { after: 'nowhere' });
   await call('revoke_link', { token: active.token });
   await call('link_status', { token: active.token });
   await refuse('revoke_link', { link_id: 'none' });

@@ -190,7 +190,10 @@ const tools: Readonly<Record<string, Wordings>> = {
     'different[].fields[]': { listed: 'in part' },
   },
   get_artifact: { encoding: { words: { base64: /base64/ } }, artifact_id: { start: 1000 } },
-  link_status: linkStateWordings,
+  link_status: {
+    ...linkStateWordings,
+    'links[].singleUse': toldIfTrue(/one download/),
+  },
   revoke_link: { revoked: { words: { true: /revoked|ended/i } } },
   // Where a page has all, it lists as many.
   list_artifacts: { total: { unsaidIf: ({ total, count }) => total === count } },

@@ -214,7 +214,7 @@ describe('uploads in a browser', { skip: noBrowser }, () => {
     assert.match(await page.innerText('main'), /Send data\.bin/);
     assert.deepEqual(await findBarriers(page), []);
     const bytes = randomBytes(20_000_000);
-    await page.setInputFiles('input', {
+    await page.setInputFiles('input[type=file]', {
       name: 'data.bin',
       mimeType: 'application/octet-stream',
       buffer: bytes,
@@ -225,7 +225,7 @@ describe('uploads in a browser', { skip: noBrowser }, () => {
       if (route.request().method() === 'PATCH' && ++pieces === 2) return route.abort('connectionreset');
       return route.continue();
     });
-    await page.click('#send');
+    await page.click('.send');
     await waitForEnd(page);
     const said = await page.evaluate("document.querySelector('output').value");
     assert.equal(said, `Sent. You can close this page. SHA-256: ${sha256(bytes)}`);
@@ -244,12 +244,12 @@ describe('uploads in a browser', { skip: noBrowser }, () => {
     const { page } = await browser.open();
     const { data } = await server.call('request_upload', { filename: 'small.txt', size: 3 });
     await page.goto(data.uploadUrl);
-    await page.setInputFiles('input', {
+    await page.setInputFiles('input[type=file]', {
       name: 'small.txt',
       mimeType: 'text/plain',
       buffer: Buffer.from('12345'),
     });
-    await page.click('#send');
+    await page.click('.send');
     await waitForEnd(page);
     assert.match(await page.innerText('main'), /Not sent: .*3 bytes/);
     const gone = await page.goto(`${server.url}/uploads/${'a'.repeat(43)}`);

@@ -81,9 +81,8 @@ describe('the page at /', { skip: noBrowser }, () => {
     await page.keyboard.press('Enter');
     await page.waitForURL(/\/files\//);
     assert.match(await page.innerText('main'), /ZIP archive/);
-    await page.goto(`${server.url}/library`);
-    await page.click('[aria-label="Open table.csv"]');
-    await page.waitForURL(/\/files\//);
+    await page.goto(`${server.url}/library/artifacts`);
+    await page.click('text=table.csv');
     await page.locator('td.number').first().waitFor();
   });
 

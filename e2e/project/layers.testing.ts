@@ -77,6 +77,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     assembly: 'changes run-pictures resources route tools',
     only: {
       crates: 'changes',
+      pages: 'route',
     },
   },
   audit: {
@@ -198,7 +199,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     assembly: 'counts',
   },
   html: {
-    all: 'highlight html response',
+    all: 'highlight html qr response',
     only: { apps: 'style' },
   },
   links: {
@@ -207,6 +208,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     only: {
       instrumentation: 'counts',
       audit: 'download-route link',
+      pages: 'download-response link-page upload-form',
     },
   },
   mcp: {

@@ -10,7 +10,7 @@ import { jsonResponse, getErrorStatus } from '../http/answer.ts';
 import type { Caller } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
 import { brokenEncodingError } from './artifact.ts';
-import type { Artifact, Artifacts, NamePage } from './artifacts.ts';
+import type { Artifact, ArtifactRequest, Artifacts, NamePage } from './artifacts.ts';
 
 export interface ArtifactRoutesOptions {
   readonly artifacts: Artifacts;
@@ -164,15 +164,29 @@ export interface ArtifactStreamOptions {
  * The answer of A8, written while the artifact is read, so that its size costs no memory. What fails before
  * the first bytes are read is an error like any other; what fails later breaks the connection.
  */
-function streamArtifact({ artifacts, caller, name, connection }: ArtifactStreamOptions): Promise<Response> {
+const streamArtifact = (options: ArtifactStreamOptions): Promise<Response> =>
+  streamWhileOpen(options, 'base64', readAnswerBody, toArtifactHeaders);
+
+/** The bytes of an artifact as they are, with these headers, for the page of its owner. */
+export const streamArtifactBytes = (
+  options: ArtifactStreamOptions,
+  toHeaders: (artifact: Artifact) => Headers | Record<string, string>,
+): Promise<Response> => streamWhileOpen(options, 'resource', (artifact) => artifact.bytes(), toHeaders);
+
+/** The artifact is open until all of it was sent. */
+function streamWhileOpen(
+  { artifacts, caller, name, connection }: ArtifactStreamOptions,
+  delivery: ArtifactRequest['delivery'],
+  read: (artifact: Artifact) => AsyncGenerator<Buffer, void>,
+  toHeaders: (artifact: Artifact) => Headers | Record<string, string>,
+): Promise<Response> {
   const answer = Promise.withResolvers<Response>();
   const gone = new AbortController();
-  const wanted = { name, delivery: 'base64', signal: gone.signal } as const;
-  const giving = artifacts.use(caller, wanted, async (artifact) => {
-    const pieces = readAnswerBody(artifact);
+  const giving = artifacts.use(caller, { name, delivery, signal: gone.signal }, async (artifact) => {
+    const pieces = read(artifact);
     const first = await pieces.next();
     const { body, ended } = toResponseStream(first, pieces, connection, gone);
-    answer.resolve(new Response(body, { headers: toArtifactHeaders(artifact) }));
+    answer.resolve(new Response(body, { headers: toHeaders(artifact) }));
     await ended;
   });
   giving.catch(answer.reject);

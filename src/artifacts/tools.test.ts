@@ -66,7 +66,7 @@ async function connected(
     },
     async fetched(token: string): Promise<Buffer> {
       const { download } = await links.resolve(token);
-      const [file] = await files.list(ann, { limit: 1, after: null });
+      const [file] = (await files.list(ann, { limit: 1, after: null })).files;
       assert.equal(download.sha256, file?.sha256);
       await using object = await files.open(file!);
       return await buffer(object!.read(0, object!.size));
@@ -152,7 +152,7 @@ test('get_artifact gives a link to a copy in the one shape of links, and no byte
   assert.match(content[0]!.text!, /curl -fsSL -o plot\.svg http/);
   appendFileSync(join(mcp.folder, 'plot.svg'), 'the artifact may change, the link does not');
   assert.deepEqual(await mcp.fetched(token), bytes);
-  const [file] = await mcp.files.list(ann, { limit: 1, after: null });
+  const [file] = (await mcp.files.list(ann, { limit: 1, after: null })).files;
   assert.equal(file?.origin, 'artifact');
 });
 

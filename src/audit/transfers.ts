@@ -57,6 +57,7 @@ export function auditUploads(uploads: Uploads, audit: Audit): Uploads {
         await note(token, received.file);
         return received;
       }),
+    addToBatch: (token, file) => telling(token, () => uploads.addToBatch(token, file)),
     async readState(token) {
       const before = await uploads.find(token);
       const standing = await uploads.readState(token);

@@ -14,6 +14,7 @@ import type { Log } from '../observability/log.ts';
 import type { OpenObject, Storage } from '../storage/storage.ts';
 import { formatBytes } from '../text.ts';
 import { chargeQuota, type Quotas } from './quota.ts';
+import { listStoredFiles, type FilePage, type FilePageOptions } from './list.ts';
 import {
   fileFromRow,
   toFileId,
@@ -157,8 +158,9 @@ export function createFiles(options: FilesOptions) {
     /** The newest of the caller's files of this name that has not expired, or null. */
     newestNamed: (caller: Caller, name: string) => findNewestNamed(options, caller, name),
 
-    /** The caller's files, newest first. `after` is the id that the page before ended with. */
-    list: (caller: Caller, page: FilePage) => listStoredFiles(options, caller, page),
+    /** A page of the caller's files, newest first. */
+    list: (caller: Caller, page: FilePageOptions): Promise<FilePage> =>
+      listStoredFiles(options, caller, page),
 
     /** The open bytes, or null where they are gone although the row is there. */
     open: (file: Pick<StoredFile, 'storageKey'>): Promise<OpenObject | null> => storage.open(file.storageKey),
@@ -247,27 +249,6 @@ function createDailyOrphanSweep(
     const { removed } = await sweepOrphans(options, stagingInUse);
     log.info('sweep.orphans_removed', { count: removed });
   };
-}
-
-export interface FilePage {
-  readonly limit: number;
-  readonly after: string | null;
-}
-
-async function listStoredFiles(
-  { database, clock }: FilesOptions,
-  { user }: Caller,
-  { limit, after }: FilePage,
-): Promise<StoredFile[]> {
-  const rows = await database.query(
-    `SELECT * FROM files WHERE owner = ? AND expires_at > ?
-       ${after === null ? '' : `AND (created_at, id) < (SELECT created_at, id FROM files WHERE id = ? AND owner = ?)`}
-     ORDER BY created_at DESC, id DESC LIMIT ${limit}`,
-    user,
-    clock(),
-    ...(after === null ? [] : [after, user]),
-  );
-  return rows.map(fileFromRow);
 }
 
 async function findNewestNamed(

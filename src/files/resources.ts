@@ -18,9 +18,8 @@ export function createFileResources(files: Files): ResourceKind {
     template: 'workcrate://files/{file_id}',
 
     async list({ after, limit }, { caller }) {
-      const found = await files.list(caller, { limit: limit + 1, after });
-      const page = found.slice(0, limit);
-      return { resources: page.map(toListedFile), next: found.length > limit ? page.at(-1)!.id : null };
+      const page = await files.list(caller, { limit, after });
+      return { resources: page.files.map(toListedFile), next: page.next };
     },
 
     async read({ file_id: id }, { caller }) {
@@ -65,8 +64,8 @@ async function readWholeFile(files: Files, file: StoredFile): Promise<Buffer> {
 /** People complete what they have just made, and nobody scrolls through more. */
 const maxLookedAt = 1000;
 
-const listNewest = (files: Files, caller: Caller): Promise<StoredFile[]> =>
-  files.list(caller, { limit: maxLookedAt, after: null });
+const listNewest = async (files: Files, caller: Caller): Promise<StoredFile[]> =>
+  (await files.list(caller, { limit: maxLookedAt, after: null })).files;
 
 /** Names of the caller's files that begin like this, newest first. */
 export async function completeFileName(files: Files, caller: Caller, begun: string): Promise<string[]> {

@@ -3,10 +3,12 @@
  */
 import { z } from 'zod';
 import { WorkcrateError } from '../errors.ts';
-import { makeText, makeWholeNumber } from '../mcp/schema.ts';
+import type { Caller } from '../identity.ts';
+import { hideArguments, makeText, makeWholeNumber } from '../mcp/schema.ts';
 import { defineTool, type Tool } from '../mcp/tool.ts';
 import { formatBytes, quoteName } from '../text.ts';
 import type { Files, StoredFile } from './files.ts';
+import type { FilePage } from './list.ts';
 
 const listedFileSchema = z.object({
   file_id: z.string(),
@@ -30,28 +32,47 @@ function listFilesTool(files: Files): Tool {
     group: 'files',
     title: 'List stored files',
     description: 'Lists your stored files, newest first.',
-    input: z.strictObject({
-      limit: makeWholeNumber(1, 200, 'Default 50, at most 200').optional(),
-      after: makeText(100, 'The next of the page before').optional(),
-    }),
+    input: hideArguments(
+      z.strictObject({
+        text: makeText(200, 'Only files that have this in their name').optional(),
+        /** Only this file. */
+        file_id: makeText(100).optional(),
+        limit: makeWholeNumber(1, 200, 'Default 50, at most 200').optional(),
+        after: makeText(100, 'The next of the page before').optional(),
+      }),
+      ['file_id'],
+    ),
     output: z.object({ files: z.array(listedFileSchema), next: z.string().nullable() }),
     annotations: { readOnlyHint: true, openWorldHint: false },
-    auditFields: { subject: [] },
-    async handle({ limit = 50, after }, { caller }) {
-      const found = await files.list(caller, { limit: limit + 1, after: after ?? null });
-      const page = found.slice(0, limit);
-      const next = found.length > limit ? page.at(-1)!.id : null;
+    auditFields: { subject: ['file_id'] },
+    async handle({ text, file_id, limit = 50, after = null }, { caller }) {
+      const page =
+        file_id === undefined
+          ? await files.list(caller, { limit, after, text })
+          : { files: [await demandFile(files, caller, file_id)], next: null };
       return {
-        text: describeFiles(page, next),
-        structured: { files: page.map(toListedFile), next },
+        text: describeFiles(page, text),
+        structured: { files: page.files.map(toListedFile), next: page.next },
       };
     },
   });
 }
 
+async function demandFile(files: Files, caller: Caller, id: string): Promise<StoredFile> {
+  const file = await files.find(caller, id);
+  if (file === null) throw unknownFileError();
+  return file;
+}
+
+const unknownFileError = (): WorkcrateError =>
+  new WorkcrateError('not_found', 'No file of yours has this id. list_files shows what there is.');
+
 /** The day is said once for all files that are kept until then: most of a page are of one or two days. */
-function describeFiles(files: readonly StoredFile[], next: string | null): string {
-  if (files.length === 0) return 'There are no files. Send one with request_upload.';
+function describeFiles({ files, next }: FilePage, text: string | undefined): string {
+  if (files.length === 0 && next === null)
+    return text === undefined
+      ? 'There are no files. Send one with request_upload.'
+      : `No file has ${quoteName(text)} in its name.`;
   const lines: string[] = [];
   let day = '';
   for (const file of files) {
@@ -62,8 +83,10 @@ function describeFiles(files: readonly StoredFile[], next: string | null): strin
       `${id} ${quoteName(name)}, ${formatBytes(size)}, ${mediaType}, ${origin}, until ${until.slice(11, 16)}`,
     );
   }
-  lines.push('The ETag of a link (share_file) is the sha256.');
-  if (next !== null) lines.push(`There are more: list_files with after ${next}`);
+  if (files.length > 0) lines.push('The ETag of a link (share_file) is the sha256.');
+  if (files.length === 0) lines.push(`None of the newest files has ${quoteName(text ?? '')} in its name.`);
+  const again = text === undefined ? '' : 'the same text and ';
+  if (next !== null) lines.push(`There are more: list_files with ${again}after ${next}`);
   return lines.join('\n');
 }
 
@@ -85,11 +108,7 @@ function deleteFileTool(files: Files): Tool {
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
     auditFields: { subject: ['file_id'] },
     async handle({ file_id }, { caller }) {
-      if (!(await files.remove(caller, file_id)))
-        throw new WorkcrateError(
-          'not_found',
-          'No file of yours has this id. list_files shows what there is.',
-        );
+      if (!(await files.remove(caller, file_id))) throw unknownFileError();
       return { text: `Deleted ${file_id}.`, structured: { file_id, deleted: true } };
     },
   });

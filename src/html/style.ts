@@ -5,6 +5,7 @@
 
 import { crateStyle } from './crate-style.ts';
 import { documentStyle } from './document-style.ts';
+import { fileStyle } from './file-style.ts';
 import { graphStyle } from './graph-style.ts';
 
 /** Contrast of text is at least 4.5 : 1 in both (WCAG AA); `style.test.ts` computes it. */
@@ -264,6 +265,15 @@ const media = `@media (max-width: 52rem) { .tiles { grid-template-columns: repea
 @media print { .actions, .brand, .filter, .pager { display: none; } .card { border: 0; padding: 0; } }
 `;
 
-export const style = [base, files, views, runs, operators, graphStyle, crateStyle, documentStyle, media].join(
-  '',
-);
+export const style = [
+  base,
+  files,
+  views,
+  runs,
+  operators,
+  graphStyle,
+  crateStyle,
+  documentStyle,
+  fileStyle,
+  media,
+].join('');

@@ -84,8 +84,10 @@ const receiptSchema = z.object({
 
 const uploadStateSchema = z.object({
   state: z.enum(['open', 'complete']),
-  offset: z.number().int().describe('How many bytes the server holds'),
-  size: z.number().int().nullable().describe('How many there will be, where that was announced'),
+  offset: z.number().int().optional().describe('How many bytes the server holds'),
+  size: z.number().int().nullable().optional().describe('How many there will be, where that was announced'),
+  filesLeft: z.number().int().optional().describe('How many more it takes, where it takes several files'),
+  files: z.array(receiptSchema).optional().describe('Those of several files that have arrived'),
   expiresAt: z.iso.datetime(),
   file: receiptSchema.optional(),
 });
@@ -232,17 +234,18 @@ const headOperation = describeUploadOperation('headUpload', 'tus: ask for the of
 
 const postOperation = describeUploadOperation(
   'createUpload',
-  'tus: creation, which answers where the upload already is',
+  'tus: creation, which answers where the upload is; a form of a browser is taken too',
   {
     parameters: [
       parameter('header', 'Upload-Length', { schema: { type: 'integer' } }),
       parameter('header', 'Upload-Defer-Length', { schema: { const: '1' } }),
+      parameter('header', 'Upload-Metadata', { schema: { type: 'string' } }),
     ],
     responses: {
       201: bodilessAnswer('Where to send to', {
         ...tusVersionHeader,
         ...expiryHeader,
-        Location: describeHeader('The same URL'),
+        Location: describeHeader('The same URL, or that of one of several files'),
       }),
       ...failureAnswers([...uploadFailures, 'offset_conflict']),
     },

@@ -51,7 +51,16 @@ export interface OpenDownload {
   close(): PromiseLike<void>;
 }
 
-function toFileDownload(files: Files, file: LinkedFile): Download {
+/** The bytes of segments, for readers that need them here. */
+export async function* readSegments(
+  segments: Iterable<BodySegment> | AsyncIterable<BodySegment>,
+): AsyncGenerator<Uint8Array, void> {
+  for await (const segment of segments)
+    if ('bytes' in segment) yield segment.bytes;
+    else yield* segment.object.read(segment.start, segment.end);
+}
+
+export function toFileDownload(files: Files, file: LinkedFile): Download {
   return {
     filename: file.name,
     mediaType: file.mediaType,

@@ -6,8 +6,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { html, nothing, renderPage, renderTime, type Html } from '../html/html.ts';
 import { answerPage, createPolicy, isOpenedInBrowser, storedPagePolicy } from '../html/response.ts';
 import type { Previews, ShownFile } from '../previews/previews.ts';
+import { collectBytes } from '../streams.ts';
 import { formatBytes } from '../text.ts';
-import type { Download } from './download.ts';
+import { readSegments, type Download } from './download.ts';
 import type { Link } from './link.ts';
 
 /** The queries of a link: bytes for whoever presses the button, and bytes that the page itself shows. */
@@ -29,30 +30,24 @@ export async function answerLinkPage(
 ): Promise<void> {
   // Missing bytes are told before anything is promised.
   await download.demandStored?.();
-  const preview = link.singleUse ? null : await previews.render(toShownFile(download));
+  const preview = link.singleUse ? null : await previews.render(toShownFile(download, previewQuery));
   const page = await renderPage({ title: download.filename, body: renderLink(link, download, preview) });
   answerPage(res, 200, page, policy);
 }
 
-const toShownFile = (download: Download): ShownFile => ({
+/** For a preview of it; `url` answers with the headers below. */
+export const toShownFile = (download: Download, url: string): ShownFile => ({
   filename: download.filename,
   mediaType: download.mediaType,
   size: download.size,
-  url: previewQuery,
+  url,
   readStart: (most) => readStart(download, Math.min(most, download.size)),
 });
 
 async function readStart(download: Download, length: number): Promise<Buffer> {
   const opened = await download.open();
   try {
-    const pieces: Uint8Array[] = [];
-    for await (const segment of opened.segments(0, length)) {
-      if ('bytes' in segment) pieces.push(segment.bytes);
-      else
-        for await (const piece of segment.object.read(segment.start, segment.end))
-          pieces.push(Buffer.from(piece));
-    }
-    return Buffer.concat(pieces);
+    return await collectBytes(readSegments(opened.segments(0, length)));
   } finally {
     await opened.close();
   }
@@ -99,7 +94,7 @@ function renderLink(link: Link, download: Download, preview: Html | null): Html 
 }
 
 /** In a word or two; the type itself is among the details. */
-function describeType(mediaType: string): string {
+export function describeType(mediaType: string): string {
   const [type = ''] = mediaType.split(';', 1);
   const [family = '', kind = ''] = type.split('/');
   const named = knownTypes[type];

@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { BoundedMap } from '../concurrency/bounded-map.ts';
 import type { Database } from '../database/database.ts';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
+import type { Files } from '../files/files.ts';
 import type { Caller } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
 import { createBundle } from './bundle.ts';
@@ -15,6 +16,7 @@ import {
   createLinkLookup,
   archiveDamagedError,
   findLink,
+  toFileDownload,
   type Download,
   type FoundLink,
 } from './download.ts';
@@ -31,11 +33,12 @@ import {
   type LinksOptions,
   type LinkTerms,
 } from './link.ts';
+import { listLinks, type LinkPage, type LinkPageOptions } from './list.ts';
 import { createCoverage, createSingleUse } from './single-use.ts';
 
 export type { LinkOfAll, LinksOfAll } from './all-links.ts';
 export { isWhole, joinRanges, type ByteRange } from './download-response.ts';
-export { toObjectDownload, type Download, type ObjectStretch } from './download.ts';
+export { readSegments, toObjectDownload, type Download, type ObjectStretch } from './download.ts';
 export { bytesGoneError, type ExternalTargets, type LinkTerms } from './link.ts';
 export { dropLeases } from './single-use.ts';
 export type { Upload } from './upload.ts';
@@ -152,14 +155,20 @@ export function createLinks(options: LinksOptions) {
       return { link, state: getLinkState(link, clock()), ...(await findIfPresent(demandStored(found))) };
     },
 
+    /** A page of the caller's links that have not expired, newest first. */
+    async list(caller: Caller, page: LinkPageOptions): Promise<LinkPage> {
+      await statistics.flush();
+      return listLinks(options, caller, page);
+    },
+
+    /** One of the caller's files as a download, for the caller alone: no link is made or used. */
+    openOwn: (caller: Caller, fileId: string): Promise<Download> => openOwnFile(files, caller, fileId),
+
     /** Ends a link at once. Revoking twice is allowed. */
     async revoke(caller: Caller, reference: string): Promise<Link> {
       const { link } = await findOwn(caller, reference);
-      await database.query(
-        'UPDATE links SET revoked_at = ? WHERE token_hash = ? AND revoked_at IS NULL',
-        clock(),
-        link.tokenHash,
-      );
+      const revokeSql = 'UPDATE links SET revoked_at = ? WHERE token_hash = ? AND revoked_at IS NULL';
+      await database.query(revokeSql, clock(), link.tokenHash);
       return link;
     },
 
@@ -179,6 +188,12 @@ export function createLinks(options: LinksOptions) {
       return gone.length;
     },
   };
+}
+
+async function openOwnFile(files: Files, caller: Caller, id: string): Promise<Download> {
+  const file = await files.find(caller, id);
+  if (!file) throw fileNotFoundError(id);
+  return toFileDownload(files, file);
 }
 
 async function findExternalTarget({ externalTargets }: LinksOptions, reference: string): Promise<Download> {

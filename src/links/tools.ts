@@ -1,16 +1,17 @@
 /**
- * The MCP tools that bring files in and hand them out: `request_upload`, `share_file`, `bundle_files`, `link_status` and
- * `revoke_link`. They check arguments and write answers; the work is done by `links.ts` and `uploads.ts`.
+ * The MCP tools that bring files in and hand them out: `request_upload`, `share_file`, `bundle_files`, and those of
+ * `status-tools.ts`. They check arguments and write answers; the work is done by `links.ts` and `uploads.ts`.
  */
 import { z } from 'zod';
 import { WorkcrateError } from '../errors.ts';
 import { isMediaType, type Files } from '../files/files.ts';
 import type { LocalFiles } from '../files/local-files.ts';
-import { hideArguments, listAs, makeText } from '../mcp/schema.ts';
+import { listAs, makeText, makeWholeNumber } from '../mcp/schema.ts';
 import { defineTool, type Tool } from '../mcp/tool.ts';
-import { formatBytes, quoteName } from '../text.ts';
+import { maxBatchFiles } from './batch.ts';
 import { toLinkAnswer, linkShape, toLinkTermFields, formatExpiry } from './link-result.ts';
 import type { Links } from './links.ts';
+import { linkStatus, revokeLink } from './status-tools.ts';
 import type { Uploads } from './uploads.ts';
 
 export interface LinkToolsOptions {
@@ -62,13 +63,27 @@ function requestUpload(options: LinkToolsOptions): Tool {
         .optional(),
       media_type: z.string().refine(isMediaType, 'media_type must be a type such as text/csv').optional(),
       ttl_seconds: toLinkTermFields(options).ttl_seconds,
+      max_files: makeWholeNumber(
+        1,
+        maxBatchFiles,
+        `Default 1. Up to ${maxBatchFiles}: a page where a person sends several`,
+      ).optional(),
     }),
-    output: z.object({ uploadUrl: z.string(), token: z.string(), expiresAt: z.string() }),
+    output: z.object({
+      uploadUrl: z.string(),
+      token: z.string(),
+      expiresAt: z.string(),
+      maxFiles: z.number().optional().describe('Where it takes several files'),
+    }),
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
     auditFields: { subject: ['filename'], newToken: 'token' },
     async handle(input, { caller }) {
+      const { max_files: maxFiles = 1 } = input;
+      if (maxFiles > 1 && [input.size, input.sha256, input.media_type].some((one) => one !== undefined))
+        throw new WorkcrateError('invalid_input', 'size, sha256 and media_type are those of one file.');
       const { token, upload } = await options.uploads.request(caller, {
         filename: input.filename,
+        maxFiles: maxFiles > 1 ? maxFiles : undefined,
         size: input.size ?? null,
         sha256: input.sha256?.toLowerCase() ?? null,
         mediaType: input.media_type ?? null,
@@ -76,6 +91,11 @@ function requestUpload(options: LinkToolsOptions): Tool {
       });
       const uploadUrl = `${options.baseUrl()}/uploads/${token}`;
       const expiresAt = new Date(upload.expiresAt).toISOString();
+      if (maxFiles > 1)
+        return {
+          text: `Give this page to the person who sends up to ${maxFiles} files, before ${formatExpiry(upload)}: ${uploadUrl}\nThen curl -sS ${uploadUrl} prints their file_ids.`,
+          structured: { uploadUrl, token, expiresAt, maxFiles },
+        };
       return {
         text: `Send it once, before ${formatExpiry(upload)}; the answer has its file_id: curl -sS --fail-with-body -T FILE ${uploadUrl}`,
         structured: { uploadUrl, token, expiresAt },
@@ -157,97 +177,4 @@ function throttleProgress(
     next = performance.now() + 250;
     report(done, total);
   };
-}
-
-const linkReferenceSchema = z.strictObject({
-  token: makeText(4096, 'Its URL, token or link_id').optional(),
-  link_id: z.string().min(1).max(200).optional(),
-});
-
-/** A URL ends with its token. */
-function demandLinkReference({ token, link_id }: z.output<typeof linkReferenceSchema>): string {
-  const reference = token ?? link_id;
-  if (reference === undefined || (token !== undefined && link_id !== undefined))
-    throw new WorkcrateError('invalid_input', 'Give either token or link_id.');
-  return reference.slice(reference.lastIndexOf('/') + 1);
-}
-
-function linkStatus({ links }: LinkToolsOptions): Tool {
-  return defineTool({
-    name: 'link_status',
-    group: 'files',
-    title: 'See how a link was used',
-    description: 'Tells whether a link still works, and how often and when it was downloaded.',
-    input: hideArguments(linkReferenceSchema, ['link_id']),
-    output: z.object({
-      link_id: z.string(),
-      state: z.enum(['active', 'used', 'revoked', 'expired', 'gone']),
-      filename: z.string().nullable(),
-      size: z.number().nullable(),
-      singleUse: z.boolean(),
-      downloads: z.number(),
-      bytesSent: z.number(),
-      lastUsedAt: z.string().nullable(),
-      expiresAt: z.string(),
-    }),
-    annotations: { readOnlyHint: true, openWorldHint: false },
-    auditFields: { subject: [], link: { id: 'link_id', token: 'token' }, made: ['filename', 'link_id'] },
-    async handle(input, { caller }) {
-      const found = await links.status(caller, demandLinkReference(input));
-      const { link, download } = found;
-      const state = found.state === 'active' && found.isGone ? ('gone' as const) : found.state;
-      return {
-        text: describeLink({ ...found, state }),
-        structured: {
-          link_id: link.id,
-          state,
-          filename: download?.filename ?? null,
-          size: download?.size ?? null,
-          singleUse: link.singleUse,
-          downloads: link.downloads,
-          bytesSent: link.bytesSent,
-          lastUsedAt: link.lastUsedAt === null ? null : new Date(link.lastUsedAt).toISOString(),
-          expiresAt: new Date(link.expiresAt).toISOString(),
-        },
-      };
-    },
-  });
-}
-
-type FoundStatus = Awaited<ReturnType<Links['status']>>;
-
-interface ShownStatus extends Omit<FoundStatus, 'state'> {
-  readonly state: FoundStatus['state'] | 'gone';
-}
-
-function describeLink({ link, state, download, isGone }: ShownStatus): string {
-  const target =
-    download === null ? '' : ` to ${quoteName(download.filename)}, ${formatBytes(download.size)},`;
-  const terms = `made ${link.singleUse ? 'for one download, ' : 'to last '}until ${toMinute(link.expiresAt)}`;
-  const used = link.lastUsedAt === null ? '' : `; last used ${toMinute(link.lastUsedAt)}`;
-  return [
-    `Link ${link.id}${target} is ${state}, ${terms}.`,
-    ...(state === 'gone' ? ['Its file was deleted, or the bytes are missing: it answers 410.'] : []),
-    ...(download === null && !isGone ? ['Its target cannot be reached now.'] : []),
-    `Complete downloads: ${link.downloads}; bytes sent: ${link.bytesSent}${used}.`,
-  ].join(' ');
-}
-
-const toMinute = (time: number): string => `${new Date(time).toISOString().slice(0, 16)}Z`;
-
-function revokeLink({ links }: LinkToolsOptions): Tool {
-  return defineTool({
-    name: 'revoke_link',
-    group: 'files',
-    title: 'End a link',
-    description: 'Ends a link at once. Its file stays: delete_file deletes that.',
-    input: hideArguments(linkReferenceSchema, ['link_id']),
-    output: z.object({ link_id: z.string(), revoked: z.boolean() }),
-    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
-    auditFields: { subject: [], link: { id: 'link_id', token: 'token' }, made: ['link_id'] },
-    async handle(input, { caller }) {
-      const link = await links.revoke(caller, demandLinkReference(input));
-      return { text: `Link ${link.id} is revoked.`, structured: { link_id: link.id, revoked: true } };
-    },
-  });
 }

@@ -1,16 +1,17 @@
 /**
- * Answers `/uploads/{token}`: PUT for a whole file, GET for the state of the upload, and the tus protocol to resume. It
- * reads headers and writes answers; `uploads.ts` decides who may write, and `receive.ts` takes the bytes.
+ * Answers `/uploads/{token}`: PUT for a whole file, GET for the state of the upload, a form of a browser, and the tus
+ * protocol to resume. It reads headers and writes answers; `uploads.ts` decides who may write, and `receive.ts` takes the bytes.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isWorkcrateError, WorkcrateError } from '../errors.ts';
+import { asWorkcrateError, isWorkcrateError, publicMessage, WorkcrateError } from '../errors.ts';
 import type { StoredFile } from '../files/files.ts';
 import { isOpenedInBrowser } from '../html/response.ts';
-import { answerJson } from '../http/answer.ts';
+import { answerJson, getErrorStatus } from '../http/answer.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import { readBoundary, readFormFiles, type FormFile } from './form-files.ts';
 import { readBodyWithTimeout, type Delivery, type ReceivedBytes } from './receive.ts';
-import { answerUploadPage } from './upload-page.ts';
+import { answerRefusedForm, answerUploadPage, isComplete } from './upload-page.ts';
 import type { Upload } from './upload.ts';
 import type { Uploads } from './uploads.ts';
 
@@ -42,6 +43,10 @@ export function createUploadRoute(options: UploadRouteOptions) {
         return await answerPut(req, res, take);
       case 'GET':
         return await answerUploadState(options, req, res, token);
+      case 'POST':
+        if (readBoundary(req.headers['content-type']) !== null)
+          return await answerForm(options, { req, res, token, bytes: bytes() });
+        return await answerTusCreate({ ...options, req, res, token, take });
       default:
         return await answerTus({ ...options, req, res, token, take });
     }
@@ -73,14 +78,65 @@ async function answerUploadState(
 ): Promise<void> {
   const { upload, offset } = await uploads.readState(token);
   const file = await uploads.file(upload);
-  if (isOpenedInBrowser(req)) return answerUploadPage(res, { upload, offset, file, maxFileSize });
+  const files = upload.filesLeft === null ? (file ? [file] : []) : await uploads.listBatch(upload);
+  if (isOpenedInBrowser(req)) return answerUploadPage(res, { upload, offset, files, maxFileSize });
+  const { filesLeft } = upload;
   answerJson(res, 200, {
-    state: upload.fileId === null ? 'open' : 'complete',
-    offset,
-    size: upload.declaredSize,
+    state: isComplete(upload) ? 'complete' : 'open',
+    ...(filesLeft === null
+      ? { offset, size: upload.declaredSize }
+      : { filesLeft, files: files.map(toReceipt) }),
     expiresAt: new Date(upload.expiresAt).toISOString(),
     ...(file ? { file: toReceipt(file) } : {}),
   });
+}
+
+interface SentForm {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly token: string;
+  readonly bytes: AsyncGenerator<Uint8Array>;
+}
+
+/** Takes the files of a form that a browser without scripts sends, and then shows the state. */
+async function answerForm(options: UploadRouteOptions, { req, res, token, bytes }: SentForm): Promise<void> {
+  try {
+    const boundary = readBoundary(req.headers['content-type'])!;
+    let count = 0;
+    for await (const file of readFormFiles(bytes, boundary)) {
+      await takeFormFile(options, token, file);
+      count++;
+    }
+    if (count === 0) throw new WorkcrateError('invalid_input', 'Choose a file first.');
+    answerEmpty(res, 303, { Location: new URL(options.getUrl(token)).pathname });
+  } catch (cause) {
+    const error = asWorkcrateError(cause);
+    // An unknown token is answered, counted and noted as everywhere.
+    if (error.code === 'upload_not_found') throw error;
+    await answerRefusedForm(res, getErrorStatus(error), publicMessage(error));
+  } finally {
+    // What is left of the body is not wanted: the listener then discards it, so that the answer can be read.
+    void bytes.return(undefined);
+  }
+}
+
+/** A file of a batch that fails cannot be resumed by a form, so that its place is given back. */
+async function takeFormFile(
+  options: UploadRouteOptions,
+  token: string,
+  { filename, bytes }: FormFile,
+): Promise<void> {
+  const { uploads } = options;
+  const { filesLeft } = await uploads.find(token);
+  const place =
+    filesLeft === null ? token : (await uploads.addToBatch(token, { filename, size: null })).token;
+  const delivery = { offset: null, fileLength: null, bodyLength: null, bytes: () => bytes };
+  try {
+    await countTransfer(options, uploads.write(place, delivery));
+  } catch (error) {
+    if (place !== token) await uploads.withdraw(place);
+    throw error;
+  }
 }
 
 async function countTransfer(
@@ -110,7 +166,7 @@ async function countTransfer(
 
 /**
  * The tus protocol (1.0.0) on an upload link. The link itself is the tus resource: request_upload has created it, so
- * POST only answers where it is. By hand, since the library has its own ids, store and locks, while ours are the token,
+ * POST only answers where it is, unless it is a batch, which makes a resource for each file. By hand, since the library has its own ids, store and locks, while ours are the token,
  * the storage port and the lease.
  */
 const supportedTusVersion = '1.0.0';
@@ -131,8 +187,6 @@ async function answerTus(exchange: TusExchange): Promise<void> {
       return answerTusOptions(exchange);
     case 'HEAD':
       return answerTusHead(exchange);
-    case 'POST':
-      return answerTusCreate(exchange);
     case 'PATCH':
       return answerTusPatch(exchange);
     case 'DELETE':
@@ -187,13 +241,32 @@ async function answerTusCreate({ uploads, req, res, token, getUrl }: TusExchange
       'invalid_input',
       'POST needs either Upload-Length or Upload-Defer-Length: 1. To send a whole file at once, use PUT.',
     );
-  const { file } = await uploads.begin(token, length);
+  const { filesLeft } = await uploads.find(token);
+  const place =
+    filesLeft === null
+      ? token
+      : (await uploads.addToBatch(token, { filename: readMetadataName(req), size: length })).token;
+  const { file } = await uploads.begin(place, length);
   answerEmpty(res, 201, {
-    Location: getUrl(token),
-    ...toExpiryHeader(await uploads.find(token)),
+    Location: getUrl(place),
+    ...toExpiryHeader(await uploads.find(place)),
     ...toReceiptHeaders(file),
   });
 }
+
+/** The name in `Upload-Metadata: filename dGV4dA==,other …`. */
+function readMetadataName({ headers }: IncomingMessage): string {
+  const [, name = ''] =
+    /(?:^|,)\s*filename ([A-Za-z0-9+/]+=*)\s*(?:,|$)/.exec(String(headers['upload-metadata'] ?? '')) ?? [];
+  const filename = Buffer.from(name, 'base64').toString();
+  if (filename !== '' && filename.length <= maxNameLength) return filename;
+  throw new WorkcrateError(
+    'invalid_input',
+    'POST needs Upload-Metadata with the name of the file: filename, a space, and the name in base64.',
+  );
+}
+
+const maxNameLength = 4096;
 
 async function answerTusPatch({ uploads, req, res, token, take }: TusExchange): Promise<void> {
   if (req.headers['content-type'] !== offsetType) {

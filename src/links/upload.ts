@@ -11,7 +11,7 @@ export interface UploadPurpose {
   readonly note: string;
 }
 
-/** A right to send one file, once. */
+/** A right to send one file, once, or several files as a batch. */
 export interface Upload {
   readonly tokenHash: string;
   readonly id: string;
@@ -31,6 +31,10 @@ export interface Upload {
   readonly purpose: UploadPurpose | null;
   /** How many bytes were durable when this was last recorded; null for uploads that an older release began. */
   readonly syncedBytes: number | null;
+  /** How many more files may be sent to a batch, which takes no bytes itself; null for an upload of one file. */
+  readonly filesLeft: number | null;
+  /** The id of the batch that this upload is a part of. */
+  readonly batch: string | null;
 }
 
 /** An upload, and the lease of its only writer. */
@@ -63,6 +67,8 @@ export function uploadFromRow(row: Row): Upload {
     fileId: row['file_id'] as string | null,
     purpose: readPurpose(row),
     syncedBytes: row['synced_bytes'] as number | null,
+    filesLeft: row['files_left'] as number | null,
+    batch: row['batch'] as string | null,
   };
 }
 

@@ -1,11 +1,22 @@
+/**
+ * Upload links: who may write to an upload and when, one writer at a time. `receive.ts` takes the bytes, `new-upload.ts`
+ * makes uploads, and `batch.ts` those of several files.
+ */
 import { randomBytes } from 'node:crypto';
 import type { Queries } from '../database/database.ts';
-import { isWorkcrateError, WorkcrateError } from '../errors.ts';
-import { cleanFilename } from '../filenames.ts';
-import { guessMediaType, type StoredFile } from '../files/files.ts';
+import { isWorkcrateError } from '../errors.ts';
+import type { StoredFile } from '../files/files.ts';
 import { isLocal, type Caller } from '../identity.ts';
 import { demandNotRemoved } from '../users/users.ts';
-import { hashToken, isToken, createToken, type LinksOptions } from './link.ts';
+import { demandNoBatch, giveBackToBatch, listBatchFiles, takeFromBatch, type BatchFile } from './batch.ts';
+import { hashToken, isToken, type LinksOptions } from './link.ts';
+import {
+  insertUpload,
+  mintUpload,
+  tooManyOpenUploadsError,
+  type MintedUpload,
+  type UploadRequest,
+} from './new-upload.ts';
 import {
   beginUpload,
   completeUpload,
@@ -25,7 +36,6 @@ import {
   uploadNotFoundError,
   uploadUsedError,
   type LeasedUpload,
-  type UploadPurpose,
   type Upload,
   type UploadProgress,
 } from './upload.ts';
@@ -106,7 +116,10 @@ export function createUploads(options: LinksOptions) {
 
   async function end(upload: LeasedUpload): Promise<void> {
     await resetUpload(options, upload);
-    await database.query('DELETE FROM uploads WHERE token_hash = ?', upload.tokenHash);
+    await database.transaction(async (tx) => {
+      await tx.query('DELETE FROM uploads WHERE token_hash = ?', upload.tokenHash);
+      await giveBackToBatch(tx, upload);
+    });
     upload.progress.isComplete = true;
   }
 
@@ -115,12 +128,22 @@ export function createUploads(options: LinksOptions) {
     ...purposes,
 
     /** Creates an upload link for one file. Refuses at once what is known to be too large or over quota. */
-    async request(caller: Caller, request: UploadRequest): Promise<{ token: string; upload: Upload }> {
+    async request(caller: Caller, request: UploadRequest): Promise<MintedUpload> {
       await files.demandQuota(caller, request.size ?? 0);
-      const { token, upload } = mintUpload(caller, request, clock(), options.uploadTtl);
-      await registerUpload(options, caller, upload);
-      return { token, upload };
+      const minted = mintUpload(caller, request, clock(), options.uploadTtl);
+      await registerUpload(options, caller, minted.upload);
+      return minted;
     },
+
+    /** Makes the upload of one file of a batch. */
+    async addToBatch(token: string, file: BatchFile): Promise<MintedUpload> {
+      const batch = await find(token);
+      await files.demandQuota({ user: batch.owner }, file.size ?? 0);
+      return takeFromBatch(options, batch, file);
+    },
+
+    /** The files of a batch that have arrived, in that order, without those that are gone since. */
+    listBatch: (batch: Upload): Promise<StoredFile[]> => listBatchFiles(options, batch),
 
     /**
      * The state of an upload, and how many bytes of it are here. If all are, the file is made first: a sender that
@@ -143,7 +166,7 @@ export function createUploads(options: LinksOptions) {
 
     /** Receives bytes. If the sender goes away, what it sent is kept, so that it can resume. */
     async write(token: string, delivery: Delivery): Promise<ReceivedBytes> {
-      const upload = await find(token);
+      const upload = demandNoBatch(await find(token));
       // Before the lease: a client that retries again and again must not use up the space that is kept free for
       // deleting.
       await files.demandSpace(delivery.bodyLength ?? 0);
@@ -154,7 +177,7 @@ export function createUploads(options: LinksOptions) {
 
     /** Starts over with a file of this length, null where it is not known yet. An empty file is complete at once. */
     begin: (token: string, fileLength: number | null): Promise<ReceivedBytes> =>
-      writeTo(token, (upload) => beginUpload(options, upload, fileLength)),
+      writeTo(token, (upload) => beginUpload(options, demandNoBatch(upload), fileLength)),
 
     /** Withdraws the upload: what was sent is dropped, and the link is dead. */
     withdraw: (token: string): Promise<void> => writeTo(token, end),
@@ -205,41 +228,6 @@ function ignoreIfOver(error: unknown): void {
   if (!codes.some((code) => isWorkcrateError(error, code))) throw error;
 }
 
-export interface UploadRequest {
-  readonly filename: string;
-  readonly size: number | null;
-  readonly sha256: string | null;
-  readonly mediaType: string | null;
-  readonly keepSeconds: number;
-  /** Set where the server requests the file, rather than a user who wants to send one. */
-  readonly purpose?: UploadPurpose;
-}
-
-/** Open uploads that one user may have: they cost no quota, so this bounds them. */
-const maxOpenUploads = 1000;
-
-function mintUpload(caller: Caller, request: UploadRequest, now: number, ttlSeconds: number) {
-  const token = createToken();
-  const name = cleanFilename(request.filename);
-  const upload: Upload = {
-    tokenHash: hashToken(token),
-    id: `up-${randomBytes(12).toString('hex')}`,
-    owner: caller.user,
-    name,
-    mediaType: request.mediaType ?? guessMediaType(name),
-    declaredSize: request.size,
-    declaredSha256: request.sha256,
-    keepSeconds: request.keepSeconds,
-    createdAt: now,
-    expiresAt: now + ttlSeconds * 1000,
-    completedAt: null,
-    fileId: null,
-    purpose: request.purpose ?? null,
-    syncedBytes: 0,
-  };
-  return { token, upload };
-}
-
 type UploadsContext = Pick<LinksOptions, 'database' | 'storage' | 'files' | 'clock'>;
 
 /** Inserts the upload. Where a user has too many open ones, the oldest that the server requested are dropped. */
@@ -257,31 +245,6 @@ async function registerUpload(options: UploadsContext, caller: Caller, upload: U
     return gaveWay;
   });
   for (const id of gone) await storage.staging.discard(id);
-}
-
-/** Returns whether the user had room for one more. */
-async function insertUpload(database: Queries, upload: Upload): Promise<boolean> {
-  const made = await database.query(
-    `INSERT INTO uploads (token_hash, id, owner, name, media_type, declared_size, declared_sha256, keep_seconds, created_at, expires_at, purpose, purpose_note, synced_bytes)
-     SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0
-     WHERE (SELECT COUNT(*) FROM uploads WHERE owner = ? AND expires_at > ? AND file_id IS NULL) < ${maxOpenUploads}
-     RETURNING id`,
-    upload.tokenHash,
-    upload.id,
-    upload.owner,
-    upload.name,
-    upload.mediaType,
-    upload.declaredSize,
-    upload.declaredSha256,
-    upload.keepSeconds,
-    upload.createdAt,
-    upload.expiresAt,
-    upload.purpose?.key ?? null,
-    upload.purpose?.note ?? null,
-    upload.owner,
-    upload.createdAt,
-  );
-  return made.length > 0;
 }
 
 /**
@@ -309,12 +272,4 @@ async function dropOldestRequested(
   if (row === undefined) return null;
   await options.files.charge(tx, owner, -Number(row['reserved']), 0);
   return uploadFromRow(row).id;
-}
-
-function tooManyOpenUploadsError(): WorkcrateError {
-  return new WorkcrateError(
-    'quota_exceeded',
-    `You have ${maxOpenUploads} upload links that wait for their files, which is the limit. Use them, or wait until they expire.`,
-    { details: { mostUploads: maxOpenUploads } },
-  );
 }

@@ -139,16 +139,22 @@ export function createFormTokens(secret: Uint8Array = randomBytes(32)) {
 
 export type FormTokens = ReturnType<typeof createFormTokens>;
 
-/** A button that changes something. */
+/** A button that changes something. Fields are sent with it; `label` is what it is called where its text says too little. */
 export const renderAction = (
   path: string,
   label: string,
   token: string,
-  kind: 'quiet' | 'plain' | 'small' = 'quiet',
+  kind: keyof typeof buttonClasses = 'quiet',
+  { label: spoken, ...fields }: Readonly<Record<string, string>> = {},
 ): Html =>
   html`<form method="post" action="${path}">
     <input type="hidden" name="token" value="${token}" />
-    <button class="${buttonClasses[kind]}">${label}</button>
+    ${Object.entries(fields).map(
+      ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`,
+    )}
+    <button class="${buttonClasses[kind]}" ${spoken === undefined ? nothing : html`aria-label="${spoken}"`}>
+      ${label}
+    </button>
   </form>`;
 
-const buttonClasses = { plain: '', quiet: 'quiet', small: 'quiet small' } as const;
+const buttonClasses = { plain: '', quiet: 'quiet', small: 'quiet small', danger: 'danger' } as const;

@@ -1,111 +1,107 @@
-/** Files and artifacts: what is stored, until when, and a link for each. */
+/** The list of stored files, newest first and one page at a time however many there are, and the form to send more. */
 import type { Hono } from 'hono';
 import { html, nothing, type Html } from '../html/html.ts';
+import { renderUploadForm, uploadScript } from '../links/upload-form.ts';
 import { formatBytes } from '../text.ts';
-import { renderShortTime } from './frame.ts';
+import { addArtifactPages } from './artifacts.ts';
+import { addFileRoutes, type ListedFile } from './file.ts';
+import { renderAction, renderShortTime } from './frame.ts';
+import { renderTabs } from './library-tabs.ts';
+import type { LibraryRooms } from './library-rooms.ts';
+import { addLinkRoutes } from './links.ts';
 import { toOwnPath, type Routing } from './routing.ts';
-import { renderArtifactButton } from './run-files.ts';
 
-export interface ListedFile {
-  readonly file_id: string;
-  readonly filename: string;
-  readonly size: number;
-  readonly mediaType: string;
-  readonly origin: string;
-  readonly createdAt: string;
-  readonly expiresAt: string;
-}
-
-export interface Library {
+interface FileList {
   readonly files: readonly ListedFile[];
   readonly next: string | null;
-  readonly artifacts: readonly string[];
-  readonly moreArtifacts: number;
+  readonly text: string;
+  readonly isFirst: boolean;
 }
 
-function renderLibrary({ files, next, artifacts, moreArtifacts }: Library, token: string): Html {
-  return html`<h1>Files</h1>
-    ${
-      files.length === 0
-        ? html`<p class="muted">There are no stored files.</p>`
-        : html`<div class="scroll list" tabindex="0" role="region" aria-label="Files">
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col">Name</th>
-                  <th scope="col">Size</th>
-                  <th scope="col">From</th>
-                  <th scope="col">Stored (UTC)</th>
-                  <th scope="col">Until (UTC)</th>
-                  <th scope="col">Do</th>
-                </tr>
-              </thead>
-              <tbody>
-                ${files.map((file) => renderFileRow(file, token))}
-              </tbody>
-            </table>
-          </div>`
-    }
-    ${next === null ? nothing : html`<p><a rel="next" href="?after=${encodeURIComponent(next)}">Older files</a></p>`}
-    <h2>Artifacts</h2>
-    ${
-      artifacts.length === 0
-        ? html`<p class="muted">Runs have left nothing in /artifacts.</p>`
-        : html`<ul class="files">
-            ${artifacts.map((name) => html`<li>${name} ${renderArtifactButton(name, token)}</li>`)}
-          </ul>`
-    }
-    ${moreArtifacts > 0 ? html`<p class="muted">And ${moreArtifacts} more.</p>` : nothing}`;
+const renderLibrary = (list: FileList, token: string): Html =>
+  html`${renderTabs('/library')}
+    <h1>Files</h1>
+    <section aria-label="Send files">
+      ${renderUploadForm({ most: mostAtOnce, ask: { path: '/library/upload', token } })}
+      <noscript>${renderAction('/library/upload', 'Send files', token)}</noscript>
+    </section>
+    <form class="filter" method="get" action="/library" role="search">
+      <label>In the name <input type="search" name="text" value="${list.text}" maxlength="200" /></label>
+      <button class="quiet">Filter</button>
+    </form>
+    ${list.files.length === 0 ? renderNone(list) : renderTable(list.files)} ${renderPaging(list)}`;
+
+function renderNone({ text, next }: FileList): Html {
+  if (text === '') return html`<p class="muted">There are no stored files.</p>`;
+  if (next !== null) return html`<p>None of the newest files has “${text}” in its name.</p>`;
+  return html`<p>No file has “${text}” in its name. <a href="/library">Show all</a></p>`;
 }
 
-const renderFileRow = (file: ListedFile, token: string): Html =>
-  html`<tr>
-    <td>${file.filename}</td>
-    <td class="number">${formatBytes(file.size)}</td>
-    <td>${file.origin}</td>
-    <td>${renderShortTime(file.createdAt)}</td>
-    <td>${renderShortTime(file.expiresAt)}</td>
-    <td class="row">
-      ${renderFileButton('share', 'Open', file, token)} ${renderFileButton('delete', 'Delete', file, token)}
-    </td>
-  </tr>`;
+const renderTable = (files: readonly ListedFile[]): Html =>
+  html`<div class="scroll list" tabindex="0" role="region" aria-label="Files">
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">Name</th>
+          <th scope="col">Size</th>
+          <th scope="col">From</th>
+          <th scope="col">Stored (UTC)</th>
+          <th scope="col">Until (UTC)</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${files.map(
+          (file) =>
+            html`<tr>
+              <td><a href="/library/${file.file_id}">${file.filename}</a></td>
+              <td class="number">${formatBytes(file.size)}</td>
+              <td>${file.origin}</td>
+              <td>${renderShortTime(file.createdAt)}</td>
+              <td>${renderShortTime(file.expiresAt)}</td>
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
 
-const renderFileButton = (what: 'share' | 'delete', label: string, file: ListedFile, token: string): Html =>
-  html`<form method="post" action="/library/${what}">
-    <input type="hidden" name="token" value="${token}" />
-    <input type="hidden" name="file" value="${file.file_id}" />
-    <button class="quiet small" aria-label="${label} ${file.filename}">${label}</button>
-  </form>`;
+function renderPaging({ next, text, isFirst }: FileList): Html {
+  const filter = text === '' ? {} : { text };
+  const older = next === null ? null : new URLSearchParams({ ...filter, after: next });
+  const newest = new URLSearchParams(filter).toString();
+  return html`<p class="paging">
+    ${isFirst ? nothing : html`<a href="/library${newest === '' ? '' : `?${newest}`}">Newest files</a>`}
+    ${older === null ? nothing : html`<a rel="next" href="?${older.toString()}">Older files</a>`}
+  </p>`;
+}
 
-const artifactsOnPage = 200;
+/** As many files as a person may send at once. */
+const mostAtOnce = 100;
 
-export function addLibraryRoutes(routes: Hono, { tools, show, change }: Routing): void {
+export function addLibraryRoutes(routes: Hono, routing: Routing, rooms: LibraryRooms): void {
+  const { tools, show, change } = routing;
   routes.get(
     '/library',
-    show('/library', 'Files', async (visitor, token, { req }) => {
-      const { after = '' } = req.query();
-      const files = await tools.call(visitor, 'list_files', after === '' ? {} : { after });
-      const { artifacts, total } = await tools.call(visitor, 'list_artifacts', { limit: artifactsOnPage });
-      return renderLibrary({ ...files, artifacts, moreArtifacts: total - artifacts.length }, token);
-    }),
-  );
-  routes.post(
-    '/library/share',
-    change('/library', async (visitor, form) =>
-      toOwnPath((await tools.call(visitor, 'share_file', { file_id: form.get('file') })).downloadUrl),
+    show(
+      '/library',
+      'Files',
+      async (visitor, token, { req }) => {
+        const { after = '', text = '' } = req.query();
+        const wanted = { ...(after !== '' && { after }), ...(text !== '' && { text }) };
+        const { files, next } = await tools.call(visitor, 'list_files', wanted);
+        return renderLibrary({ files, next, text, isFirst: after === '' }, token);
+      },
+      uploadScript,
     ),
   );
   routes.post(
-    '/library/delete',
+    '/library/upload',
     change('/library', async (visitor, form) => {
-      await tools.call(visitor, 'delete_file', { file_id: form.get('file') });
-      return '/library';
+      const files = Math.min(Math.max(Number(form.get('files')) || mostAtOnce, 2), mostAtOnce);
+      const wanted = { filename: 'files', max_files: files };
+      return toOwnPath((await tools.call(visitor, 'request_upload', wanted)).uploadUrl);
     }),
   );
-  routes.post(
-    '/library/artifact',
-    change('/library', async (visitor, form) =>
-      toOwnPath((await tools.call(visitor, 'get_artifact', { name: form.get('name') })).downloadUrl),
-    ),
-  );
+  addLinkRoutes(routes, routing);
+  addArtifactPages(routes, routing, rooms);
+  addFileRoutes(routes, routing, rooms);
 }

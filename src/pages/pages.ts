@@ -11,6 +11,7 @@ import { addDocumentRoutes } from './documents.ts';
 import { createFeeds } from './feed.ts';
 import { createFormTokens } from './frame.ts';
 import { addGraphRoutes } from './run-graph.ts';
+import type { LibraryRooms } from './library-rooms.ts';
 import { addLibraryRoutes } from './library.ts';
 import { addOperatorRoutes } from './operate.ts';
 import type { OperatorAccess } from './operate-access.ts';
@@ -34,6 +35,7 @@ export interface PageRoutesOptions extends Omit<RoutingOptions, 'tools' | 'token
   readonly sessions: SessionRoutesOptions['sessions'];
   readonly files: RunRoutesOptions['files'];
   readonly artifacts: RunRoutesOptions['artifacts'];
+  readonly library: LibraryRooms;
   /** How clients are connected to this server. */
   readonly connectLines: () => readonly ConnectLine[];
   readonly operatorAccess: OperatorAccess;
@@ -54,7 +56,7 @@ export function createPageRoutes(options: PageRoutesOptions): Hono {
   const feeds = createFeeds();
   addRunRoutes(routes, routing, { ...options, feeds });
   addSessionRoutes(routes, routing, { ...options, feeds });
-  addLibraryRoutes(routes, routing);
+  addLibraryRoutes(routes, routing, options.library);
   addCrateRoutes(routes, routing, options.crates);
   addGraphRoutes(routes, routing);
   addDocumentRoutes(routes, routing);

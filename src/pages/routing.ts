@@ -83,6 +83,26 @@ export function createRouting({ tools, tokens, visitorOf, log }: RoutingOptions)
         }
       },
 
+    /** Does something for a form of ours and shows what came of it, which no address can show again. */
+    showOnce:
+      (
+        view: View,
+        title: string,
+        act: (visitor: Visitor, form: FormData, token: string, context: Context) => Promise<Html>,
+        script: string,
+      ) =>
+      async (context: Context): Promise<Response> => {
+        try {
+          const visitor = visit(context);
+          const form = await readForm(context);
+          demandOwnForm(tokens, visitor.caller.user, form);
+          const body = await act(visitor, form, makeToken(visitor), context);
+          return await answer(visitor, { view, title, body, script });
+        } catch (cause) {
+          return fail(view, cause);
+        }
+      },
+
     /** Does something for a form of ours, then shows where it leads. */
     change:
       (view: View, act: (visitor: Visitor, form: FormData, id: string) => Promise<string>) =>

@@ -48,7 +48,7 @@ const shown: Readonly<Record<string, string>> = {
   bundle_files: 'subject: filename; files: file_ids; link: token',
   link_status: 'subject: link_id, token; made: filename, link_id',
   revoke_link: 'subject: link_id, token; made: link_id',
-  list_files: '',
+  list_files: 'subject: file_id',
   delete_file: 'subject: file_id',
   search_index: '',
   search_by_entity: '',

@@ -59,6 +59,7 @@ const links: Reasons<Links> = {
   use: lookedUp,
 };
 const uploads: Reasons<Uploads> = {
+  addToBatch: byToken,
   allArrived: byOwner,
   arrivedFor: byOwner,
   begin: byToken,
@@ -66,6 +67,7 @@ const uploads: Reasons<Uploads> = {
   file: lookedUp,
   find: byToken,
   giveUp: lookedUp,
+  listBatch: lookedUp,
   note: lookedUp,
   openFor: byOwner,
   readState: byToken,

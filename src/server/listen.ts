@@ -35,7 +35,7 @@ import type { Upstream } from '../mcp/upstream.ts';
 import type { Toolbox } from '../mcp/toolbox.ts';
 import type { createServerFactory } from '../mcp/server.ts';
 import { createPageRoutes, isPage } from '../pages/pages.ts';
-import { createPreviews } from '../previews/previews.ts';
+import { createPreviews, type Previews } from '../previews/previews.ts';
 import { createSkillRoutes } from '../skills/route.ts';
 import type { Skills } from '../skills/skills.ts';
 import { openUsers } from '../users/users.ts';
@@ -120,7 +120,7 @@ export async function startListening(options: ListenOptions) {
       ready,
       showsReason: config.auth.length === 0,
       log,
-      rooms: createRoutes(options, access, history, mcp, ready, instance),
+      rooms: createRoutes(options, access, history, mcp, ready, { instance, previews }),
     }),
     byToken: {
       ...(await createTransferRoutes(options, { served, previews })),
@@ -223,7 +223,7 @@ function createRoutes(
   history: History,
   mcp: ReturnType<typeof createMcpEndpoint>,
   ready: () => Promise<void>,
-  instance: string,
+  { instance, previews }: { readonly instance: string; readonly previews: Previews },
 ) {
   const { executions, sessions, artifacts, occupancy, where: codeRunsIn } = code;
   const { database, server, links } = stores;
@@ -266,6 +266,7 @@ function createRoutes(
       sessions,
       files: stores.files,
       artifacts,
+      library: { links, artifacts, previews, noted, maxTtl: config.maxTtl },
       formSecret,
       signIn: pageSignIn,
       ways,

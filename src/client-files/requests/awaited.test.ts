@@ -86,7 +86,7 @@ async function open(location: string) {
       const delivery = { offset: null, fileLength: null, bodyLength: text.length, bytes };
       return (await first.uploads.write(token, delivery)).file!.id;
     },
-    stored: () => first.files.list(ann, { limit: 10, after: null }),
+    stored: async () => (await first.files.list(ann, { limit: 10, after: null })).files,
     [Symbol.asyncDispose]: () => database.close(),
   };
 }
