@@ -62,6 +62,7 @@ async function showLinks(
   await refuse('link_status', { link_id: 'none' });
   await eventually(async () => (await server.call('link_status', { token: brief })).data.state === 'expired');
   await call('link_status', { token: brief });
+  await call('link_status', {});
 }
 
 /** Needs runs, which leave artifacts. */

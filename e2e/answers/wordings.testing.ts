@@ -192,7 +192,7 @@ const tools: Readonly<Record<string, Wordings>> = {
   get_artifact: { encoding: { words: { base64: /base64/ } }, artifact_id: { start: 1000 } },
   link_status: {
     ...linkStateWordings,
-    'links[].singleUse': toldIfTrue(/one download/),
+    'links[].singleUse': { words: { true: /for one download/, false: /to last until/ } },
   },
   revoke_link: { revoked: { words: { true: /revoked|ended/i } } },
   // Where a page has all, it lists as many.

@@ -20,11 +20,12 @@ export interface BatchFile {
 
 /** Makes the upload of one file, if the batch has room for it. The batch then lasts as long as that upload. */
 export async function takeFromBatch(
-  { database, clock, uploadTtl }: LinksOptions,
+  { database, files, clock, uploadTtl }: LinksOptions,
   batch: Upload,
   { filename, size }: BatchFile,
 ): Promise<MintedUpload> {
   const { owner, keepSeconds, id } = batch;
+  await files.demandQuota({ user: owner }, size ?? 0);
   const request = { filename, size, keepSeconds, sha256: null, mediaType: null, batch: id };
   const minted = mintUpload({ user: owner }, request, clock(), uploadTtl);
   await database.transaction(async (tx) => {

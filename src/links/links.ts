@@ -155,7 +155,7 @@ export function createLinks(options: LinksOptions) {
       return { link, state: getLinkState(link, clock()), ...(await findIfPresent(demandStored(found))) };
     },
 
-    /** A page of the caller's links that have not expired, newest first. */
+    /** A page of the caller's links, newest first. Expired ones are there until the next sweep. */
     async list(caller: Caller, page: LinkPageOptions): Promise<LinkPage> {
       await statistics.flush();
       return listLinks(options, caller, page);

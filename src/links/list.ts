@@ -39,12 +39,11 @@ export async function listLinks(
   const rows = await database.query(
     `SELECT links.*, ${linkedFileSql}, bundles.name AS bundle_name, bundles.size AS bundle_size
      FROM links ${joinFileSql('links.file_id')} LEFT JOIN bundles ON bundles.id = links.bundle_id
-     WHERE links.owner = ? AND links.expires_at > ?
+     WHERE links.owner = ?
        ${fileId === undefined ? '' : 'AND links.file_id = ?'}
        ${from === null ? '' : 'AND (links.created_at, links.id) < (?, ?)'}
      ORDER BY links.created_at DESC, links.id DESC LIMIT ${limit + 1}`,
     user,
-    now,
     ...(fileId === undefined ? [] : [fileId]),
     ...(from === null ? [] : [from.createdAt, from.id]),
   );

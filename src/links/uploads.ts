@@ -114,14 +114,7 @@ export function createUploads(options: LinksOptions) {
     }
   }
 
-  async function end(upload: LeasedUpload): Promise<void> {
-    await resetUpload(options, upload);
-    await database.transaction(async (tx) => {
-      await tx.query('DELETE FROM uploads WHERE token_hash = ?', upload.tokenHash);
-      await giveBackToBatch(tx, upload);
-    });
-    upload.progress.isComplete = true;
-  }
+  const end = (upload: LeasedUpload): Promise<void> => endUpload(options, upload);
 
   return {
     find,
@@ -136,11 +129,8 @@ export function createUploads(options: LinksOptions) {
     },
 
     /** Makes the upload of one file of a batch. */
-    async addToBatch(token: string, file: BatchFile): Promise<MintedUpload> {
-      const batch = await find(token);
-      await files.demandQuota({ user: batch.owner }, file.size ?? 0);
-      return takeFromBatch(options, batch, file);
-    },
+    addToBatch: async (token: string, file: BatchFile): Promise<MintedUpload> =>
+      takeFromBatch(options, await find(token), file),
 
     /** The files of a batch that have arrived, in that order, without those that are gone since. */
     listBatch: (batch: Upload): Promise<StoredFile[]> => listBatchFiles(options, batch),
@@ -194,6 +184,16 @@ export function createUploads(options: LinksOptions) {
     /** Deletes expired uploads that have no writer, and drops their bytes. */
     sweep: (): Promise<number> => dropExpiredUploads(options),
   };
+}
+
+/** Drops what was sent and the upload itself. One of a batch can be another file then. */
+async function endUpload(options: LinksOptions, upload: LeasedUpload): Promise<void> {
+  await resetUpload(options, upload);
+  await options.database.transaction(async (tx) => {
+    await tx.query('DELETE FROM uploads WHERE token_hash = ?', upload.tokenHash);
+    await giveBackToBatch(tx, upload);
+  });
+  upload.progress.isComplete = true;
 }
 
 async function dropExpiredUploads(options: LinksOptions): Promise<number> {
