@@ -1,4 +1,4 @@
-/** The rows of the specification about pages of links and views, in parts: `requirements.testing.ts`. */
+/** The rows of the specification about pages and views, in parts: `requirements.testing.ts`. */
 export const pageRequirements = {
   C14: [
     'name-size-sha256-and-time',
@@ -13,6 +13,29 @@ export const pageRequirements = {
     'nothing-stored-runs-on-this-origin',
     'several-files-by-one-address',
     'a-form-without-javascript',
+  ],
+  G1: [
+    'runs-live',
+    'any-number-of-runs',
+    'sessions-as-notebooks',
+    'usage',
+    'operator-day',
+    'operator-health',
+    'operators-only',
+    'audit-verified',
+    'crates-search-preview-graph',
+    'documents',
+    'sign-in-with-a-key',
+    'sign-in-at-an-issuer',
+    'a-sign-in-ends',
+    'csrf-on-every-change',
+    'scopes-on-the-page',
+    'files-with-previews',
+    'files-of-any-number-in-pages',
+    'qr-code-of-a-link',
+    'links-with-revoke',
+    'upload-of-several-files',
+    'files-by-keyboard-and-without-javascript',
   ],
   G2: [
     'four-views-of-at-most-60-kb',

@@ -1,6 +1,5 @@
 /** The look of files and links: how they are sent, shared and listed. It is a part of the one style sheet. */
 export const fileStyle = `button.danger, .button.danger { border-color: var(--danger); background: transparent; color: var(--danger); }
-.paging { display: flex; flex-wrap: wrap; gap: 0.4rem 1.4rem; margin-top: 0.9rem; }
 .sender .drop { margin-top: 0.8rem; } .sender[data-ask] .drop { padding: 1.2rem; }
 .sender output:empty { min-height: 0; margin: 0; } .sender .actions:has(:disabled) { display: none; }
 ::file-selector-button { font: inherit; font-weight: 600; padding: 0.4rem 1rem; margin-right: 0.8rem; border-radius: 9px;

@@ -68,10 +68,11 @@ function renderPaging({ next, text, isFirst }: FileList): Html {
   const filter = text === '' ? {} : { text };
   const older = next === null ? null : new URLSearchParams({ ...filter, after: next });
   const newest = new URLSearchParams(filter).toString();
-  return html`<p class="paging">
+  if (isFirst && older === null) return html`${nothing}`;
+  return html`<nav class="pager" aria-label="Pages">
     ${isFirst ? nothing : html`<a href="/library${newest === '' ? '' : `?${newest}`}">Newest files</a>`}
     ${older === null ? nothing : html`<a rel="next" href="?${older.toString()}">Older files</a>`}
-  </p>`;
+  </nav>`;
 }
 
 /** As many files as a person may send at once. */
