@@ -2,6 +2,7 @@
 export const fileStyle = `button.danger, .button.danger { border-color: var(--danger); background: transparent; color: var(--danger); }
 .sender .drop { margin-top: 0.8rem; } .sender[data-ask] .drop { padding: 1.2rem; }
 .sender output:empty { min-height: 0; margin: 0; } .sender .actions:has(:disabled) { display: none; }
+.sender input[type="file"] { color: transparent; max-width: 12rem; }
 ::file-selector-button { font: inherit; font-weight: 600; padding: 0.4rem 1rem; margin-right: 0.8rem; border-radius: 9px;
   border: 1px solid var(--accent); background: transparent; color: var(--accent); cursor: pointer; }
 .sending { list-style: none; padding: 0; margin: 0; }

@@ -13,7 +13,8 @@ const pause = (ms) => new Promise((resume) => setTimeout(resume, ms));
 const tell = (size) => {
   if (size < 1024) return size + (size === 1 ? ' byte' : ' bytes');
   const power = Math.min(Math.floor(Math.log2(size) / 10), 4);
-  return Number((size / 1024 ** power).toPrecision(3)) + ' ' + ['', 'KB', 'MB', 'GB', 'TB'][power];
+  const amount = size / 1024 ** power;
+  return (amount >= 100 ? Math.round(amount) : Number(amount.toFixed(1))) + ' ' + ['', 'KB', 'MB', 'GB', 'TB'][power];
 };
 let chosen = [];
 let isSending = false;

@@ -36,7 +36,7 @@ export const renderLinkTable = ({ links, token, back, hasNames }: LinkTable): Ht
           <th scope="col">Until (UTC)</th>
           <th scope="col">Downloads</th>
           <th scope="col">Last use (UTC)</th>
-          <th scope="col">End</th>
+          <th scope="col" class="do">End</th>
         </tr>
       </thead>
       <tbody>
@@ -57,7 +57,7 @@ function renderLinkRow(link: ListedLink, { token, back, hasNames }: Omit<LinkTab
     <td>${renderShortTime(link.expiresAt)}</td>
     <td class="number">${link.downloads}</td>
     <td>${link.lastUsedAt === null ? 'never' : renderShortTime(link.lastUsedAt)}</td>
-    <td>
+    <td class="do">
       ${
         isActive
           ? renderAction('/library/links/revoke', 'Revoke', token, 'small', {
