@@ -63,6 +63,7 @@ body { margin: 0; background: var(--ground); color: var(--ink); }
 .brand nav a[aria-current] { color: var(--accent); background: var(--code); }
 h1 { font-size: var(--huge); line-height: 1.2; letter-spacing: -0.015em; margin: 0 0 0.5rem; font-weight: 650;
   overflow-wrap: anywhere; }
+h1 + .scroll, h1 + .runs, h1 + .empty { margin-top: 1.25rem; }
 h2 { font-size: var(--large); line-height: 1.3; letter-spacing: -0.005em; margin: 2.5rem 0 0.75rem; font-weight: 620; }
 p { margin: 0 0 0.75rem; }
 a { color: var(--accent); text-underline-offset: 0.15em; text-decoration-thickness: 1px; }
@@ -87,7 +88,7 @@ a { color: var(--accent); text-underline-offset: 0.15em; text-decoration-thickne
 .button:hover, button:hover { filter: brightness(1.08); }
 button.quiet, .button.quiet { background: var(--surface); border-color: var(--line); color: var(--accent); }
 button.quiet:hover, .button.quiet:hover { border-color: var(--accent); filter: none; }
-button.link { padding: 0; border: 0; background: none; color: var(--accent); font-weight: inherit;
+button.link { font-size: inherit; padding: 0; border: 0; background: none; color: var(--accent); font-weight: inherit;
   text-decoration: underline; text-underline-offset: 0.15em; }
 button:disabled { border-color: var(--line); background: var(--code); color: var(--muted); cursor: default; filter: none; }
 button.small, .button.small { padding: 0.15rem 0.7rem; font-size: var(--small); border-radius: 7px; }
@@ -188,15 +189,15 @@ pre.stderr { border-left: 3px solid var(--danger); }
 .live .stderr, .legend .stderr { color: var(--danger); } .live .passed { color: var(--muted); }
 .legend { font-size: var(--small); margin-top: 0.5rem; }
 .more { margin-top: 0.5rem; font-size: var(--small); color: var(--muted); }
-figure.result { margin: 0 0 1rem; }
-figure.result figcaption { display: flex; flex-wrap: wrap; gap: 0 1rem; }
-figure.result img { display: block; max-width: 100%; max-height: 30rem; margin: 0 auto; }
+figure.outcome { margin: 0 0 1rem; }
+figure.outcome figcaption { display: flex; flex-wrap: wrap; gap: 0 1rem; }
+figure.outcome img { display: block; max-width: 100%; max-height: 30rem; margin: 0 auto; }
 .gallery { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(20rem, 100%), 1fr)); gap: 1rem; }
 .change.created { color: var(--accent); } .change.deleted { color: var(--danger); } .change.modified { color: var(--warning); }
 .calls { margin: 0; padding-left: 2rem; font-size: var(--small); } .calls li { padding: 0.15rem 0; }
 .notebook { margin-top: 1.5rem; }
 .cell .facts { margin: 0.4rem 0 0; }
-.cell figure.result { margin: 0.6rem 0; }
+.cell figure.outcome { margin: 0.6rem 0; }
 .cell pre.output { max-height: 24rem; }
 .undone pre { opacity: 0.75; } .undone .mark { text-decoration: line-through; }
 .checkpoint { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: center; gap: 0.5rem 1rem;

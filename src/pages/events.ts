@@ -12,6 +12,16 @@ export interface ServerEvent {
   readonly id?: number;
 }
 
+const encoder = new TextEncoder();
+
+/** An event as it is sent. Where many pages get the same, it is written once for all. */
+export function encodeEvent({ event, data, id }: ServerEvent): Uint8Array {
+  const place = id === undefined ? '' : `id: ${id}\n`;
+  return encoder.encode(`${place}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+}
+
+const signOfLife = encoder.encode(': still here\n\n');
+
 /** A wait that something else can end. */
 export interface Alarm {
   ring(): void;
@@ -53,8 +63,11 @@ const retryMs = 1000;
 
 let openStreams = 0;
 
+/** How long a stream waits between events, so that many lines at once are one: longer where many pages are open. */
+export const getPaceMs = (): number => 100 + Math.min(100, openStreams);
+
 /** An event, or null for a sign of life. */
-export type MakeEvents = (signal: AbortSignal) => AsyncGenerator<ServerEvent | null, void>;
+export type MakeEvents = (signal: AbortSignal) => AsyncGenerator<Uint8Array | null, void>;
 
 export function answerEvents(visiting: AbortSignal, makeEvents: MakeEvents): Response {
   if (openStreams >= maxStreams)
@@ -63,7 +76,6 @@ export function answerEvents(visiting: AbortSignal, makeEvents: MakeEvents): Res
       'Too many pages are open that follow what goes on. Load this one again later.',
     );
   openStreams++;
-  const encoder = new TextEncoder();
   const gone = new AbortController();
   const events = makeEvents(AbortSignal.any([visiting, gone.signal, AbortSignal.timeout(maxStreamMs)]));
   const close = (): void => {
@@ -78,7 +90,7 @@ export function answerEvents(visiting: AbortSignal, makeEvents: MakeEvents): Res
       async pull(controller) {
         try {
           const { done, value } = await events.next();
-          if (done !== true) return controller.enqueue(encoder.encode(writeEvent(value)));
+          if (done !== true) return controller.enqueue(value ?? signOfLife);
           close();
           controller.close();
         } catch (error) {
@@ -99,10 +111,4 @@ export function answerEvents(visiting: AbortSignal, makeEvents: MakeEvents): Res
       'X-Accel-Buffering': 'no',
     },
   });
-}
-
-function writeEvent(event: ServerEvent | null): string {
-  if (event === null) return ': still here\n\n';
-  const id = event.id === undefined ? '' : `id: ${event.id}\n`;
-  return `${id}event: ${event.event}\ndata: ${JSON.stringify(event.data)}\n\n`;
 }

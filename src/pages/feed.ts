@@ -3,7 +3,7 @@
  * for all pages that show the same to the same user. It is rendered past the tools, which decided before who may see it.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { createAlarm, silenceMs, type Alarm, type ServerEvent } from './events.ts';
+import { createAlarm, silenceMs, encodeEvent, type Alarm } from './events.ts';
 
 export interface FedPart {
   /** Tells parts apart; has to name the user. */
@@ -14,10 +14,12 @@ export interface FedPart {
 }
 
 const paceMs = 1000;
+const nothingYet = new Uint8Array();
 
 interface SharedPart extends Disposable {
   readonly render: () => Promise<string>;
-  rendered: Promise<string>;
+  rendered: Promise<Uint8Array>;
+  last: Uint8Array;
   renderedAt: number;
   /** Whether nothing happened since. */
   isFresh: boolean;
@@ -26,7 +28,7 @@ interface SharedPart extends Disposable {
 }
 
 /** What it looks like now; not more often than once a second, however many ask. */
-function renderShared(part: SharedPart): Promise<string> {
+function renderShared(part: SharedPart): Promise<Uint8Array> {
   const now = performance.now();
   // Not everything that a part shows tells when it changes.
   if (now - part.renderedAt > silenceMs) part.isFresh = false;
@@ -34,9 +36,16 @@ function renderShared(part: SharedPart): Promise<string> {
   part.isPending = true;
   part.rendered = pause(Math.max(0, part.renderedAt + paceMs - now)).then(() => {
     Object.assign(part, { isPending: false, isFresh: true, renderedAt: performance.now() });
-    return part.render();
+    return renderOnce(part);
   });
   return part.rendered;
+}
+
+/** The event, and the very same one if it looks as before. */
+async function renderOnce(part: SharedPart): Promise<Uint8Array> {
+  const event = encodeEvent({ event: 'part', data: await part.render() });
+  if (Buffer.compare(event, part.last) !== 0) part.last = event;
+  return part.last;
 }
 
 function createSharedPart({ watch, render }: FedPart): SharedPart {
@@ -47,7 +56,8 @@ function createSharedPart({ watch, render }: FedPart): SharedPart {
   });
   const part: SharedPart = {
     render,
-    rendered: Promise.resolve(''),
+    rendered: Promise.resolve(nothingYet),
+    last: nothingYet,
     renderedAt: -Infinity,
     isFresh: false,
     isPending: false,
@@ -77,15 +87,16 @@ export function createFeeds() {
 
   return {
     /** The part each time that it has changed, beginning with how it is now. */
-    async *follow(wanted: FedPart, signal: AbortSignal): AsyncGenerator<ServerEvent | null, void> {
+    async *follow(wanted: FedPart, signal: AbortSignal): AsyncGenerator<Uint8Array | null, void> {
       using alarm = createAlarm(signal);
       using joined = join(wanted, alarm);
-      let shown: string | null = null;
-      while (!signal.aborted) {
+      let shown: Uint8Array | null = null;
+      let lastSent = 0;
+      for (; !signal.aborted; await alarm.wait(silenceMs)) {
         const now = await renderShared(joined.part);
-        yield now === shown ? null : { event: 'part', data: now };
-        shown = now;
-        await alarm.wait(silenceMs);
+        if (now === shown && performance.now() - lastSent < silenceMs) continue;
+        yield now === shown ? null : now;
+        [shown, lastSent] = [now, performance.now()];
       }
     },
   };

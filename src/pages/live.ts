@@ -4,13 +4,11 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Executions, LiveRun, OutputPieces } from '../executions/executions.ts';
-import { createAlarm, silenceMs, type ServerEvent } from './events.ts';
+import { createAlarm, encodeEvent, getPaceMs, silenceMs } from './events.ts';
 import type { Visitor } from './page-tools.ts';
 
 type LiveExecutions = Pick<Executions, 'findLive' | 'follow' | 'get'>;
 
-/** Events of one run come at most so often: many lines at once are one event. */
-const paceMs = 100;
 const maxEventCharacters = 16 * 1024;
 /** How often the row of a run on another server is looked at. */
 const lookMs = 2000;
@@ -27,12 +25,12 @@ export async function* followRun(
   { caller }: Pick<Visitor, 'caller'>,
   { id, from }: { readonly id: string; readonly from: number },
   signal: AbortSignal,
-): AsyncGenerator<ServerEvent | null, void> {
+): AsyncGenerator<Uint8Array | null, void> {
   const run = executions.findLive(caller, id);
   if (run === null) yield* followElsewhere(executions, caller, id, signal);
   else yield* followHere(executions, caller, run, from, signal);
   if (signal.aborted) return;
-  yield { event: 'end', data: (await executions.get(caller, id)).reason };
+  yield encodeEvent({ event: 'end', data: (await executions.get(caller, id)).reason });
 }
 
 /** Costs nothing while nothing is printed. */
@@ -42,7 +40,7 @@ async function* followHere(
   { id, output }: LiveRun,
   from: number,
   signal: AbortSignal,
-): AsyncGenerator<ServerEvent | null, void> {
+): AsyncGenerator<Uint8Array | null, void> {
   using alarm = createAlarm(signal);
   using _watching = output.watch(alarm.ring);
   let at = from;
@@ -53,13 +51,10 @@ async function* followHere(
     // A run that prints faster than a browser can show is shown in parts, its last ones.
     const part = output.readPieces(Math.max(at, end - maxEventCharacters), maxEventCharacters);
     if (part.pieces.length > 0) {
-      yield {
-        event: 'output',
-        id: part.next,
-        data: { passed: Math.max(0, part.from - at), pieces: part.pieces },
-      };
+      const data = { passed: Math.max(0, part.from - at), pieces: part.pieces };
+      yield encodeEvent({ event: 'output', id: part.next, data });
       at = part.next;
-      await pause(paceMs);
+      await pause(getPaceMs());
       continue;
     }
     if (isOver) return;
@@ -78,20 +73,20 @@ async function* followElsewhere(
   caller: Visitor['caller'],
   id: string,
   signal: AbortSignal,
-): AsyncGenerator<ServerEvent | null, void> {
+): AsyncGenerator<Uint8Array | null, void> {
   let shown = '';
   while (!signal.aborted) {
     const { execution } = await executions.follow(caller, id, { waitMs: lookMs, signal });
     if (execution.reason !== 'running') return;
     const { stdout, stderr } = execution;
     if (shown !== stdout + stderr)
-      yield {
+      yield encodeEvent({
         event: 'whole',
         data: [
           { stream: 'stdout', text: stdout },
           { stream: 'stderr', text: stderr },
         ],
-      };
+      });
     else yield null;
     shown = stdout + stderr;
   }

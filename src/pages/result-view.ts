@@ -42,7 +42,7 @@ async function renderResult(
 ): Promise<Html> {
   const picture = result.parts.findIndex(({ mime, file_id }) => file_id !== null && isPictureType(mime));
   const label = { value: 'Value', display: 'Displayed', figure: 'Figure' }[result.kind];
-  const table = picture === -1 && result.rows !== null ? await readTable(options, result) : null;
+  const table = picture === -1 ? await readTable(options, result) : null;
   const body =
     picture !== -1
       ? html`<div class="picture">
@@ -61,7 +61,7 @@ async function renderResult(
       : html`<span>${label}${describeShape(result)}</span>`,
     ...result.parts.map((part) => renderPart(part, options.token)),
   ].filter((piece) => piece !== nothing);
-  return html`<figure class="result">
+  return html`<figure class="outcome">
     ${body} ${caption.length === 0 ? nothing : html`<figcaption>${caption}</figcaption>`}
   </figure>`;
 }

@@ -89,7 +89,7 @@ export function renderFilesAfter({ execution_id, artifacts }: ShownRun, token: s
 
 /** As it is now: a later run may have written it again. */
 const renderPicture = (id: string, name: string): Html =>
-  html`<figure class="result">
+  html`<figure class="outcome">
     <div class="picture">
       <img loading="lazy" src="/runs/${id}/pictures/${encodeURIComponent(name)}" alt="${name}" />
     </div>
