@@ -171,7 +171,7 @@ test('with delivery base64 the bytes are in the text as in the typed value, and 
   assert.deepEqual(data, { artifact_id: 'x.bin', data: bytes.toString('base64'), encoding: 'base64' });
   const text = `x.bin, 1000 bytes, as base64:\n${bytes.toString('base64')}`;
   assert.deepEqual(content, [{ type: 'text', text }]);
-  assert.deepEqual(await mcp.files.list(ann, { limit: 1, after: null }), []);
+  assert.deepEqual((await mcp.files.list(ann, { limit: 1, after: null })).files, []);
 });
 
 const pictures: Record<string, Buffer> = {
