@@ -94,7 +94,10 @@ it('the fixtures are not there unless they are asked for', async () => {
     resources: { listChanged: false, subscribe: false },
     prompts: { listChanged: false },
     completions: {},
-    extensions: { 'io.modelcontextprotocol/skills': { directoryRead: true } },
+    extensions: {
+      'io.modelcontextprotocol/skills': { directoryRead: true },
+      'io.modelcontextprotocol/ui': {},
+    },
   });
 });
 
