@@ -5,6 +5,13 @@
  */
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import type { Pandoc, PandocWarning } from '../pandoc/pandoc.ts';
+import {
+  collectClusters,
+  isSameEverywhere,
+  placeClusters,
+  type CitationAst,
+  type CitationBlock,
+} from './clusters.ts';
 import type { BibliographyItem } from './csl.ts';
 
 export interface CiteRequest {
@@ -26,11 +33,6 @@ export interface CitedDocument {
   readonly warnings: string[];
 }
 
-interface CitationAst {
-  readonly meta: Record<string, unknown>;
-  readonly blocks: { t: string; c?: unknown }[];
-}
-
 /** Removed from a document, because citeproc would read files that these name. */
 const citationMetadataKeys = [
   'bibliography',
@@ -45,7 +47,7 @@ const maxCitationWarnings = 50;
 
 /** Writes citations out. The list of references is at the end, or where `::: {#refs}` is. */
 export async function citeDocument(pandoc: Pandoc, request: CiteRequest): Promise<CitedDocument> {
-  const { style, language, signal } = request;
+  const { language } = request;
   const text = new TextDecoder().decode(request.ast);
   const keys = findCitationIds(text);
   if (keys.size === 0) return { ast: request.ast, missing: [], warnings: [] };
@@ -56,6 +58,34 @@ export async function citeDocument(pandoc: Pandoc, request: CiteRequest): Promis
   const before = JSON.parse(text) as CitationAst;
   for (const name of citationMetadataKeys) delete before.meta[name];
   if (references.length > 0 && !hasReferencesSection(before, text)) addReferencesHeading(before, language);
+  const { written, log } = await writeCitations(pandoc, before, { ...request, references });
+  const warnings = listCitationWarnings(log);
+  return { ast: tidyCitedAst(before, written, missing), missing, warnings };
+}
+
+interface WrittenCitations {
+  readonly written: CitationAst;
+  readonly log: readonly PandocWarning[];
+}
+
+/** Only the citations go through citeproc, if the style allows it; otherwise the whole document. */
+async function writeCitations(
+  pandoc: Pandoc,
+  document: CitationAst,
+  request: CiteRequest,
+): Promise<WrittenCitations> {
+  if (!isSameEverywhere(request.style)) return runCiteproc(pandoc, document, request);
+  const short = collectClusters(document);
+  const { written, log } = await runCiteproc(pandoc, short, request);
+  const placed = placeClusters(document, short, written);
+  return placed === null ? runCiteproc(pandoc, document, request) : { written: placed, log };
+}
+
+async function runCiteproc(
+  pandoc: Pandoc,
+  document: CitationAst,
+  { references, style, language, signal }: CiteRequest,
+): Promise<WrittenCitations> {
   const job = {
     options: {
       from: 'json',
@@ -65,11 +95,11 @@ export async function citeDocument(pandoc: Pandoc, request: CiteRequest): Promis
       ...(style !== null && { csl: 'style.csl' }),
       metadata: { lang: language, 'link-citations': true },
     },
-    input: JSON.stringify(before),
+    input: JSON.stringify(document),
     files: { 'references.json': JSON.stringify(references), ...(style !== null && { 'style.csl': style }) },
   };
   const { output, warnings } = await explainStyleErrors(() => pandoc.convert(job, signal));
-  return { ast: tidyCitedAst(before, output, missing), missing, warnings: listCitationWarnings(warnings) };
+  return { written: JSON.parse(new TextDecoder().decode(output)) as CitationAst, log: warnings };
 }
 
 function findCitationIds(ast: string): Set<string> {
@@ -111,8 +141,7 @@ function listCitationWarnings(warnings: readonly PandocWarning[]): string[] {
 }
 
 /** Removes the metadata for citeproc, and links that lead nowhere: Typst would fail on them. */
-function tidyCitedAst({ meta }: CitationAst, output: Uint8Array, missing: readonly string[]): Uint8Array {
-  const cited = JSON.parse(new TextDecoder().decode(output)) as CitationAst;
+function tidyCitedAst({ meta }: CitationAst, cited: CitationAst, missing: readonly string[]): Uint8Array {
   for (const name of [...citationMetadataKeys, 'lang', 'nocite']) delete cited.meta[name];
   if (Object.hasOwn(meta, 'lang')) cited.meta['lang'] = meta['lang'];
   if (missing.length > 0) removeCitationLinks(cited, new Set(missing.map((key) => `#ref-${key}`)));
@@ -150,11 +179,6 @@ const referencesHeadings: Readonly<Record<string, string>> = {
   zh: '参考文献',
   ko: '참고 문헌',
 };
-
-interface CitationBlock {
-  readonly t: string;
-  readonly c?: unknown;
-}
 
 /**
  * The heading for the list of references; null if the document ends with a heading, which is then that of the list, or

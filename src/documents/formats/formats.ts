@@ -13,8 +13,15 @@ import { writeEpub } from './epub.ts';
 import { writeHtml } from './html.ts';
 import { sanitizeMaths } from './maths.ts';
 import { writePptx } from './pptx.ts';
+import { setProseAside } from './prose.ts';
 import { writeLatex, writeMarkdown, writePlain } from './texts.ts';
-import { serializeTree, parseTrustedAst, writePageBreaks, type PandocInline } from './tree.ts';
+import {
+  serializeTree,
+  parseTrustedAst,
+  writePageBreaks,
+  type PandocAst,
+  type PandocInline,
+} from './tree.ts';
 import {
   toPictureFiles,
   summarizePandocWarnings,
@@ -82,10 +89,28 @@ export async function writeFormat(
 }
 
 /** Typst's markup, which compiles in a folder with its pictures. */
-async function writeTypstMarkup({ prepared, engines, signal }: FormatJob): Promise<FormatResult> {
-  const { layout } = prepared;
-  const { tree: safe, warnings: unsafe } = sanitizeMaths(parseTrustedAst(prepared.ast), 'typst');
+async function writeTypstMarkup(work: FormatJob): Promise<FormatResult> {
+  const { tree, warnings } = prepareTypstTree(work.prepared);
+  const written = await convertToTypst(work, tree);
+  return { bytes: written.bytes, warnings: [...warnings, ...written.warnings] };
+}
+
+interface TypstTree {
+  readonly tree: PandocAst;
+  readonly warnings: readonly string[];
+}
+
+function prepareTypstTree(prepared: PreparedDocument): TypstTree {
+  const { tree: safe, warnings } = sanitizeMaths(parseTrustedAst(prepared.ast), 'typst');
   const tree = rewriteAst(safe, { inlines: removeTrailingBreaks });
+  return { tree: { ...tree, blocks: writePageBreaks(tree.blocks, 'typst') }, warnings };
+}
+
+async function convertToTypst(
+  { prepared, engines, signal }: FormatJob,
+  tree: PandocAst,
+): Promise<FormatResult> {
+  const { layout } = prepared;
   const options = {
     from: 'json',
     to: 'typst',
@@ -95,10 +120,12 @@ async function writeTypstMarkup({ prepared, engines, signal }: FormatJob): Promi
     'table-of-contents': layout.toc,
     variables: buildTypstVariables(layout, engines.typst.families),
   };
-  const input = serializeTree({ ...tree, blocks: writePageBreaks(tree.blocks, 'typst') });
   const files = { 'document.typ': typstTemplate };
-  const { output, warnings } = await engines.pandoc.convert({ options, input, files }, signal);
-  return { bytes: output, warnings: [...unsafe, ...summarizePandocWarnings(warnings)] };
+  const { output, warnings } = await engines.pandoc.convert(
+    { options, input: serializeTree(tree), files },
+    signal,
+  );
+  return { bytes: output, warnings: summarizePandocWarnings(warnings) };
 }
 
 /** Pandoc would write the end of a note or a title as `\]`, which is a bracket in the text and not the end. */
@@ -109,14 +136,27 @@ function removeTrailingBreaks(inlines: PandocInline[]): PandocInline[] {
 
 async function writePdf(work: FormatJob): Promise<FormatResult> {
   const { layout, pictures, hasRareCharacters } = work.prepared;
-  const markup = await writeTypstMarkup(work);
+  const { tree, warnings: unsafe } = prepareTypstTree(work.prepared);
+  const { source, warnings: converted } = await writePdfMarkup(work, tree);
   const job = {
-    source: Buffer.from(markup.bytes).toString('utf8'),
+    source,
     files: toPictureFiles(pictures),
     pdfA: layout.pdfA,
     findMissing: hasRareCharacters,
   };
   const { pdf, warnings, missing } = await work.engines.typst.compile(job, work.signal);
   const glyphs = missing.length === 0 ? [] : [describeMissingGlyphs([...missing])];
-  return { bytes: pdf, warnings: [...markup.warnings, ...warnings, ...glyphs] };
+  return { bytes: pdf, warnings: [...unsafe, ...converted, ...warnings, ...glyphs] };
 }
+
+/** Nobody reads it, so its lines may be long: plain words do not go through Pandoc. */
+async function writePdfMarkup(work: FormatJob, tree: PandocAst) {
+  const { tree: short, restore } = setProseAside(tree);
+  const { bytes, warnings } = await convertToTypst(work, short);
+  const source = restore(decodeMarkup(bytes));
+  if (source !== null) return { source, warnings };
+  const whole = await convertToTypst(work, tree);
+  return { source: decodeMarkup(whole.bytes), warnings: whole.warnings };
+}
+
+const decodeMarkup = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
