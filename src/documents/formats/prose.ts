@@ -18,7 +18,7 @@ export interface ProseSetAside {
 const minRunLength = 30;
 
 /** Means nothing in Typst: not a dash, a quotation mark, two dots or a sign of markup. */
-const plainWord = /^[\p{L}\p{N}]+[,.]?$/u;
+const plainWord = /^[\p{L}\p{N}]+[,.;]?$/u;
 const startsWithLetter = /^\p{L}/u;
 
 export function setProseAside(tree: PandocAst): ProseSetAside {

@@ -4,7 +4,13 @@
  */
 import { createHash } from 'node:crypto';
 import { BoundedMap } from '../../concurrency/bounded-map.ts';
-import { asWorkcrateError, publicMessage, WorkcrateError, type ErrorCode } from '../../errors.ts';
+import {
+  asWorkcrateError,
+  isWorkcrateError,
+  publicMessage,
+  WorkcrateError,
+  type ErrorCode,
+} from '../../errors.ts';
 import type { Log } from '../../observability/log.ts';
 import type { CallContext } from '../../workers/workers.ts';
 import {
@@ -43,6 +49,7 @@ import {
   type WantedPicture,
 } from '../sanitize/markdown.ts';
 import { openTypst } from '../typst/typst.ts';
+import { setWordsAside, type WordsSetAside } from './plain-words.ts';
 
 export interface DocumentWorkerSettings {
   /** An installed Pandoc; null: the packaged one. */
@@ -159,11 +166,29 @@ async function parseMarkdown(
   signal: AbortSignal,
 ): Promise<PandocAst> {
   demandBoundedText(text, mostBytes);
-  const { output } = await pandoc.convert(
-    { options: { from: markdownReaderFormat, to: 'json' }, input: text },
-    signal,
-  );
-  return parseAst(output);
+  const short = setWordsAside(text);
+  const json = short === null ? null : await convertShortText(pandoc, short, signal);
+  return parseAst(Buffer.from(json ?? (await convertMarkdown(pandoc, text, signal))));
+}
+
+/** Null if the whole text has to be read: also for an error, which should quote the text as it was written. */
+async function convertShortText(
+  pandoc: Pandoc,
+  { text, restore }: WordsSetAside,
+  signal: AbortSignal,
+): Promise<string | null> {
+  try {
+    return restore(await convertMarkdown(pandoc, text, signal));
+  } catch (error) {
+    if (isWorkcrateError(error, 'document_invalid')) return null;
+    throw error;
+  }
+}
+
+async function convertMarkdown(pandoc: Pandoc, input: string, signal: AbortSignal): Promise<string> {
+  const options = { from: markdownReaderFormat, to: 'json' };
+  const { output } = await pandoc.convert({ options, input }, signal);
+  return Buffer.from(output).toString();
 }
 
 async function readCachedBibliography(
