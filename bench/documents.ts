@@ -69,7 +69,7 @@ async function compare(name: keyof typeof sizes, sections: number): Promise<void
       ]),
     ),
   );
-  if (sections === sizes['13 pages']) console.log('asked: at most 0.8 warm, 4 cold');
+  if (sections === sizes['13 pages']) console.log('asked: at most 0.6 warm, 2.5 cold');
 }
 
 function open() {

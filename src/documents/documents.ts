@@ -11,7 +11,7 @@ import type { CitationValidation } from './citations/validate.ts';
 import type { DocumentFormat, DocumentLayout } from './document.ts';
 import { readUserPictures, type UserFiles } from './user-files.ts';
 import type { DocumentWorker, DocumentWorkers } from './worker/open.ts';
-import type { GivenBibliography, ReadDocument, WriteStep, DocumentWriteResult } from './worker/worker.ts';
+import type { GivenBibliography, KeptDocument, WriteStep, DocumentWriteResult } from './worker/worker.ts';
 import type { ReferenceLibrary } from './zotero/library.ts';
 
 export { documentFormats, type DocumentFormat, type DocumentLayout } from './document.ts';
@@ -152,7 +152,7 @@ async function buildDocument(
 /** Looks up in the library what the bibliography does not have. */
 async function findLibraryReferences(
   library: ReferenceLibrary | null,
-  { unknownKeys }: ReadDocument,
+  { unknownKeys }: KeptDocument,
   signal: AbortSignal,
 ) {
   if (library === null || unknownKeys.length === 0) return { references: [], notes: [] };

@@ -5,6 +5,7 @@ import { citeDocument, type CiteRequest } from './cite.ts';
 import { works } from './examples.testing.ts';
 import { never, openTestPandoc } from './pandoc.testing.ts';
 import { expected, sentence } from './style-lines.testing.ts';
+import { parseAst } from '../sanitize/ast.ts';
 import { bundledStyles, readCitationStyle } from './styles.ts';
 import { linesOf } from './written.testing.ts';
 import { recordProof } from '../../requirements.testing.ts';
@@ -13,10 +14,8 @@ const pandoc = openTestPandoc();
 after(() => pandoc[Symbol.asyncDispose]());
 
 async function citing(text: string, more: Partial<CiteRequest> = {}) {
-  const { output: ast } = await pandoc.convert(
-    { options: { from: 'markdown', to: 'json' }, input: text },
-    never,
-  );
+  const { output } = await pandoc.convert({ options: { from: 'markdown', to: 'json' }, input: text }, never);
+  const ast = parseAst(output);
   const cited = await citeDocument(pandoc, {
     ast,
     references: works,
@@ -25,7 +24,7 @@ async function citing(text: string, more: Partial<CiteRequest> = {}) {
     signal: never,
     ...more,
   });
-  return { ...cited, given: ast, lines: linesOf(cited.ast), text: new TextDecoder().decode(cited.ast) };
+  return { ...cited, given: ast, lines: linesOf(cited.ast), text: JSON.stringify(cited.ast) };
 }
 
 test('citations are written out, and the references stand last under a heading in the language', async () => {

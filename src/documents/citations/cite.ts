@@ -5,18 +5,14 @@
  */
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import type { Pandoc, PandocWarning } from '../pandoc/pandoc.ts';
-import {
-  collectClusters,
-  isSameEverywhere,
-  placeClusters,
-  type CitationAst,
-  type CitationBlock,
-} from './clusters.ts';
+import { parseAst, type PandocAst, type PandocBlock, type PandocInline } from '../sanitize/ast.ts';
+import { listCitedKeys } from '../sanitize/markdown.ts';
+import { collectClusters, findAttributes, isSameEverywhere, placeClusters } from './clusters.ts';
 import type { BibliographyItem } from './csl.ts';
 
 export interface CiteRequest {
-  /** Pandoc's JSON, sanitized. */
-  readonly ast: Uint8Array;
+  /** Sanitized. Citing changes it: it is not for further use. */
+  readonly ast: PandocAst;
   readonly references: readonly BibliographyItem[];
   /** CSL, checked; null: Pandoc's default, Chicago author-date. */
   readonly style: string | null;
@@ -27,14 +23,14 @@ export interface CiteRequest {
 
 export interface CitedDocument {
   /** With citations and references written out, still within Cite nodes. */
-  readonly ast: Uint8Array;
+  readonly ast: PandocAst;
   /** Keys without an entry. The document shows them as **key?**. */
   readonly missing: string[];
   readonly warnings: string[];
 }
 
 /** Removed from a document, because citeproc would read files that these name. */
-const citationMetadataKeys = [
+const citationMetadataKeys = new Set([
   'bibliography',
   'references',
   'csl',
@@ -42,36 +38,38 @@ const citationMetadataKeys = [
   'citation-abbreviations',
   'link-citations',
   'link-bibliography',
-];
+]);
 const maxCitationWarnings = 50;
 
 /** Writes citations out. The list of references is at the end, or where `::: {#refs}` is. */
 export async function citeDocument(pandoc: Pandoc, request: CiteRequest): Promise<CitedDocument> {
-  const { language } = request;
-  const text = new TextDecoder().decode(request.ast);
-  const keys = findCitationIds(text);
-  if (keys.size === 0) return { ast: request.ast, missing: [], warnings: [] };
+  const { ast, language } = request;
+  const keys = new Set(listCitedKeys(ast).map(({ key }) => key));
+  if (keys.size === 0) return { ast, missing: [], warnings: [] };
   // Citeproc is slow with thousands of references, of which ten are cited.
   const references = request.references.filter(({ id }) => keys.has(id) || keys.has('*'));
   const known = new Set(references.map(({ id }) => id));
   const missing = [...keys].filter((key) => key !== '*' && !known.has(key));
-  const before = JSON.parse(text) as CitationAst;
-  for (const name of citationMetadataKeys) delete before.meta[name];
-  if (references.length > 0 && !hasReferencesSection(before, text)) addReferencesHeading(before, language);
+  const meta = Object.fromEntries(
+    Object.entries(ast.meta).filter(([name]) => !citationMetadataKeys.has(name)),
+  );
+  const isHeadingNeeded = references.length > 0 && !hasReferencesSection(ast);
+  const heading = isHeadingNeeded ? buildReferencesHeading(ast.blocks, language) : null;
+  const before = { ...ast, meta, blocks: heading === null ? ast.blocks : [...ast.blocks, heading] };
   const { written, log } = await writeCitations(pandoc, before, { ...request, references });
   const warnings = listCitationWarnings(log);
   return { ast: tidyCitedAst(before, written, missing), missing, warnings };
 }
 
 interface WrittenCitations {
-  readonly written: CitationAst;
+  readonly written: PandocAst;
   readonly log: readonly PandocWarning[];
 }
 
 /** Only the citations go through citeproc, if the style allows it; otherwise the whole document. */
 async function writeCitations(
   pandoc: Pandoc,
-  document: CitationAst,
+  document: PandocAst,
   request: CiteRequest,
 ): Promise<WrittenCitations> {
   if (!isSameEverywhere(request.style)) return runCiteproc(pandoc, document, request);
@@ -83,7 +81,7 @@ async function writeCitations(
 
 async function runCiteproc(
   pandoc: Pandoc,
-  document: CitationAst,
+  document: PandocAst,
   { references, style, language, signal }: CiteRequest,
 ): Promise<WrittenCitations> {
   const job = {
@@ -99,22 +97,14 @@ async function runCiteproc(
     files: { 'references.json': JSON.stringify(references), ...(style !== null && { 'style.csl': style }) },
   };
   const { output, warnings } = await explainStyleErrors(() => pandoc.convert(job, signal));
-  return { written: JSON.parse(new TextDecoder().decode(output)) as CitationAst, log: warnings };
-}
-
-function findCitationIds(ast: string): Set<string> {
-  const found = ast.matchAll(/"citationId"\s*:\s*("(?:[^"\\]|\\.)*")/g);
-  return new Set([...found].map(([, quoted]) => JSON.parse(quoted!) as string));
+  return { written: parseAst(output), log: warnings };
 }
 
 /** Whether the document says where its references go, or has a heading for them. */
-const hasReferencesSection = ({ meta }: CitationAst, text: string): boolean =>
-  text.includes('["refs",') || 'reference-section-title' in meta || 'suppress-bibliography' in meta;
-
-function addReferencesHeading({ blocks }: CitationAst, language: string): void {
-  const heading = buildReferencesHeading(blocks, language);
-  if (heading !== null) blocks.push(heading);
-}
+const hasReferencesSection = ({ meta, blocks }: PandocAst): boolean =>
+  findAttributes(blocks, 'refs') !== null ||
+  'reference-section-title' in meta ||
+  'suppress-bibliography' in meta;
 
 /** The document and its references were read before, so an error here is about the style. */
 async function explainStyleErrors<T>(convert: () => Promise<T>): Promise<T> {
@@ -141,11 +131,14 @@ function listCitationWarnings(warnings: readonly PandocWarning[]): string[] {
 }
 
 /** Removes the metadata for citeproc, and links that lead nowhere: Typst would fail on them. */
-function tidyCitedAst({ meta }: CitationAst, cited: CitationAst, missing: readonly string[]): Uint8Array {
-  for (const name of [...citationMetadataKeys, 'lang', 'nocite']) delete cited.meta[name];
-  if (Object.hasOwn(meta, 'lang')) cited.meta['lang'] = meta['lang'];
-  if (missing.length > 0) removeCitationLinks(cited, new Set(missing.map((key) => `#ref-${key}`)));
-  return new TextEncoder().encode(JSON.stringify(cited));
+function tidyCitedAst({ meta: given }: PandocAst, cited: PandocAst, missing: readonly string[]): PandocAst {
+  const { lang: _, nocite: __, ...others } = cited.meta;
+  const own = Object.entries(others).filter(([name]) => !citationMetadataKeys.has(name));
+  const lang = given['lang'];
+  const meta = { ...Object.fromEntries(own), ...(lang !== undefined && { lang }) };
+  const tidied = { ...cited, meta };
+  if (missing.length > 0) removeCitationLinks(tidied, new Set(missing.map((key) => `#ref-${key}`)));
+  return tidied;
 }
 
 /** Headings of the list of references; English for other languages. */
@@ -184,14 +177,17 @@ const referencesHeadings: Readonly<Record<string, string>> = {
  * The heading for the list of references; null if the document ends with a heading, which is then that of the list, or
  * has no headings at all.
  */
-function buildReferencesHeading(blocks: readonly CitationBlock[], language: string): CitationBlock | null {
-  const levels = blocks.flatMap(({ t, c }) => (t === 'Header' ? (c as [number])[0] : []));
+function buildReferencesHeading(blocks: readonly PandocBlock[], language: string): PandocBlock | null {
+  const levels = blocks.flatMap((block) => (block.t === 'Header' ? block.c[0] : []));
   if (levels.length === 0 || blocks.at(-1)!.t === 'Header') return null;
   const level = levels.reduce((least, one) => Math.min(least, one));
   const name = referencesHeadings[language.toLowerCase().split('-')[0] ?? ''] ?? referencesHeadings['en']!;
   const words = name
     .split(' ')
-    .flatMap((word, at) => [...(at > 0 ? [{ t: 'Space' }] : []), { t: 'Str', c: word }]);
+    .flatMap((word, at): PandocInline[] => [
+      ...(at > 0 ? [{ t: 'Space' } as const] : []),
+      { t: 'Str', c: word },
+    ]);
   return { t: 'Header', c: [level, ['bibliography', ['unnumbered'], []], words] };
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { parseAst } from '../sanitize/ast.ts';
 import { citeDocument } from './cite.ts';
 import { isSameEverywhere } from './clusters.ts';
 import { works } from './examples.testing.ts';
@@ -20,7 +21,7 @@ nocite: '@report'
 
 So [see @book, pp. 3-4; @article]. And [@book, pp. 3-4; @article] again [@book]. @book says so, -@book too.
 
-A note [^1] and one more.[^2] As *in [@book]* and "[@article]". He [@nobody, ch. 2], who [@book et al.].
+A note [^1] and one more.[^2] As *in [@book]* and "[@article]". As in @many. Then he [@nobody, ch. 2], who [@book et al.].
 
 - one [@book]
 - two [-@article, 7]
@@ -41,13 +42,13 @@ async function citeWith(source: string, style: string | null) {
     never,
   );
   const { ast, missing, warnings } = await citeDocument(pandoc, {
-    ast: output,
+    ast: parseAst(output),
     references: works,
     style,
     language: 'en',
     signal: never,
   });
-  return { tree: JSON.parse(new TextDecoder().decode(ast)) as unknown, missing, warnings };
+  return { ast, missing, warnings };
 }
 
 /** Means nothing, but has the document cited as a whole. */

@@ -4,20 +4,12 @@
  * Pandoc (`cite.ts` does), and is only for styles in which a citation looks the same wherever it stands.
  */
 
-export interface CitationBlock {
-  readonly t: string;
-  readonly c?: unknown;
-}
+import { toPlainText } from '../formats/tree.ts';
+import { type PandocAst, type PandocAttr, type PandocBlock, type PandocInline } from '../sanitize/ast.ts';
+import { isAstNode, visitAst } from '../sanitize/visit.ts';
 
-export interface CitationAst {
-  readonly meta: Record<string, unknown>;
-  blocks: CitationBlock[];
-}
-
-interface CitationNode {
-  readonly t: 'Cite';
-  readonly c: readonly [citations: readonly object[], text: readonly CitationBlock[]];
-}
+type CitationNode = Extract<PandocInline, { t: 'Cite' }>;
+type DivisionBlock = Extract<PandocBlock, { t: 'Div' }>;
 
 /** A style with these writes a citation differently when it is repeated, or counts notes. */
 const dependsOnPlace = /\bposition\s*=|\bet-al-subsequent-|note-number|\bnear-note/;
@@ -28,143 +20,143 @@ export const isSameEverywhere = (style: string | null): boolean =>
   style === null || (isInText.test(style) && !dependsOnPlace.test(style));
 
 /** Metadata that decides what citeproc writes, besides what `cite.ts` sets. */
-const citeprocMetadata = ['nocite', 'reference-section-title', 'suppress-bibliography', 'lang'];
+const citeprocMetadata = new Set(['nocite', 'reference-section-title', 'suppress-bibliography', 'lang']);
 
 /** Where the citations are in the short document, and in what comes back. */
 const clustersDivision = 'citations';
 
 /** A short document: each different citation once, in the order of the text, and then the place of the references. */
-export function collectClusters(document: CitationAst): CitationAst {
-  const clusters = new Map<string, CitationNode>();
-  visitCitations([withoutNocite(document.meta), document.blocks], (node) => {
+export function collectClusters(document: PandocAst): PandocAst {
+  const clusters = new Map<string, PandocBlock>();
+  visitAst(withoutNocite(document), (node) => {
+    if (node.t !== 'Cite') return;
     const key = toClusterKey(node);
-    if (!clusters.has(key)) clusters.set(key, { t: 'Cite', c: [node.c[0], []] });
+    if (!clusters.has(key)) clusters.set(key, { t: 'Para', c: [{ t: 'Cite', c: [node.c[0], []] }] });
   });
-  const paragraphs = clusters.values().map((node) => ({ t: 'Para', c: [node] }));
-  const first = { t: 'Div', c: [[clustersDivision, [], []], [...paragraphs]] };
-  const kept = Object.entries(document.meta).filter(([name]) => citeprocMetadata.includes(name));
-  const ownDivision = findReferencesDivision(document.blocks);
-  const last = document.blocks.at(-1);
-  const place =
-    ownDivision !== null
-      ? [{ t: 'Div', c: [ownDivision.c[0], []] }]
-      : last?.t === 'Header'
-        ? [last]
-        : [{ t: 'Para', c: [] }];
-  return { ...document, meta: Object.fromEntries(kept), blocks: [first, ...place] };
-}
-
-/** The document with the citations and references of the short one; null if they change the text around them. */
-export function placeClusters(
-  document: CitationAst,
-  short: CitationAst,
-  written: CitationAst,
-): CitationAst | null {
-  const texts = pairClusters(short, written);
-  if (texts === null) return null;
-  const place = (part: unknown): unknown => placeCitations(part, texts);
-  const { nocite, ...meta } = document.meta;
-  const placed = place(meta) as Record<string, unknown>;
+  const first: PandocBlock = { t: 'Div', c: [[clustersDivision, [], []], [...clusters.values()]] };
+  const kept = Object.entries(document.meta).filter(([name]) => citeprocMetadata.has(name));
   return {
     ...document,
-    meta: nocite === undefined ? placed : { ...placed, nocite },
-    blocks: placeReferences(place(document.blocks) as CitationBlock[], written.blocks.slice(1)),
+    meta: Object.fromEntries(kept),
+    blocks: [first, buildReferencesPlace(document.blocks)],
   };
 }
 
-function withoutNocite({ nocite: _, ...others }: CitationAst['meta']): CitationAst['meta'] {
-  return others;
+/** What citeproc looks at: a division for the references, or a heading at the end. */
+function buildReferencesPlace(blocks: readonly PandocBlock[]): PandocBlock {
+  const own = findReferencesDivision(blocks);
+  if (own !== null) return { t: 'Div', c: [own.c[0], []] };
+  const last = blocks.at(-1);
+  return last?.t === 'Header' ? last : { t: 'Para', c: [] };
+}
+
+/**
+ * The document with the citations and references of the short one, which are put into its own nodes. Null if they change
+ * the text around them.
+ */
+export function placeClusters(document: PandocAst, short: PandocAst, written: PandocAst): PandocAst | null {
+  const texts = pairClusters(short, written);
+  if (texts === null) return null;
+  const { meta, blocks } = withoutNocite(document);
+  placeCitations(meta, texts);
+  placeCitations(blocks, texts);
+  return { ...document, blocks: placeReferences(blocks, written.blocks.slice(1)) };
+}
+
+function withoutNocite(document: PandocAst): PandocAst {
+  const { nocite: _, ...meta } = document.meta;
+  return { ...document, meta };
 }
 
 /** Notes have numbers, and citations in a note theirs: these styles do not look at them. */
 const toClusterKey = ({ c: [citations] }: CitationNode): string =>
-  JSON.stringify(citations, (name, value: unknown) =>
-    name === 'citationHash' || name === 'citationNoteNum' ? 0 : value,
-  );
+  JSON.stringify(citations.map((each) => ({ ...each, citationHash: 0, citationNoteNum: 0 })));
 
-function visitCitations(part: unknown, see: (node: CitationNode) => void): void {
-  if (typeof part !== 'object' || part === null) return;
-  if (isCitation(part)) return see(part);
-  for (const child of Array.isArray(part) ? part : Object.values(part)) visitCitations(child, see);
-}
-
-function isCitation(part: unknown): part is CitationNode {
-  return typeof part === 'object' && part !== null && (part as CitationBlock).t === 'Cite';
-}
-
-type DivisionNode = CitationBlock & {
-  readonly c: readonly [readonly [id: string, ...unknown[]], CitationBlock[]];
-};
-
-const isReferencesDivision = (part: CitationBlock): part is DivisionNode =>
-  part.t === 'Div' && (part as DivisionNode).c[0][0] === 'refs';
-
-function findReferencesDivision(part: unknown): DivisionNode | null {
-  if (typeof part !== 'object' || part === null) return null;
-  if (isReferencesDivision(part as CitationBlock)) return part as DivisionNode;
-  for (const child of Array.isArray(part) ? part : Object.values(part)) {
-    const found = findReferencesDivision(child);
+/** The attributes with this id, wherever they are in the tree. */
+export function findAttributes(part: unknown, id: string): PandocAttr | null {
+  if (!Array.isArray(part)) {
+    const { c } = (part ?? {}) as { c?: unknown };
+    return Array.isArray(c) ? findAttributes(c, id) : null;
+  }
+  if (part[0] === id && Array.isArray(part[1])) return part as PandocAttr;
+  for (const child of part) {
+    const found = typeof child === 'object' ? findAttributes(child, id) : null;
     if (found !== null) return found;
   }
   return null;
 }
 
+const isReferencesDivision = (block: PandocBlock | PandocInline | undefined): block is DivisionBlock =>
+  block?.t === 'Div' && block.c[0][0] === 'refs';
+
+function findReferencesDivision(blocks: readonly PandocBlock[]): DivisionBlock | null {
+  if (findAttributes(blocks, 'refs') === null) return null;
+  const found: DivisionBlock[] = [];
+  visitAst({ 'pandoc-api-version': [], meta: {}, blocks: [...blocks] }, (node) => {
+    if (isReferencesDivision(node)) found.push(node);
+  });
+  return found[0] ?? null;
+}
+
 /** What was written for each citation; null if one is a note or raised, which takes away the space before it. */
-function pairClusters(
-  short: CitationAst,
-  written: CitationAst,
-): Map<string, readonly CitationBlock[]> | null {
-  const [asked, answered] = [short, written].map(
-    ({ blocks }) => (blocks[0] as DivisionNode).c[1] as { readonly c: readonly CitationNode[] }[],
-  );
-  const texts = new Map<string, readonly CitationBlock[]>();
-  for (const [at, { c }] of asked!.entries()) {
-    const [node] = answered![at]?.c ?? [];
-    if (answered![at]?.c.length !== 1 || !isCitation(node)) return null;
-    if (node.c[1].some(({ t }) => t === 'Note' || t === 'Superscript')) return null;
-    texts.set(toClusterKey(c[0]!), node.c[1]);
+function pairClusters(short: PandocAst, written: PandocAst): Map<string, PandocInline[]> | null {
+  const [asked, answered] = [listClusters(short), listClusters(written)];
+  const texts = new Map<string, PandocInline[]>();
+  for (const [at, node] of asked.entries()) {
+    const text = answered[at]?.c[1];
+    if (text === undefined || text.some(({ t }) => t === 'Note' || t === 'Superscript')) return null;
+    texts.set(toClusterKey(node), text);
   }
   return texts;
 }
 
-/** A copy in which every citation has its text. */
-function placeCitations(part: unknown, texts: ReadonlyMap<string, readonly CitationBlock[]>): unknown {
-  if (typeof part !== 'object' || part === null) return part;
-  if (isCitation(part)) return { t: 'Cite', c: [part.c[0], texts.get(toClusterKey(part)) ?? part.c[1]] };
-  if (Array.isArray(part)) return tidyAroundCitations(part.map((child) => placeCitations(child, texts)));
-  return Object.fromEntries(
-    Object.entries(part).map(([name, child]) => [name, placeCitations(child, texts)]),
-  );
-}
-
-/** As citeproc does it: a citation that ends with a full stop needs no other. */
-function tidyAroundCitations(list: readonly unknown[]): unknown[] {
-  return list.filter((part, at) => {
-    const { t, c } = (part ?? {}) as Partial<CitationBlock>;
-    const before = list[at - 1];
-    return !(t === 'Str' && c === '.' && isCitation(before) && toLastText(before.c[1]).endsWith('.'));
+function listClusters({ blocks: [first] }: PandocAst): CitationNode[] {
+  const paragraphs = first?.t === 'Div' ? first.c[1] : [];
+  return paragraphs.flatMap((block) => {
+    const [node, ...others] = block.t === 'Para' ? block.c : [];
+    return node?.t === 'Cite' && others.length === 0 ? [node] : [];
   });
 }
 
-/** The last words of a text, however deep they are. */
-function toLastText(part: unknown): string {
-  if (typeof part === 'string') return part;
-  if (typeof part !== 'object' || part === null) return '';
-  if (Array.isArray(part)) return toLastText(part.findLast((child) => typeof child === 'object'));
-  const { t, c } = part as CitationBlock;
-  if (t === 'Str') return toLastText(c);
-  if (t === 'Link') return toLastText((c as readonly unknown[])[1]);
-  return Array.isArray(c) ? toLastText(c) : '';
+/** Gives every citation its text. */
+function placeCitations(part: unknown, texts: ReadonlyMap<string, PandocInline[]>): void {
+  if (typeof part !== 'object' || part === null) return;
+  if (Array.isArray(part)) {
+    for (const child of part) if (!isCitation(child)) placeCitations(child, texts);
+    if (part.some(isCitation)) placeInList(part as PandocInline[], texts);
+  } else if (!isAstNode(part)) for (const child of Object.values(part)) placeCitations(child, texts);
+  else placeCitations(part.c, texts);
+}
+
+const isCitation = (part: unknown): part is CitationNode =>
+  typeof part === 'object' && part !== null && (part as PandocInline).t === 'Cite';
+
+/** As citeproc does it, a citation that ends with a full stop needs no other. */
+function placeInList(list: PandocInline[], texts: ReadonlyMap<string, PandocInline[]>): void {
+  const placed = list.map((node): PandocInline =>
+    isCitation(node) ? { t: 'Cite', c: [node.c[0], texts.get(toClusterKey(node)) ?? node.c[1]] } : node,
+  );
+  const isNeeded = (node: PandocInline, at: number): boolean => {
+    const before = placed[at - 1];
+    return !(
+      node.t === 'Str' &&
+      node.c === '.' &&
+      isCitation(before) &&
+      toPlainText(before.c[1]).endsWith('.')
+    );
+  };
+  list.length = 0;
+  for (const node of placed.filter(isNeeded)) list.push(node);
 }
 
 /** The references follow the text, or go where the document has a place for them. */
-function placeReferences(blocks: CitationBlock[], written: readonly CitationBlock[]): CitationBlock[] {
+function placeReferences(blocks: PandocBlock[], written: readonly PandocBlock[]): PandocBlock[] {
   const [first, ...others] = written;
   const own = findReferencesDivision(blocks);
-  if (own !== null && first !== undefined && isReferencesDivision(first)) {
-    (own as { c: unknown }).c = [first.c[0], [...own.c[1], ...first.c[1]]];
+  if (own !== null && isReferencesDivision(first)) {
+    own.c = [first.c[0], [...own.c[1], ...first.c[1]]];
     return blocks;
   }
-  const last = blocks.at(-1)?.t === 'Header' && first !== undefined ? [first] : [];
-  return [...(last.length > 0 ? blocks.slice(0, -1) : blocks), ...last, ...others];
+  const isHeading = blocks.at(-1)?.t === 'Header' && first !== undefined;
+  return isHeading ? [...blocks.slice(0, -1), first, ...others] : [...blocks, ...others];
 }

@@ -1,11 +1,12 @@
+import type { PandocAst } from '../sanitize/ast.ts';
+
 interface Node {
   readonly t: string;
   readonly c?: unknown;
 }
 
 /** The blocks of a document as lines of plain text; emphasis has its stars, links are only their words. */
-export function linesOf(ast: Uint8Array): string[] {
-  const { blocks } = JSON.parse(new TextDecoder().decode(ast)) as { blocks: Node[] };
+export function linesOf({ blocks }: PandocAst): string[] {
   return blocks.flatMap(lines);
 }
 

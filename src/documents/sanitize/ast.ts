@@ -105,7 +105,8 @@ export function serializeAst(ast: PandocAst): Uint8Array {
 /** Not allowed in XML, and most formats are XML. Entities, YAML and bibliographies can produce them. */
 // oxlint-disable-next-line eslint/no-control-regex -- they are what is looked for
 const unwritableCharacters = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g;
-const unwritableEscapes = /\\u00[01]|\\[bf]|[\ufffe\uffff]/i;
+/** A pair of backslashes is one, as in `\\frac`. */
+const unwritableEscapes = /(?<!\\)(?:\\\\)*\\(?:u00[01]|[bf])|[\ufffe\uffff]/i;
 
 function parseWithoutUnwritable(json: string): PandocAst {
   if (!unwritableEscapes.test(json)) return JSON.parse(json) as PandocAst;
@@ -388,13 +389,4 @@ export function rewriteAst(ast: PandocAst, by: AstRewriter): PandocAst {
     meta: checkMetaMap(ast.meta, walk, 'Meta') as PandocAst['meta'],
     blocks: checkBlocks(ast.blocks, walk, 'Pandoc') as PandocAst['blocks'],
   };
-}
-
-/** Visits every block and inline of a tree, inner ones first. */
-export function visitAst(ast: PandocAst, see: (node: PandocBlock | PandocInline) => void): void {
-  const each = <T extends PandocBlock | PandocInline>(list: T[]): T[] => {
-    list.forEach(see);
-    return list;
-  };
-  rewriteAst(ast, { inlines: each, blocks: each });
 }

@@ -1,6 +1,7 @@
 import { WorkcrateError } from '../../errors.ts';
-import { rewriteAst, visitAst, type PandocAst, type PandocInline } from './ast.ts';
+import { rewriteAst, type PandocAst, type PandocInline } from './ast.ts';
 import { sanitizeId } from './attributes.ts';
+import { visitAst } from './visit.ts';
 
 const allowedUrlSchemes = new Set(['http', 'https', 'mailto', 'tel', 'ftp', 'ftps']);
 const maxUrlCharacters = 4000;

@@ -2,7 +2,8 @@
  * The door of this folder: how Pandoc is to read Markdown, and what the other rooms use to bound, parse and sanitize a
  * document. Nothing here calls Pandoc or reads a file.
  */
-import { visitAst, type PandocAst } from './ast.ts';
+import { type PandocAst } from './ast.ts';
+import { visitAst } from './visit.ts';
 
 export { parseAst, serializeAst, type PandocAst } from './ast.ts';
 export { demandBoundedText } from './bounds.ts';

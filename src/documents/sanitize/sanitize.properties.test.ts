@@ -5,7 +5,6 @@ import { isWorkcrateError } from '../../errors.ts';
 import {
   parseAst,
   rewriteAst,
-  visitAst,
   serializeAst,
   type PandocAst,
   type PandocAttr,
@@ -15,6 +14,7 @@ import {
   type PandocMetaValue,
 } from './ast.ts';
 import { sanitizeAst, type SanitizedDocument } from './sanitize.ts';
+import { visitAst } from './visit.ts';
 
 const hostile = fc.constantFrom(
   'a',

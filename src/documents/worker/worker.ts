@@ -2,7 +2,7 @@
  * What a worker process does: read, write and validate one document at a time, with its own converters. It reads no
  * file of a user and asks no library: `documents.ts` does that between reading and writing.
  */
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { BoundedMap } from '../../concurrency/bounded-map.ts';
 import {
   asWorkcrateError,
@@ -73,9 +73,18 @@ export function createDocumentWorkerMethods(
     typst: openTypst({ ...usual, fontFolders }),
   };
   const reader = { pandoc: engines.pandoc, bibliographies: createBibliographyCache() };
+  const trees = createTreeKeeper();
   return {
-    read: (request: DocumentReadRequest, { signal }: CallContext) => readDocument(reader, request, signal),
-    write: (request: DocumentWriteRequest, context: CallContext) => writeDocument(engines, request, context),
+    read: async (request: DocumentReadRequest, { signal }: CallContext): Promise<KeptDocument> => {
+      const { ast, ...read } = await readDocument(reader, request, signal);
+      return { ...read, tree: trees.keep(ast) };
+    },
+    write: async (request: KeptWriteRequest, context: CallContext) =>
+      writeDocument(
+        engines,
+        { ...request, read: { ...request.read, ast: trees.take(request.read.tree) } },
+        context,
+      ),
     validate: (request: DocumentReadRequest, { signal }: CallContext) =>
       validateDocument(reader, request, signal),
   };
@@ -99,7 +108,7 @@ export interface DocumentReadRequest {
 
 /** A document that has been read and sanitized. The server finds the pictures and keys that are missing. */
 export interface ReadDocument {
-  readonly ast: Uint8Array;
+  readonly ast: PandocAst;
   readonly layout: DocumentLayout;
   readonly pictures: readonly WantedPicture[];
   readonly embedded: readonly EmbeddedPicture[];
@@ -107,6 +116,30 @@ export interface ReadDocument {
   /** Keys that are cited and not among the references. */
   readonly unknownKeys: readonly string[];
   readonly warnings: readonly string[];
+}
+
+/** What the server sees of it. The tree stays here: nobody else needs it, and it is large. */
+export type KeptDocument = Omit<ReadDocument, 'ast'> & { readonly tree: string };
+
+/** Keeps the tree of the document that is being built: one, and until it is written. */
+function createTreeKeeper() {
+  let kept: { readonly name: string; readonly ast: PandocAst } | null = null;
+  return {
+    /** Gives its name. */
+    keep(ast: PandocAst): string {
+      kept = { name: randomUUID(), ast };
+      return kept.name;
+    },
+    take(name: string): PandocAst {
+      const taken = kept;
+      kept = null;
+      if (taken?.name === name) return taken.ast;
+      throw new WorkcrateError(
+        'document_failed',
+        'The document was lost between reading and writing. Build it again.',
+      );
+    },
+  };
 }
 
 const createSanitizePolicy = (stage: SanitizePolicy['stage']): SanitizePolicy => ({
@@ -139,7 +172,7 @@ export async function readDocument(
   const references = known?.references ?? [];
   const ids = new Set(references.map(({ id }) => id));
   return {
-    ast: serializeAst(ast),
+    ast,
     layout,
     pictures,
     embedded,
@@ -223,6 +256,11 @@ export interface DocumentWriteRequest {
   readonly referenceDoc: Uint8Array | null;
 }
 
+/** As the server asks for it. */
+export type KeptWriteRequest = Omit<DocumentWriteRequest, 'read'> & {
+  readonly read: Pick<KeptDocument, 'tree' | 'layout' | 'pictures' | 'embedded'>;
+};
+
 export interface FormatFailure {
   readonly format: DocumentFormat;
   readonly code: ErrorCode;
@@ -273,7 +311,7 @@ async function prepareDocument(engines: DocumentEngines, request: DocumentWriteR
   const { layout } = request.read;
   const pictures = await collectPictures(request, signal);
   const names = new Map(pictures.map(({ name }) => [name.replace(/\.[^.]+$/, ''), name]));
-  const named = renamePictures(parseAst(request.read.ast), names);
+  const named = renamePictures(request.read.ast, names);
   const cited = await citeForAllFormats(engines, named, request, signal);
   const { ast, warnings } = sanitizeAst(cited.ast, createSanitizePolicy('cited'));
   const final = applyLayoutMetadata(unwrapCitations(ast), layout);
@@ -310,9 +348,9 @@ async function citeForAllFormats(
 ): Promise<{ ast: PandocAst; warnings: string[]; missing: string[] }> {
   if (references === null) return { ast, warnings: [], missing: [] };
   const { language }: DocumentLayout = read.layout;
-  const cited = await citeDocument(pandoc, { ast: serializeAst(ast), references, style, language, signal });
+  const cited = await citeDocument(pandoc, { ast, references, style, language, signal });
   const unknown = cited.missing.map((key) => `${key} is cited, but is in no bibliography.`);
-  return { ast: parseAst(cited.ast), warnings: [...cited.warnings, ...unknown], missing: cited.missing };
+  return { ...cited, warnings: [...cited.warnings, ...unknown] };
 }
 
 /** A warning of several formats is given once. */
