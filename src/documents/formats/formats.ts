@@ -91,7 +91,7 @@ export async function writeFormat(
 /** Typst's markup, which compiles in a folder with its pictures. */
 async function writeTypstMarkup(work: FormatJob): Promise<FormatResult> {
   const { tree, warnings } = prepareTypstTree(work.prepared);
-  const written = await convertToTypst(work, tree);
+  const written = await convertToTypst(work, tree, 'auto');
   return { bytes: written.bytes, warnings: [...warnings, ...written.warnings] };
 }
 
@@ -109,11 +109,13 @@ function prepareTypstTree(prepared: PreparedDocument): TypstTree {
 async function convertToTypst(
   { prepared, engines, signal }: FormatJob,
   tree: PandocAst,
+  wrap: 'auto' | 'none',
 ): Promise<FormatResult> {
   const { layout } = prepared;
   const options = {
     from: 'json',
     to: 'typst',
+    wrap,
     standalone: true,
     template: 'document.typ',
     'number-sections': layout.numberSections,
@@ -152,10 +154,10 @@ async function writePdf(work: FormatJob): Promise<FormatResult> {
 /** Nobody reads it, so its lines may be long: plain words do not go through Pandoc. */
 async function writePdfMarkup(work: FormatJob, tree: PandocAst) {
   const { tree: short, restore } = setProseAside(tree);
-  const { bytes, warnings } = await convertToTypst(work, short);
+  const { bytes, warnings } = await convertToTypst(work, short, 'none');
   const source = restore(decodeMarkup(bytes));
   if (source !== null) return { source, warnings };
-  const whole = await convertToTypst(work, tree);
+  const whole = await convertToTypst(work, tree, 'none');
   return { source: decodeMarkup(whole.bytes), warnings: whole.warnings };
 }
 

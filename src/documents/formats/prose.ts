@@ -17,8 +17,8 @@ export interface ProseSetAside {
 /** Shorter runs are not worth a mark. */
 const minRunLength = 30;
 
-/** Means nothing in Typst: not a dash, a quotation mark, two dots or a sign of markup. */
-const plainWord = /^[\p{L}\p{N}]+[,.;]?$/u;
+/** Means nothing in Typst: not a dash, a quotation mark, two dots, the number of an item or a sign of markup. */
+const plainWord = /^(?:\p{L}[\p{L}\p{N}]*[,.;]?|\p{N}+[,;]?)$/u;
 const startsWithLetter = /^\p{L}/u;
 
 export function setProseAside(tree: PandocAst): ProseSetAside {
