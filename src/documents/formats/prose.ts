@@ -5,6 +5,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { rewriteAst } from '../sanitize/ast.ts';
+import { visitAst } from '../sanitize/visit.ts';
 import type { PandocAst, PandocInline } from './tree.ts';
 
 export interface ProseSetAside {
@@ -67,12 +68,9 @@ function joinPlainWords(list: readonly PandocInline[], mark: (text: string) => P
 function createFormulaMarks(tree: PandocAst, nonce: string) {
   const counts = new Map<string, number>();
   const toKey = (node: Extract<PandocInline, { t: 'Math' }>): string => `${node.c[0].t} ${node.c[1]}`;
-  const count = (list: PandocInline[]): PandocInline[] => {
-    for (const node of list)
-      if (node.t === 'Math') counts.set(toKey(node), (counts.get(toKey(node)) ?? 0) + 1);
-    return list;
-  };
-  rewriteAst(tree, { inlines: count });
+  visitAst(tree, (node) => {
+    if (node.t === 'Math') counts.set(toKey(node), (counts.get(toKey(node)) ?? 0) + 1);
+  });
   const numbers = new Map<string, number>();
   const toMark = (number: number, letter: string): PandocInline => ({
     t: 'Str',

@@ -2,6 +2,7 @@
  * The server's side of the worker processes: a pool that stops or kills a process when a signal fires. What the
  * processes do is in `worker.ts`, which the server itself never runs.
  */
+import { getCompileCacheDir } from 'node:module';
 import { extname } from 'node:path';
 import { WorkcrateError } from '../../errors.ts';
 import type { Log } from '../../observability/log.ts';
@@ -14,6 +15,12 @@ export interface DocumentWorkersOptions extends DocumentWorkerSettings {
   readonly processes: number;
   readonly idleSeconds: number;
   readonly log: Log;
+}
+
+/** What a process gets at its start. */
+export interface DocumentWorkerStart extends DocumentWorkerSettings {
+  /** Where the server keeps compiled code; null: nowhere. */
+  readonly compileCache: string | null;
 }
 
 /** The server's side of a worker process. */
@@ -30,9 +37,10 @@ const documentWorkerFile = new URL(`./worker-process${extname(import.meta.filena
  */
 export function openDocumentWorkers({ processes, idleSeconds, log, ...settings }: DocumentWorkersOptions) {
   const { memoryBytes } = settings;
+  const start: DocumentWorkerStart = { ...settings, compileCache: getCompileCacheDir() ?? null };
   const open = (): DocumentWorker =>
     createStoppableWorker(
-      createHelperProcess<DocumentWorkerMethods>(documentWorkerFile, settings, log, { memoryBytes }),
+      createHelperProcess<DocumentWorkerMethods>(documentWorkerFile, start, log, { memoryBytes }),
     );
   const pool = createProcessPool({ most: processes, idleMs: idleSeconds * 1000, open });
   return {

@@ -1,4 +1,9 @@
+import { enableCompileCache } from 'node:module';
 import { answerCalls, getParentData, getParentLog } from '../../workers/inside.ts';
-import { createDocumentWorkerMethods, type DocumentWorkerSettings } from './worker.ts';
+import type { DocumentWorkerStart } from './open.ts';
 
-answerCalls(createDocumentWorkerMethods((await getParentData()) as DocumentWorkerSettings, getParentLog()));
+const { compileCache, ...settings } = (await getParentData()) as DocumentWorkerStart;
+// Before the rest is loaded, which takes longer than to start Node.
+if (compileCache !== null) enableCompileCache(compileCache);
+const { createDocumentWorkerMethods } = await import('./worker.ts');
+answerCalls(createDocumentWorkerMethods(settings, getParentLog()));

@@ -20,6 +20,7 @@ import {
   type BibliographyItem,
 } from '../citations/bibliography.ts';
 import { citeDocument } from '../citations/cite.ts';
+import { rememberCitations } from '../citations/remember.ts';
 import { validateCitations, type CitationValidation } from '../citations/validate.ts';
 import {
   defaultLayout,
@@ -69,7 +70,7 @@ export function createDocumentWorkerMethods(
 ) {
   const usual = { processes: 1, idleSeconds: converterIdleSeconds, memoryBytes, epoch, log };
   const engines: DocumentEngines = {
-    pandoc: openPandoc({ ...usual, command: pandoc }),
+    pandoc: rememberCitations(openPandoc({ ...usual, command: pandoc })),
     typst: openTypst({ ...usual, fontFolders }),
   };
   const reader = { pandoc: engines.pandoc, bibliographies: createBibliographyCache() };
