@@ -5,10 +5,12 @@
  */
 import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import type { Pandoc, PandocWarning } from '../pandoc/pandoc.ts';
-import { parseAst, type PandocAst, type PandocBlock, type PandocInline } from '../sanitize/ast.ts';
-import { listCitedKeys } from '../sanitize/markdown.ts';
+import { parseAst, type PandocAst, type PandocBlock } from '../sanitize/ast.ts';
+import { listCitedKeys, toWordInlines } from '../sanitize/markdown.ts';
 import { collectClusters, findAttributes, isSameEverywhere, placeClusters } from './clusters.ts';
 import type { BibliographyItem } from './csl.ts';
+
+export { rememberCitations } from './remember.ts';
 
 export interface CiteRequest {
   /** Sanitized. Citing changes it: it is not for further use. */
@@ -182,12 +184,7 @@ function buildReferencesHeading(blocks: readonly PandocBlock[], language: string
   if (levels.length === 0 || blocks.at(-1)!.t === 'Header') return null;
   const level = levels.reduce((least, one) => Math.min(least, one));
   const name = referencesHeadings[language.toLowerCase().split('-')[0] ?? ''] ?? referencesHeadings['en']!;
-  const words = name
-    .split(' ')
-    .flatMap((word, at): PandocInline[] => [
-      ...(at > 0 ? [{ t: 'Space' } as const] : []),
-      { t: 'Str', c: word },
-    ]);
+  const words = toWordInlines(name);
   return { t: 'Header', c: [level, ['bibliography', ['unnumbered'], []], words] };
 }
 

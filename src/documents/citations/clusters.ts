@@ -3,10 +3,8 @@
  * document does not go through citeproc: it is most of the tree, and citeproc would return it as it is. It calls no
  * Pandoc (`cite.ts` does), and is only for styles in which a citation looks the same wherever it stands.
  */
-
-import { toPlainText } from '../formats/tree.ts';
 import { type PandocAst, type PandocAttr, type PandocBlock, type PandocInline } from '../sanitize/ast.ts';
-import { isAstNode, visitAst } from '../sanitize/visit.ts';
+import { isAstNode, toInlineText, visitAst } from '../sanitize/markdown.ts';
 
 type CitationNode = Extract<PandocInline, { t: 'Cite' }>;
 type DivisionBlock = Extract<PandocBlock, { t: 'Div' }>;
@@ -142,7 +140,7 @@ function placeInList(list: PandocInline[], texts: ReadonlyMap<string, PandocInli
       node.t === 'Str' &&
       node.c === '.' &&
       isCitation(before) &&
-      toPlainText(before.c[1]).endsWith('.')
+      toInlineText(before.c[1]).endsWith('.')
     );
   };
   list.length = 0;

@@ -3,9 +3,9 @@
  * plain words are the same in Typst's markup. It writes no markup: it takes out what needs none, puts marks there, and
  * puts it back into what Pandoc wrote.
  */
-import { randomBytes } from 'node:crypto';
+import { makeSecretWord } from '../marks.ts';
 import { rewriteAst } from '../sanitize/ast.ts';
-import { visitAst } from '../sanitize/visit.ts';
+import { visitAst } from '../sanitize/markdown.ts';
 import type { PandocAst, PandocInline } from './tree.ts';
 
 export interface ProseSetAside {
@@ -23,8 +23,7 @@ const plainWord = /^(?:\p{L}[\p{L}\p{N}]*[,.;]?|\p{N}+[,;]?)$/u;
 const startsWithLetter = /^\p{L}/u;
 
 export function setProseAside(tree: PandocAst): ProseSetAside {
-  // A text that has this word by chance would be one in 2⁸⁰.
-  const nonce = `q${[...randomBytes(17)].map((byte) => String.fromCodePoint(97 + (byte % 26))).join('')}`;
+  const nonce = makeSecretWord();
   const kept: string[] = [];
   const formulas = createFormulaMarks(tree, nonce);
   const mark = (text: string): PandocInline => ({ t: 'Str', c: `${nonce}${kept.push(text) - 1}r` });

@@ -16,7 +16,8 @@ export {
   type SanitizePolicy,
   type WantedPicture,
 } from './sanitize.ts';
-export { decodeUtf8Text, toWordInlines } from './text.ts';
+export { isAstNode, visitAst } from './visit.ts';
+export { decodeUtf8Text, toInlineText, toWordInlines } from './text.ts';
 
 /**
  * Latin, Greek, Cyrillic, punctuation, arrows, maths, boxes: what Libertinus Serif, New Computer Modern (Math) and

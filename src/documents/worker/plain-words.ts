@@ -3,7 +3,7 @@
  * run of words becomes one word that nobody can guess, and is put back into the tree as Pandoc would have read it. It
  * touches only what is prose for certain; if anything is doubtful afterwards, the whole text is read.
  */
-import { randomBytes } from 'node:crypto';
+import { makeSecretWord } from '../marks.ts';
 
 export interface WordsSetAside {
   readonly text: string;
@@ -32,8 +32,7 @@ const dashedColumns = /^[ \t]*-+(?:[ \t]+-+)+[ \t]*$/m;
 /** Null: there is nothing to gain, or it is not safe. */
 export function setWordsAside(text: string): WordsSetAside | null {
   if (dashedColumns.test(text)) return null;
-  // In a text that had this word by chance, a mark would be there twice.
-  const nonce = `q${[...randomBytes(17)].map((byte) => String.fromCodePoint(97 + (byte % 26))).join('')}`;
+  const nonce = makeSecretWord();
   const runs: string[] = [];
   const short = replaceRuns(text, (run) => `${nonce}${runs.push(run) - 1}r`);
   if (runs.length === 0) return null;

@@ -19,8 +19,7 @@ import {
   type BibliographyFormat,
   type BibliographyItem,
 } from '../citations/bibliography.ts';
-import { citeDocument } from '../citations/cite.ts';
-import { rememberCitations } from '../citations/remember.ts';
+import { citeDocument, rememberCitations } from '../citations/cite.ts';
 import { validateCitations, type CitationValidation } from '../citations/validate.ts';
 import {
   defaultLayout,
