@@ -63,6 +63,15 @@ for (const name of bundledStyles)
       assert.deepEqual(await citeWith(source, style), await citeWith(source, forWhole(style!)));
   });
 
+test("Pandoc's own style too writes a citation the same wherever it stands", async () => {
+  const prose = 'So [@book, p. 3]. Again [@book, p. 3] and @book, [-@article; @book] and [@book, p. 3].';
+  const options = { from: 'markdown', to: 'json', citeproc: true, bibliography: ['references.json'] };
+  const metadata = { lang: 'en', 'link-citations': true };
+  const files = { 'references.json': JSON.stringify(works) };
+  const { output } = await pandoc.convert({ options: { ...options, metadata }, input: prose, files }, never);
+  assert.deepEqual((await citeWith(prose, null)).ast.blocks, parseAst(output).blocks);
+});
+
 test('styles that look at the place of a citation get the whole document', () => {
   assert.equal(isSameEverywhere('<style class="note">'), false);
   assert.equal(isSameEverywhere('<style\n version="1.0" class="in-text"><if position = "ibid">'), false);
