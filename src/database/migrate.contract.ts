@@ -74,7 +74,13 @@ export function migrationContract(backend: Backend): void {
       const database = await openDatabase(location);
       t.after(() => database.close());
       assert.deepEqual(await database.query('SELECT * FROM files'), before);
-      const since = { purpose: null, purpose_note: null, synced_bytes: null };
+      const since = {
+        purpose: null,
+        purpose_note: null,
+        synced_bytes: null,
+        batch: null,
+        files_left: null,
+      };
       assert.deepEqual(await database.query('SELECT * FROM uploads'), [{ ...upload, ...since }]);
       for (const table of TABLES) await database.query(`SELECT * FROM ${table}`);
     });

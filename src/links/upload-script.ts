@@ -4,6 +4,9 @@
  * clock. The address is that of the page, or it asks for one (`data-ask`) when files are sent; one that takes several
  * files (`data-most`) makes a place for each, which is remembered until the tab is closed.
  */
+
+// outbound: it is the browser that asks, in the page of an upload
+
 export const uploadScript = `'use strict';
 const form = document.querySelector('.sender');
 const [drop, input, list, state, send] = ['.drop', 'input[type=file]', 'ul', 'output', '.send'].map((one) => form.querySelector(one));

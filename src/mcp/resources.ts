@@ -125,7 +125,9 @@ function findResource(
     const variables = readResourceUri(kind.template, uri);
     if (variables !== null) return { kind, variables };
   }
-  const templates = resources.map(({ template }) => template).join(', ') || 'none';
+  // Those for some clients alone would only confuse the others.
+  const forAll = resources.filter(({ isFor }) => isFor === undefined);
+  const templates = forAll.map(({ template }) => template).join(', ') || 'none';
   throw new WorkcrateError(
     'not_found',
     `There is no resource with this URI. Forms of URIs here: ${templates}.`,

@@ -68,7 +68,7 @@ it('requests go out through bounded-fetch.ts alone, or the file says why not', (
       'an object store streams both ways for hours, on connections of its own that are kept and counted',
       'it carries what code in a sandbox asks for, in both directions, to addresses that were judged',
       'it is the browser that asks, in the page of an upload',
-      'it is the browser that asks, in the page of a run',
+      'it is the browser that asks, in a page of this server',
       'the Docker engine is at a unix socket, and runs take over its connections',
     ]),
   );

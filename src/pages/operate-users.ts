@@ -1,6 +1,7 @@
 /** Who uses the server, and who fills the disk: whoever takes most comes first. */
 import { html, nothing, type Html } from '../html/html.ts';
 import { formatBytes } from '../text.ts';
+import { programName } from '../program.ts';
 import { renderBar } from './bar.ts';
 import { countThings, renderAgo, renderList } from './frame.ts';
 import type { UserOfAll } from './operate-access.ts';
@@ -43,7 +44,7 @@ export function renderUsers(users: readonly UserOfAll[], now: number): Html {
     <p class="muted">
       Folders are measured once a minute. “Unknown” is a folder with too many files to count here, or one that
       is closed to the server;
-      <code>workcrate usage</code> counts more.
+      <code>${programName} usage</code> counts more.
     </p>`;
 }
 
