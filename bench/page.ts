@@ -13,6 +13,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { noBrowser, openBrowser, type OpenBrowser } from '../e2e/pages/browser.testing.ts';
 import { startProgram, temporaryFolder, type Program } from './program.ts';
 import { median, timed } from './timed.ts';
+import { reportFigure, toRatios, toRounds } from './figures.ts';
 
 const manyRuns = 10_000;
 const openPages = 100;
@@ -147,7 +148,7 @@ time.sleep(10)`;
   const { page } = await browser.open();
   await page.goto(`${server.url}/runs/${data['execution_id']}`);
   await page.evaluate(`(() => {
-    const shown = document.querySelector('#live');
+    const shown = document.querySelector('[data-run]');
     window.late = new Map();
     const look = () => requestAnimationFrame(() => {
       for (const [line, time] of shown.textContent.matchAll(/T=(\\d+);/g))
@@ -162,6 +163,7 @@ time.sleep(10)`;
   }
   if (late.length < lines) throw new Error(`only ${late.length} lines were seen`);
   const [middle, most] = [median(late), Math.max(...late)];
+  reportFigure('page: a printed line is seen after, ms', toRounds(late));
   report('a printed line is seen after', `${middle} ms, at most ${most} ms`, '≤ 300 ms', middle <= 300);
   await page.context().close();
   await server.call('cancel_execution', { execution_id: data['execution_id']! });
@@ -224,6 +226,10 @@ async function measureOpenPages(server: Program): Promise<void> {
   }
   const [without, withThem] = [median(taken.without), median(taken.with)];
   const ratio = withThem / without;
+  reportFigure(
+    `page: execute_code beside ${openPages} open pages × without`,
+    toRatios(taken.with, taken.without),
+  );
   report(
     `execute_code beside ${openPages} open pages`,
     `${without.toFixed(1)} ms, ${withThem.toFixed(1)} ms: ${ratio.toFixed(2)}`,

@@ -49,6 +49,7 @@ const benches: Readonly<Record<string, readonly (keyof typeof packages)[]>> = {
   sessions: ['bwrap', 'python3'],
   guard: ['bwrap', 'python3'],
   gateway: [],
+  page: ['chromium', 'bwrap', 'python3'],
 };
 
 const packages = {
