@@ -8,7 +8,7 @@ import { cpus, loadavg, release, totalmem } from 'node:os';
 import { median } from './timed.ts';
 
 /** Where benches report to, as lines of JSON. */
-export const figuresVariable = 'WORKCRATE_BENCH_FIGURES';
+export const figuresVariable = 'BENCH_FIGURES';
 
 export interface Figure {
   readonly value: number;
