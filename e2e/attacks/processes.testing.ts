@@ -96,7 +96,8 @@ for pid in range(1, 40000):
     mustNotHappen: "the server's environment or a neighbour's is read",
     withoutWalls: 'either',
     language: 'bash',
-    code: 'cat /proc/[0-9]*/environ /proc/[0-9]*/task/*/environ 2>/dev/null | tr "\\0" "\\n"; cat /proc/[0-9]*/cmdline 2>/dev/null | tr "\\0" "\\n"',
+    // Each line once: without a wall it sees the code of every interpreter on the machine, and its own end has to be read.
+    code: 'cat /proc/[0-9]*/environ /proc/[0-9]*/task/*/environ /proc/[0-9]*/cmdline 2>/dev/null | tr "\\0" "\\n" | sort -u',
   },
   {
     name: 'becomes a daemon: setsid, a double fork, another environment',
