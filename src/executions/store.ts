@@ -124,7 +124,7 @@ export function toSearchable(text: string): string {
 
 export type Write = (queries: Queries) => Promise<void>;
 
-/** Writes what others of the same turn write too, and resolves when it is durable. */
+/** Writes together with others of the same turn, and resolves when it is durable, unless it need not be. */
 export type BatchWriter = (write: Write, options?: { readonly isSynced?: boolean }) => Promise<void>;
 
 /**
