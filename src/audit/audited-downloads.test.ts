@@ -89,3 +89,24 @@ test('stretches make up the whole where every byte is in one of them', () => {
     }),
   );
 });
+
+test('a download that repeats is told by the same event, and one that differs in anything by its own', () => {
+  const { events, noting, link, download, piece } = stage(10);
+  const [one, other] = [link(), link()];
+  const whole = piece(0, 10);
+  noting.served(one, download, whole);
+  noting.served(one, download, whole);
+  noting.served(other, download, whole);
+  noting.served(one, download, { ...whole, isPreview: true });
+  noting.served(one, download, { ...whole, bytes: 0, isOffloaded: true });
+  assert.equal(events[0], events[1]);
+  const say = ({ result, details }: AuditEvent) => ({ result, ...details });
+  const told = { result: 'ok', link: one.id, bytes: 10, size: 10, whole: true };
+  assert.deepEqual(events.map(say), [
+    told,
+    told,
+    { ...told, link: other.id },
+    { ...told, preview: true },
+    { ...told, result: 'handed_over', bytes: 0 },
+  ]);
+});

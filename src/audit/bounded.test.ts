@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { createToken } from '../links/link.ts';
 import { toPlainJson } from '../text.ts';
-import { chainStart, toBoundedEntry, toNextLine } from './line.ts';
+import { chainStart, toBoundedEntry, toNextLine, toRepeatedEntry } from './line.ts';
 import { event, noon } from './log.testing.ts';
 
 const bytesOf = (text: string): number => Buffer.byteLength(toPlainJson(text)) - 2;
@@ -51,4 +51,16 @@ test('no line is longer than 32 KB, whatever is told', () => {
 
 test('nobody but the log itself writes lines about the log', () => {
   assert.equal(toBoundedEntry(event({ operation: 'audit.opened' }), noon).operation, 'audit:opened');
+});
+
+test('an event that is noted again gives the line that it would give alone, at its own time', () => {
+  const hostile = event({
+    subject: 'a\u2028b"\\\u0000 wck_' + 'aB3'.repeat(20),
+    details: { n: 1, none: null },
+  });
+  for (const time of [noon, noon + 1]) {
+    const again = toNextLine(chainStart, toRepeatedEntry(hostile, time), null);
+    assert.deepEqual(again, toNextLine(chainStart, toBoundedEntry(hostile, time), null));
+    assert.equal(JSON.parse(again.text).time, new Date(time).toISOString());
+  }
 });

@@ -26,6 +26,8 @@ import { NotAFile, openRegularSync } from './files.ts';
 export interface AuditEntry extends AuditEvent {
   /** In milliseconds. */
   readonly time: number;
+  /** The fields of the event as JSON, where they were made before. */
+  readonly json?: string;
 }
 
 /** A line of a file. */
@@ -62,12 +64,25 @@ export function toNextLine(
   entry: AuditEntry,
   key: string | null,
 ): { text: string; place: ChainPosition } {
-  const { time, level, operation, user, client, subject, result, details } = entry;
   const seq = place.seq + 1;
-  const fields = { seq, time: new Date(time).toISOString(), level, operation, user, client, subject, result };
-  const body = toPlainJson({ ...fields, ...(details && { details }), prev: place.hash }).slice(0, -1);
+  const fields = entry.json ?? toFieldsJson(entry);
+  const body = `{"seq":${seq},"time":"${toLineTime(entry.time)}",${fields},"prev":"${place.hash}"`;
   const sealed = seal(body, key);
   return { text: `${body},"hash":"${sealed}"}\n`, place: { seq, hash: sealed } };
+}
+
+/** The fields that say what happened, without the braces around them. */
+function toFieldsJson({ level, operation, user, client, subject, result, details }: AuditEvent): string {
+  const fields = { level, operation, user, client, subject, result, ...(details && { details }) };
+  return toPlainJson(fields).slice(1, -1);
+}
+
+let lastTime = { time: 0, text: new Date(0).toISOString() };
+
+/** Lines of one turn of the event loop mostly have the same time. */
+function toLineTime(time: number): string {
+  if (lastTime.time !== time) lastTime = { time, text: new Date(time).toISOString() };
+  return lastTime.text;
 }
 
 export interface ChainLink extends ChainPosition {
@@ -217,6 +232,22 @@ export function toBoundedEntry(event: AuditEvent, time: number): AuditEntry {
     result: cutSecretFree(event.result, maxAuditNameBytes),
     ...(Object.keys(details).length > 0 && { details }),
   };
+}
+
+const repeated = new WeakMap<AuditEvent, AuditEntry>();
+
+/**
+ * The same for an event that is noted again and again as one object, such as downloads by one link. To clean, bound and
+ * format it was most of what its line cost.
+ */
+export function toRepeatedEntry(event: AuditEvent, time: number): AuditEntry {
+  let known = repeated.get(event);
+  if (known === undefined) {
+    const bounded = toBoundedEntry(event, time);
+    known = { ...bounded, json: toFieldsJson(bounded) };
+    repeated.set(event, known);
+  }
+  return { ...known, time };
 }
 
 function boundDetails(details: NonNullable<AuditEvent['details']>): NonNullable<AuditEvent['details']> {

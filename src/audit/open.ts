@@ -9,7 +9,7 @@ import type { Log } from '../observability/log.ts';
 import { auditLevels, type Audit, type AuditEvent, type AuditLevel } from './audit.ts';
 import { openChain } from './chain.ts';
 import { sweepAudit } from './files.ts';
-import { toBoundedEntry, type AuditEntry, type ChainHead } from './line.ts';
+import { toBoundedEntry, toRepeatedEntry, type AuditEntry, type ChainHead } from './line.ts';
 import { createQueue } from './queue.ts';
 import { describeMissingLines, type AuditMemory, type MissingLines } from './read.ts';
 import { countRepeats, createFolding, findRefusalSite } from './violations.ts';
@@ -68,7 +68,7 @@ export function openAudit(options: AuditOptions): Audit {
     // Callers that try again and again on a full disk must not fill the rest of it with lines.
     note: (event) => (event.result === 'storage_full' ? folding.take(event, event.result) : write(event)),
     noteSoon(event) {
-      if (isWritten(event)) queue.addSoon(toBoundedEntry(event, clock()));
+      if (isWritten(event)) queue.addSoon(toRepeatedEntry(event, clock()));
     },
     violation: createViolationNoter(folding.take),
     synced: queue.sync,

@@ -8,7 +8,7 @@ import { asWorkcrateError, isWorkcrateError, type WorkcrateError } from '../erro
 import type { ServedDownload } from '../links/download-route.ts';
 import { DeadLink, hashToken, isToken, toPublicId, type Link } from '../links/link.ts';
 import { isWhole, joinRanges, type ByteRange, type Download, type Uploads } from '../links/links.ts';
-import { noAuditUser, type Audit } from './audit.ts';
+import { noAuditUser, type Audit, type AuditEvent } from './audit.ts';
 
 type StoredUpload = NonNullable<Awaited<ReturnType<Uploads['file']>>>;
 
@@ -182,17 +182,27 @@ function toDownloadEvent({ owner }: Link, { filename }: Download) {
   return { level: 'trace', operation: 'download', user: owner, client: null, subject: filename } as const;
 }
 
-function noteWhole(
-  audit: Audit,
-  link: Link,
-  download: Download,
-  { bytes, isOffloaded, isPreview = false }: ServedDownload,
-): void {
-  audit.noteSoon({
+/** The last event of each download that was sent whole: mostly the next one says the same. */
+const wholeEvents = new WeakMap<Download, AuditEvent>();
+
+function noteWhole(audit: Audit, link: Link, download: Download, served: ServedDownload): void {
+  const { bytes, isOffloaded, isPreview = false } = served;
+  const result = isOffloaded ? 'handed_over' : 'ok';
+  const last = wholeEvents.get(download);
+  const says = last?.details;
+  const isSame =
+    last?.result === result &&
+    says?.['link'] === link.id &&
+    says['bytes'] === bytes &&
+    'preview' in says === isPreview;
+  if (isSame) return audit.noteSoon(last);
+  const event = {
     ...toDownloadEvent(link, download),
-    result: isOffloaded ? 'handed_over' : 'ok',
+    result,
     details: { link: link.id, bytes, size: download.size, whole: true, ...(isPreview && { preview: true }) },
-  });
+  };
+  wholeEvents.set(download, event);
+  audit.noteSoon(event);
 }
 
 function noteGathered(audit: Audit, gathered: GatheredDownload): void {
