@@ -1,12 +1,24 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { runInSlices, startTimeSlices, yieldToEventLoop } from './yield.ts';
+import { awaitEndOfTurn, runInSlices, startTimeSlices, yieldToEventLoop } from './yield.ts';
 
 test('what was queued for the event loop has run after a yield', async () => {
   let others = 0;
   setImmediate(() => void others++);
   await yieldToEventLoop();
   assert.equal(others, 1);
+});
+
+test('all who wait for the end of a turn go on together, and later ones wait for the next', async () => {
+  const order: string[] = [];
+  const wait = (name: string) => awaitEndOfTurn().then(() => order.push(name));
+  const first = Promise.all([wait('a'), wait('b')]);
+  setImmediate(() => order.push('others'));
+  assert.deepEqual(order, []);
+  await first;
+  assert.deepEqual(order.slice(0, 2), ['a', 'b']);
+  await wait('c');
+  assert.deepEqual(order, ['a', 'b', 'others', 'c']);
 });
 
 describe('time slices', () => {

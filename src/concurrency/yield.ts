@@ -8,6 +8,19 @@ export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => void setImmediate(resolve));
 }
 
+let endOfTurn: Promise<void> | null = null;
+
+/** Resolves once what came in with this turn of the event loop has been seen to; for all who wait at the same time. */
+export function awaitEndOfTurn(): Promise<void> {
+  endOfTurn ??= new Promise((resolve) => {
+    setImmediate(() => {
+      endOfTurn = null;
+      resolve();
+    });
+  });
+  return endOfTurn;
+}
+
 const defaultSliceMs = 10;
 
 /** Long work in slices of time and not of steps, since nobody knows how long a step takes. */

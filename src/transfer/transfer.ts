@@ -5,7 +5,7 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { yieldToEventLoop } from '../concurrency/yield.ts';
+import { awaitEndOfTurn, yieldToEventLoop } from '../concurrency/yield.ts';
 import type { OpenObject } from '../storage/storage.ts';
 import { ResponseClient, WriteBuffer, isPlainTcp } from './client.ts';
 import {
@@ -81,6 +81,9 @@ export async function sendSegments(
   const sendfile = options.sendfile === false || !isPlainTcp(socket) ? null : sendfileCall();
   const stopListening = onAbort(options.signal, client.drop);
   try {
+    // Answers that are ready in one turn leave one after the other: a client that is woken for each of them, while the
+    // next is still being made, costs more than a small answer itself.
+    await awaitEndOfTurn();
     if (res.req.method === 'HEAD') await client.end(null);
     else await sendBody(client, segments, sendfile, options.length);
     return { sent: client.sent, complete: true };
