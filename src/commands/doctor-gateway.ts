@@ -10,7 +10,7 @@ import type { Finding } from './doctor.ts';
 /** Whether the servers behind the gateway answer. Each is started for that, and ended again. */
 export async function checkGateway(config: Config): Promise<Finding[]> {
   try {
-    await using gateway = openServerGateway({
+    await using gateway = await openServerGateway({
       config,
       // Nothing is accepted by looking.
       pins: createOpenPins(),

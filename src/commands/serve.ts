@@ -1,15 +1,19 @@
 import type { Config } from '../config/config.ts';
 import { startWorkcrate, type Workcrate } from '../server/start.ts';
 import type { ServerInput } from './command.ts';
+import { createCallControl } from '../server/call-control.ts';
 import { formatConnectLines } from '../server/connect-lines.ts';
+import { keepMemorySmall } from '../server/small-memory.ts';
 import { waitForStopSignal } from './signals.ts';
 
 /** `workcrate serve`: MCP and links over HTTP until stopped. */
 export async function runServe({ config, extend }: ServerInput): Promise<number> {
-  await using workcrate = await startWorkcrate(config, { sharesMachine: false, extend });
+  const calls = createCallControl();
+  await using workcrate = await startWorkcrate(config, { sharesMachine: false, calls, extend });
   // Only now: a signal ends a server that is still starting at once, whatever it is busy with.
   const stopped = waitForStopSignal();
   process.stdout.write(buildGreeting(workcrate, config));
+  void keepMemorySmall(calls);
   workcrate.log.info('stopping', { signal: await stopped });
   await workcrate.drain();
   return 0;

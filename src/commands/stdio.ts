@@ -85,11 +85,16 @@ const maxGreetingMs = 500;
 /** What is half open is opened and closed again, so that nothing is left behind; but nobody waits for that for long. */
 const maxOpenMs = 10_000;
 
+type StdioMode = ServerMode & { readonly calls: CallControl };
+
 /** Starts the server itself. It is loaded here, which takes longer than all that is needed to answer the client. */
-async function startBehind(config: Config, fixed: FixedPlace, mode: ServerMode): Promise<Workcrate> {
+async function startBehind(config: Config, fixed: FixedPlace, mode: StdioMode): Promise<Workcrate> {
   const { startWorkcrate } = await import('../server/start.ts');
   const { createPlaceBesideOthers } = await import('../server/place.ts');
-  return startWorkcrate(config, { ...mode, takePlace: createPlaceBesideOthers(fixed) });
+  const { keepMemorySmall } = await import('../server/small-memory.ts');
+  const workcrate = await startWorkcrate(config, { ...mode, takePlace: createPlaceBesideOthers(fixed) });
+  void keepMemorySmall(mode.calls);
+  return workcrate;
 }
 
 /** Ends the process where it still starts long after it was told to end. */

@@ -2,7 +2,7 @@
  * Opens the gateway with what the settings say. What it does is in `gateway/`.
  */
 import { readVariable, type Config } from '../config/config.ts';
-import { openGateway, type Gateway, type GatewayOptions } from '../gateway/gateway.ts';
+import type { Gateway, GatewayOptions } from '../gateway/gateway.ts';
 import { toUpstreamTool } from '../gateway/upstream-tool.ts';
 import type { Guard } from '../guard/guard.ts';
 import { guardToolbox } from '../guard/wrappers.ts';
@@ -13,9 +13,14 @@ export type ServerGatewayOptions = Pick<GatewayOptions, 'audit' | 'log' | 'ownTo
   readonly guard: Guard | null;
 };
 
-/** Null where no file names servers. */
-export function openServerGateway({ config, guard, ...options }: ServerGatewayOptions): Gateway | null {
+/** Null where no file names servers. Then nothing of the gateway is loaded: MCP's client alone takes 3 MB. */
+export async function openServerGateway({
+  config,
+  guard,
+  ...options
+}: ServerGatewayOptions): Promise<Gateway | null> {
   if (config.gateway === null) return null;
+  const { openGateway } = await import('../gateway/gateway.ts');
   const gateway = openGateway({
     ...options,
     file: config.gateway,

@@ -106,7 +106,8 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
   started.use(client.bridge);
   const skills = openSkills(context);
   const ownTools = (): ReadonlySet<string> => ownNames;
-  const gateway = started.use(openServerGateway({ ...context, pins: createPins(stores.database), ownTools }));
+  const pins = createPins(stores.database);
+  const gateway = started.use(await openServerGateway({ ...context, pins, ownTools }));
   const tables = started.use(createTableReader(context));
   const rooms = { crates, skills, tables, ...writer, ...client };
   const { offer, ownNames, toolbox } = createRoomOffer(context, stores, code, rooms, { baseUrl, gateway });
