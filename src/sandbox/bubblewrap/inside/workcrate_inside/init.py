@@ -5,13 +5,16 @@ import gc
 import json
 import os
 import resource
-import signal
 import time
+
+# The functions of `signal` make an enum of every number, and each page of memory that a fork touches first is copied.
+import _signal as signal
 
 from .gate import hand_over_listener
 from .kernel import PR_SET_DUMPABLE, prctl
 from .kernel_memory import takes_too_much
 from .namespaces import become_user, drop_rights, enter_namespaces, set_limits
+from .networks import AS_NEW, enter_network
 from .tools import DESCRIPTOR, connect_to_server, show_tools
 
 INSIDE = "/opt/workcrate/inside"
@@ -57,12 +60,13 @@ def attach_pipes(ends):
     return status, high[6] if len(high) > 6 else None
 
 
-def run_init(ends, language, settings, program, gate=None, tools=None):
+def run_init(ends, language, settings, program, network=None, gate=None, tools=None):
     """Returns only in the child that becomes Python; every other process ends in here."""
     signal.set_wakeup_fd(-1)
-    for number in (signal.SIGCHLD, signal.SIGINT):
-        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.setsid()
+    if network is not None:
+        enter_network(network.descriptor)
     status, gate = attach_pipes(ends if gate is None else ends + [gate])
     try:
         # Before the server's socket is hidden from the run.
@@ -70,7 +74,7 @@ def run_init(ends, language, settings, program, gate=None, tools=None):
             connection = connect_to_server(tools["token"])
             os.dup2(connection, DESCRIPTOR, inheritable=False)
             os.close(connection)
-        enter_namespaces(settings, gate is not None)
+        enter_namespaces(settings, network, gate is not None)
         if tools is not None:
             show_tools(tools["files"])
         if gate is not None:
@@ -82,18 +86,19 @@ def run_init(ends, language, settings, program, gate=None, tools=None):
         prctl(PR_SET_DUMPABLE, 0)
         signal.pthread_sigmask(signal.SIG_BLOCK, AWAITED)
         watch = KernelMemoryWatch("own" if gate is not None else settings["network"])
-        child = os.fork()
+        child = os.fork() if language == "python" else spawn_program(language, settings, tools is not None)
     except BaseException as error:
         os.write(status, json.dumps({"failed": str(error)}).encode() + b"\n")
         os._exit(1)
     if child == 0:
         if gate is not None:
             os.close(gate)
-        return start_interpreter(language, settings, status, tools is not None)
+        return become_interpreter(status)
     for descriptor in (0, 1, 2, 3, 4) if tools is None else (0, 1, 2, 3, 4, DESCRIPTOR):
         os.close(descriptor)
     os.write(status, b'{"ready":true}\n')
     follow_child(child, status, watch)
+    os._exit(AS_NEW if network is not None and network.is_as_new() else 0)
 
 
 class KernelMemoryWatch:
@@ -119,27 +124,24 @@ class KernelMemoryWatch:
             signal_all(signal.SIGKILL)
 
 
-def start_interpreter(language, settings, status, has_tools):
+def become_interpreter(status):
     os.close(status)
     prctl(PR_SET_DUMPABLE, 1)
     os.setsid()
     signal.pthread_sigmask(signal.SIG_UNBLOCK, AWAITED)
-    if language == "python":
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        gc.enable()
-        return
-    # Python ignores these, and so would all others after it.
-    for number in (signal.SIGPIPE, signal.SIGXFSZ):
-        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    gc.enable()
+
+
+def spawn_program(language, settings, has_tools):
+    """Without a fork, which would copy the memory of this process only to drop it."""
     os.set_inheritable(3, True)
     if has_tools:
         os.set_inheritable(DESCRIPTOR, True)
     command = build_command(language, settings)
-    try:
-        os.execv(command[0], command)
-    except OSError as error:
-        os.write(2, ("cannot start %s: %s\n" % (language, error)).encode())
-        os._exit(127)
+    # Python ignores these, and so would all others after it.
+    ignored = (signal.SIGPIPE, signal.SIGXFSZ)
+    return os.posix_spawn(command[0], command, os.environ, setsid=True, setsigmask=(), setsigdef=ignored)
 
 
 def follow_child(child, status, watch):
@@ -155,9 +157,8 @@ def follow_child(child, status, watch):
     code = os.waitstatus_to_exitcode(result)
     crowd = count_tasks() if code > 0 else 0
     kill_the_rest()
-    outcome = {"code": code, "crowd": crowd, "kernelMemory": watch.was_too_much}
-    os.write(status, json.dumps(outcome).encode() + b"\n")
-    os._exit(0)
+    outcome = b'{"code":%d,"crowd":%d,"kernelMemory":%s}\n'
+    os.write(status, outcome % (code, crowd, b"true" if watch.was_too_much else b"false"))
 
 
 def next_signal(watch):

@@ -17,6 +17,7 @@ LANDLOCK_CREATE_RULESET, LANDLOCK_ADD_RULE, LANDLOCK_RESTRICT_SELF = 444, 445, 4
 LANDLOCK_MAKE_SOCK, LANDLOCK_REFER, LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET = 1 << 9, 1 << 13, 1
 
 libc = ctypes.CDLL(None, use_errno=True)
+libc.prctl.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
 machine = os.uname().machine
 
 
@@ -34,7 +35,7 @@ def check_result(result, what):
 
 
 def prctl(option, *values):
-    check_result(libc.prctl(option, *[ctypes.c_ulong(value) for value in (values + (0, 0, 0, 0))[:4]]), "prctl")
+    check_result(libc.prctl(option, *(values + (0, 0, 0, 0))[:4]), "prctl")
 
 
 def mount(kind, target, options=None, flags=MS_NOSUID | MS_NODEV):

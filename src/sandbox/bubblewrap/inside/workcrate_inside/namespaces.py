@@ -1,70 +1,56 @@
 """What a run does before it becomes an interpreter: enters namespaces, sets limits, drops all rights."""
 
 import ctypes
-import fcntl
+import errno
 import os
 import resource
 import struct
 
 from .gate import SERVER as GATE
 from .kernel import *
+from .networks import set_up_network, write_file
 
 USER_ID = 1000
 
 # The server's socket, which is for the relay alone; the others show facts about the machine and its users' keys.
-HIDDEN = (GATE, "/proc/keys", "/proc/key-users", "/proc/kcore", "/proc/sysrq-trigger", "/proc/timer_list")
+HIDDEN = tuple(
+    name.encode()
+    for name in (GATE, "/proc/keys", "/proc/key-users", "/proc/kcore", "/proc/sysrq-trigger", "/proc/timer_list")
+)
 
-# The kernel counts these by user, also outside: one run must not take all of them from the others.
-USER_LIMITS = {
-    "max_user_namespaces": 0,
-    "max_mnt_namespaces": 0,
-    "max_net_namespaces": 0,
-    "max_pid_namespaces": 0,
-    "max_fanotify_groups": 0,
-    "max_inotify_instances": 0,
-}
+# The kernel counts these by user, also outside: one run must not take all of them from the others. It gets none.
+USER_LIMITS = tuple(
+    "/proc/sys/user/max_" + name
+    for name in (
+        "user_namespaces", "mnt_namespaces", "net_namespaces", "pid_namespaces", "fanotify_groups", "inotify_instances",
+    )
+)  # fmt: skip
 
-# Least, usual and most bytes of a buffer of TCP. What waits in a connection that nobody has accepted yet counts
-# towards no limit of memory, so each holds little, and kernel_memory.py bounds how many there are.
-TCP_BUFFER = "4096 8192 16384"
+def enter_namespaces(settings, network, is_gated=False):
+    """Everything but the user namespace, which comes last, since it gives up the right to the others.
 
-
-def write_file(path, text):
-    """Without the buffers of open(), which take longer than the system call: every run writes a dozen files."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
-    try:
-        os.write(descriptor, text.encode())
-    finally:
-        os.close(descriptor)
-
-
-def enter_namespaces(settings, is_gated=False):
-    """Everything but the user namespace, which comes last, since it gives up the right to the others."""
-    network = 0 if settings["network"] == "host" and not is_gated else CLONE_NEWNET
-    flags = CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWCGROUP | network
-    check_result(libc.unshare(flags), "unshare")
+    The network is one in which this process is already, or None.
+    """
+    needs_network = network is None and (settings["network"] != "host" or is_gated)
+    flags = CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWCGROUP
+    check_result(libc.unshare(flags | CLONE_NEWNET if needs_network else flags), "unshare")
     check_result(libc.mount(None, b"/", None, MS_REC | MS_PRIVATE, None), "mount private")
     mount("proc", "/proc", None, MS_NOSUID | MS_NODEV | MS_NOEXEC)
     for name in HIDDEN:
-        if os.path.exists(name):
-            check_result(libc.mount(b"/dev/null", name.encode(), None, MS_BIND, None), "hide " + name)
+        hide(name)
     size = "size=%d,nr_inodes=%d," % (settings["tmp"], settings["tmp"] // 1024 + 1000)
     mount("tmpfs", "/tmp", size + "mode=1777")
     mount("tmpfs", "/home/user", size + "mode=700")
     mount("tmpfs", "/dev/shm", size + "mode=1777")
     mount("devpts", "/dev/pts", "newinstance,ptmxmode=0666,mode=620,max=64", MS_NOSUID | MS_NOEXEC)
-    if network:
-        raise_loopback()
-        for name in ("tcp_rmem", "tcp_wmem"):
-            write_file("/proc/sys/net/ipv4/" + name, TCP_BUFFER)
+    if needs_network or (network is not None and not network.is_set_up):
+        set_up_network()
 
 
-def raise_loopback():
-    """Lets a server and its client inside one run connect to each other. There is no other interface."""
-    probe = check_result(libc.socket(2, 1 | os.O_CLOEXEC, 0), "socket")
-    request = bytearray(b"lo".ljust(16, b"\0") + b"\x49\0".ljust(24, b"\0"))
-    fcntl.ioctl(probe, 0x8914, request)
-    os.close(probe)
+def hide(name):
+    """A kernel may lack some of them."""
+    if libc.mount(b"/dev/null", name, None, MS_BIND, None) < 0 and ctypes.get_errno() != errno.ENOENT:
+        check_result(-1, "hide " + name.decode())
 
 
 def set_limits(limits):
@@ -78,19 +64,22 @@ def set_limits(limits):
 
 def become_user():
     check_result(libc.unshare(CLONE_NEWUSER), "unshare user")
-    write_file("/proc/self/setgroups", "deny")
-    write_file("/proc/self/uid_map", "%d 0 1" % USER_ID)
-    write_file("/proc/self/gid_map", "%d 0 1" % USER_ID)
-    for name, most in USER_LIMITS.items():
-        if os.path.exists("/proc/sys/user/" + name):
-            write_file("/proc/sys/user/" + name, str(most))
+    write_file("/proc/self/setgroups", b"deny")
+    write_file("/proc/self/uid_map", b"%d 0 1" % USER_ID)
+    write_file("/proc/self/gid_map", b"%d 0 1" % USER_ID)
+    for path in USER_LIMITS:
+        try:
+            write_file(path, b"0")
+        except FileNotFoundError:
+            # An older kernel.
+            pass
 
 
 def drop_rights(program):
     prctl(PR_SET_NO_NEW_PRIVS, 1)
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL)
     for capability in range(64):
-        if libc.prctl(PR_CAPBSET_DROP, ctypes.c_ulong(capability), 0, 0, 0) < 0:
+        if libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0:
             break
     header = (ctypes.c_uint32 * 2)(0x20080522, 0)
     check_result(libc.syscall(CAPSET[machine], header, (ctypes.c_uint32 * 6)()), "capset")
