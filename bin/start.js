@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { enableCompileCache } from 'node:module';
+import { enableCompileCache, registerHooks } from 'node:module';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 
@@ -10,5 +10,26 @@ import { join } from 'node:path';
 enableCompileCache(join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'workcrate', 'compiled'));
 
 /** A checkout runs from its sources, the published package from what was built of them. */
-const source = new URL('../src/cli.ts', import.meta.url);
-await import(existsSync(source) ? source.href : new URL('../dist/cli.js', import.meta.url).href);
+const isCheckout = existsSync(new URL('../src/cli.ts', import.meta.url));
+const own = new URL(isCheckout ? '../src/' : '../dist/', import.meta.url).href;
+const format = isCheckout ? 'module-typescript' : 'module';
+
+const packages = new Map();
+
+/**
+ * Node looks for the file of every import on the disk, a sixth of the time until the first answer. An import of ours
+ * says which file it means, and a package is looked for once.
+ */
+function resolve(specifier, context, next) {
+  const { parentURL, conditions, importAttributes } = context;
+  const isOwn = parentURL?.startsWith(own) && conditions.includes('import');
+  if (!isOwn || importAttributes?.type !== undefined) return next(specifier, context);
+  if (specifier.startsWith('node:')) return { url: specifier, format: 'builtin', shortCircuit: true };
+  if (specifier.startsWith('.'))
+    return { url: new URL(specifier, parentURL).href, format, shortCircuit: true };
+  if (!packages.has(specifier)) packages.set(specifier, { ...next(specifier, context), shortCircuit: true });
+  return packages.get(specifier);
+}
+
+registerHooks({ resolve });
+await import(`${own}cli.${isCheckout ? 'ts' : 'js'}`);

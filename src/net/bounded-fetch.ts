@@ -4,8 +4,7 @@
  * It does not retry, pool, decompress or parse, and a status of 500 is an answer like any other.
  */
 import { lookup as lookUpName } from 'node:dns';
-import http, { type IncomingMessage } from 'node:http';
-import https from 'node:https';
+import type { IncomingMessage } from 'node:http';
 import { isIP, type LookupFunction } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { collectText } from '../streams.ts';
@@ -86,13 +85,14 @@ async function sendRequest(
   { privateAddresses }: FetchPolicy,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
-  signal.throwIfAborted();
   const url = new URL(address);
+  // Loaded here: with what Node loads beside it, it takes a tenth of a start over stdio.
+  const { request } = await (url.protocol === 'https:' ? import('node:https') : import('node:http'));
+  signal.throwIfAborted();
   // They would be sent as a header, which nobody has asked for.
   if (url.username !== '' || url.password !== '') throw new FetchError('network', 'its URL holds a password');
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const options = { method, headers: { ...usualHeaders, ...headers }, signal };
-  const { request } = url.protocol === 'https:' ? https : http;
   const outgoing = request(
     url,
     privateAddresses === 'allowed' ? options : { ...options, ...demandPublic(url) },
