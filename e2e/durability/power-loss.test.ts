@@ -118,3 +118,30 @@ it('uploads that are gone on with after a power loss become the files that were 
     await program.end('SIGTERM');
   }
 });
+
+it('links that were made outlive a loss of power, by however many at once', async (t) => {
+  await using disk = await losableDisk(t);
+  if (disk === null) return;
+  const data = join(disk.path, 'data');
+  // The sync of an audit line would take the database along.
+  const args = ['--data', data, '--audit-level', 'off'];
+  const made: string[] = [];
+  for (let round = 0; round < 3; round++) {
+    {
+      await using program = await serve(args, { program: disk.program });
+      const { file_id } = await upload(program, 'shared.txt', Buffer.from('shared'));
+      // One after the other in each of eight, so that syncs are shared and some begin while another is under way.
+      const share = async (): Promise<void> => {
+        for (let count = 0; count < 4; count++)
+          made.push((await program.call('share_file', { file_id })).data.downloadUrl as string);
+      };
+      await Promise.all(Array.from({ length: 8 }, share));
+      disk.cutPower();
+    }
+    disk.mountAgain();
+    await using program = await serve(args, { program: disk.program });
+    for (const url of made) assert.equal(await (await fetch(at(program, url))).text(), 'shared');
+    await program.end('SIGTERM');
+  }
+  assert.equal(made.length, 96);
+});

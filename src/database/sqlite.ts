@@ -10,6 +10,7 @@ import { createMutex } from '../concurrency/mutex.ts';
 import { WorkcrateError } from '../errors.ts';
 import { othersNoticedMs, type Database, type Queries, type Row, type SqlValue } from './database.ts';
 import { runWork, waitingLimit } from './scope.ts';
+import { createLogSync, noLog, type LogSync } from './sqlite-log.ts';
 import {
   isSqliteBusy,
   isDamagedDatabase,
@@ -34,17 +35,13 @@ export interface SqliteOptions {
 export function sqliteDatabase(file: string, { makeRoom = () => false }: SqliteOptions = {}): Database {
   const connection = openWithRoom(file, makeRoom);
   const mutex = createMutex(waitingLimit);
-  const prepare = memoize(MAX_CACHED_STATEMENTS, (sql: string) => {
-    const { placeholders } = parseStatement(sql);
-    const statement = connection.prepare(sql);
-    statement.setReturnArrays(true);
-    const names = statement.columns().map((column) => column.name);
-    return { placeholders, statement, names, reads: /^\s*SELECT\b/i.test(sql) };
-  });
+  const prepare = createStatements(connection);
   const opened = readInode(file);
   let closing: Promise<void> | null = null;
   let damage: WorkcrateError | null = null;
   let version = 0;
+  let writes = 0;
+  const log = openLogSync(connection, file, (failure) => (damage ??= failure));
 
   const refuseClosed = () => {
     if (closing !== null) throw new WorkcrateError('database_failed', `SQLite at ${file} is closed.`);
@@ -52,8 +49,9 @@ export function sqliteDatabase(file: string, { makeRoom = () => false }: SqliteO
 
   const run = <T extends Row>(sql: string, values: SqlValue[]): T[] => {
     try {
-      const { placeholders, statement, names, reads } = prepare(sql);
+      const { placeholders, statement, names, reads, writes: isWrite } = prepare(sql);
       if (!reads) version++;
+      if (isWrite) writes++;
       checkValues(sql, placeholders, values);
       const rows = statement.all(...values) as unknown as SqlValue[][];
       return rows.map((row) => toPlainRow(names, row)) as T[];
@@ -64,15 +62,9 @@ export function sqliteDatabase(file: string, { makeRoom = () => false }: SqliteO
     }
   };
 
-  const byOthers = { version: 0, seenAt: Number.NEGATIVE_INFINITY };
-  const writtenByOthers = (): number => {
-    const now = performance.now();
-    if (now - byOthers.seenAt < othersNoticedMs) return byOthers.version;
-    const [row] = run<{ data_version: number }>('SELECT data_version FROM pragma_data_version', []);
-    byOthers.version = row!.data_version;
-    byOthers.seenAt = now;
-    return byOthers.version;
-  };
+  const writtenByOthers = createOthersVersion(
+    () => run<{ data_version: number }>('SELECT data_version FROM pragma_data_version', [])[0]!.data_version,
+  );
 
   /** Tries again with more space, where a full disk was in the way. Nothing was written before. */
   const withRoom = async <T>(attempt: () => T | Promise<T>): Promise<T> => {
@@ -90,6 +82,27 @@ export function sqliteDatabase(file: string, { makeRoom = () => false }: SqliteO
   };
 
   const runInTurn = <T>(act: () => T): Promise<T> => mutex.run(() => withRoom(() => retryWhileBusy(act)));
+
+  /**
+   * Passes the result on once what was written is durable. Who only reads waits for writes that others wait for too: what
+   * a reader was told does not go with a loss of power.
+   */
+  const whenDurable = async <T>(attempt: () => T | Promise<T>): Promise<T> => {
+    const before = writes;
+    const result = await attempt();
+    await (writes === before ? log.settled() : log.sync());
+    return result;
+  };
+
+  const queryNow = <T extends Row>(sql: string, values: SqlValue[]): T[] | Promise<T[]> => {
+    if (!mutex.isFree()) return runInTurn(() => run<T>(sql, values));
+    try {
+      return run<T>(sql, values);
+    } catch (error) {
+      if (!isSqliteBusy(error) && !isFull(error)) throw error;
+      return runInTurn(() => run<T>(sql, values));
+    }
+  };
 
   const transact = async <T>(work: (tx: Queries) => Promise<T>): Promise<T> => {
     await retryWhileBusy(() => run('BEGIN IMMEDIATE', []));
@@ -111,21 +124,15 @@ export function sqliteDatabase(file: string, { makeRoom = () => false }: SqliteO
     version: () => (closing === null ? version + writtenByOthers() : version),
     async query<T extends Row>(sql: string, ...values: SqlValue[]) {
       refuseClosed();
-      if (!mutex.isFree()) return runInTurn(() => run<T>(sql, values));
-      try {
-        return run<T>(sql, values);
-      } catch (error) {
-        if (!isSqliteBusy(error) && !isFull(error)) throw error;
-        return runInTurn(() => run<T>(sql, values));
-      }
+      return whenDurable(() => queryNow<T>(sql, values));
     },
     async queryUnsynced<T extends Row>(sql: string, ...values: SqlValue[]) {
       refuseClosed();
-      return runInTurn(() => withoutSync(connection, () => run<T>(sql, values)));
+      return queryNow<T>(sql, values);
     },
     async transaction(work) {
       refuseClosed();
-      return mutex.run(() => withRoom(() => transact(work)));
+      return whenDurable(() => mutex.run(() => withRoom(() => transact(work))));
     },
     verify: () => mutex.run(() => verifySqlite(connection)),
     async demandWhole() {
@@ -133,7 +140,10 @@ export function sqliteDatabase(file: string, { makeRoom = () => false }: SqliteO
       if (readInode(file) !== opened) throw databaseRemovedError(file);
     },
     close() {
-      closing ??= mutex.run(() => connection.close());
+      closing ??= mutex.run(async () => {
+        await log.close();
+        connection.close();
+      });
       return closing;
     },
   };
@@ -148,15 +158,44 @@ function shrinkLog(connection: DatabaseSync): void {
   }
 }
 
-/** The next synced commit also syncs what was appended to the write-ahead log before it. */
-function withoutSync<T>(connection: DatabaseSync, act: () => T): T {
+/** Only a write-ahead log can be synced beside SQLite; other journals it has to sync itself, in their order. */
+function openLogSync(
+  connection: DatabaseSync,
+  file: string,
+  failed: (error: WorkcrateError) => void,
+): LogSync {
+  const mode = connection.prepare('PRAGMA journal_mode').get()!['journal_mode'];
+  if (mode !== 'wal') return noLog;
+  // A checkpoint still syncs the log before it, and the database after it.
   connection.exec('PRAGMA synchronous = NORMAL');
-  try {
-    return act();
-  } finally {
-    connection.exec('PRAGMA synchronous = FULL');
-  }
+  return createLogSync(file, failed);
 }
+
+/** What other processes have committed, as a number that grows. It is looked for now and then only. */
+function createOthersVersion(look: () => number): () => number {
+  let [version, seenAt] = [0, Number.NEGATIVE_INFINITY];
+  return () => {
+    const now = performance.now();
+    if (now - seenAt < othersNoticedMs) return version;
+    [version, seenAt] = [look(), now];
+    return version;
+  };
+}
+
+/** Prepared statements by their SQL, with what is known of each. */
+function createStatements(connection: DatabaseSync) {
+  return memoize(MAX_CACHED_STATEMENTS, (sql: string) => {
+    const { placeholders } = parseStatement(sql);
+    const statement = connection.prepare(sql);
+    statement.setReturnArrays(true);
+    const names = statement.columns().map((column) => column.name);
+    const verb = /^\s*([A-Z]*)/i.exec(sql)![1]!.toUpperCase();
+    return { placeholders, statement, names, reads: verb === 'SELECT', writes: !notWriting.has(verb) };
+  });
+}
+
+/** What writes nothing itself. Of a transaction, the statements in it count. */
+const notWriting: ReadonlySet<string> = new Set(['SELECT', 'BEGIN', 'COMMIT', 'ROLLBACK', 'PRAGMA']);
 
 /** The inode of the file; null if there is none, or if the database is in memory. */
 const readInode = (file: string): bigint | null =>

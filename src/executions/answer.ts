@@ -241,24 +241,33 @@ export function toEndLines(execution: Execution): string[] {
   const { created, modified, deleted, complete } = artifacts;
   return [
     `[${id}: ${describeEnd(execution)}]`,
-    ...toNameLines({
+    ...toNameLines([
       ...groupByFolder('Created', workingDir, created),
       ...groupByFolder('Modified', workingDir, modified),
       ...groupByFolder('Deleted', workingDir, deleted),
-    }),
+    ]),
     ...(complete ? [] : ['There may be more changes: not all files could be compared or named.']),
     ...toNetworkLines(execution.network),
     ...(limits.unenforced.length === 0 ? [] : [`Not enforced here: ${limits.unenforced.join(', ')}.`]),
   ];
 }
 
+interface NamedChanges {
+  readonly what: string;
+  readonly names: readonly string[];
+}
+
 /** Names are relative to the working directory, unless they are absolute. */
-function groupByFolder(what: string, workingDir: string, names: readonly string[]): Record<string, string[]> {
+function groupByFolder(what: string, workingDir: string, names: readonly string[]): NamedChanges[] {
+  if (names.length === 0) return [];
   const isWhole = (name: string): boolean => name.startsWith('/');
-  return {
-    [`${what} in ${quoteChangedName(workingDir)}`]: names.filter((name) => !isWhole(name)),
-    [what]: names.filter(isWhole),
-  };
+  return [
+    {
+      what: `${what} in ${quoteChangedName(workingDir)}`,
+      names: names.filter((name) => !isWhole(name)),
+    },
+    { what, names: names.filter(isWhole) },
+  ];
 }
 
 function describeEnd(execution: Execution): string {
@@ -313,10 +322,10 @@ function describeStatus({ exitCode, signal }: Execution): string {
 const maxNamedChanges = 20;
 const maxChangeNameLength = 200;
 
-function toNameLines(lists: Readonly<Record<string, readonly string[]>>): string[] {
-  const filled = Object.entries(lists).filter(([, names]) => names.length > 0);
+function toNameLines(lists: readonly NamedChanges[]): string[] {
+  const filled = lists.filter(({ names }) => names.length > 0);
   const most = Math.floor(maxNamedChanges / filled.length);
-  return filled.map(([what, names]) => {
+  return filled.map(({ what, names }) => {
     const more = names.length > most ? ` and ${names.length - most} more` : '';
     return `${what}: ${names.slice(0, most).map(quoteChangedName).join(', ')}${more}`;
   });

@@ -61,20 +61,12 @@ export async function continueForCall(
 /** What ends the call before there is a run ends the preparation. Later on that depends on how the call ended. */
 async function beginForCall(
   { executions }: AttendOptions,
-  { caller, signal, progress }: Pick<ToolContext, 'caller' | 'signal' | 'progress'>,
+  { caller, signal: preparing, progress }: Pick<ToolContext, 'caller' | 'signal' | 'progress'>,
   request: ExecutionRequest,
   isBackground: boolean,
 ): Promise<LiveRun> {
-  const preparing = new AbortController();
-  const abort = (): void => preparing.abort(signal.reason);
-  if (signal.aborted) abort();
-  signal.addEventListener('abort', abort, { once: true });
   const background = isBackground ? { background: 'asked' as const } : {};
-  try {
-    return await executions.begin(caller, request, { signal: preparing.signal, progress, ...background });
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
+  return executions.begin(caller, request, { preparing, progress, ...background });
 }
 
 async function attendRun(live: LiveRun, signal: AbortSignal, detachMs: number | null): Promise<AttendedRun> {

@@ -23,7 +23,7 @@ import type { RequestedTools } from '../tool-calls/tool-calls.ts';
 import { grantToRun, openRunTools, type RunToolCalls } from './run-tools.ts';
 import type { RunUnderWay } from './live.ts';
 import type { createEndWriter } from './lost.ts';
-import type { OpenNetwork } from './network-use.ts';
+import { openNetwork, type OpenNetwork } from './network-use.ts';
 import type { EndedCalls } from '../tool-calls/store.ts';
 import type { CellSlot } from './cell-slot.ts';
 import { followRun, type ReportProgress, type SpooledOutput } from './output.ts';
@@ -74,7 +74,9 @@ export interface ScriptOfRun {
 
 export interface RunControl {
   /** Cancels the run. */
-  readonly signal: AbortSignal;
+  readonly signal?: AbortSignal;
+  /** Ends the preparation. Nothing comes of it once the run is being recorded: whoever began it is told of it first. */
+  readonly preparing?: AbortSignal;
   readonly progress: ReportProgress;
   /** Why it goes on without the call that begins it; without this it belongs to its call. */
   readonly background?: Background;
@@ -120,6 +122,9 @@ export async function executeRequest(
   const place = await room.places.of(caller.user);
   const grant = await grantToRun(room, request);
   const folder = prepareFolder(room, caller, place, id, request);
+  let given: Inputs | null = null;
+  let tidying: Promise<void> | null = null;
+  const tidy = (): Promise<void> => (tidying ??= tidyOwnFolder(place, folder, request, given));
   try {
     const { files } = room;
     // The first to ask waits for the interpreter's answer, and may as well copy meanwhile.
@@ -127,9 +132,11 @@ export async function executeRequest(
     const wasGiven: CopyContext['wasGiven'] = (input) => wasInput(room.database, caller.user, input);
     const giving = { files, caller, place, folder, sandbox, signal, log: room.log, wasGiven };
     using inputs = await copyInputs(giving, request.files, request.others);
+    given = inputs;
     const runtime = await asking;
-    const looking = { place, folder, language: request.language, given: inputs.files, owner: caller.user };
-    const startWatching = () => startWatch({ ...room, ...looking });
+    const isFresh = request.workingDir === null && inputs.files.length === 0;
+    const looking = { place, folder, isFresh, language: request.language, owner: caller.user };
+    const startWatching = () => startWatch({ ...room, ...looking, given: inputs.files });
     const watch = request.session === undefined ? await startWatching() : null;
     const begun = {
       ...toBegunExecution(room, sandbox, runtime, caller, id, folder, request),
@@ -138,20 +145,31 @@ export async function executeRequest(
       guard: judged && [toRunVerdict(judged)],
     };
     const { session = null, script = null, client = null } = request;
-    const network = openNetwork(room, caller, id, request);
+    const network = openNetwork(room.network ?? null, caller, id, request.network ?? null);
     using tools = openRunTools(room, { sandbox, place, begun, underWay }, request.tools, grant);
-    const given = { place, begun, inputs, session, script, network, client, tools };
-    const prepared = { sandbox, ...given, startWatching, watch, underWay };
+    const parts = { place, begun, inputs, session, script, network, client, tools };
+    const prepared = { sandbox, ...parts, startWatching, watch, underWay, tidy };
     try {
       return await runWithRow(room, prepared);
     } finally {
       network?.close();
-      if (request.workingDir === null) await inputs.removeUnchanged();
     }
   } finally {
     request.session?.release();
-    if (request.workingDir === null) removeIfEmpty(place.workspace, parseName(id));
+    await tidy();
   }
+}
+
+/** Takes back what only this run was given: its copies of stored files that it left as they were, and an empty folder. */
+async function tidyOwnFolder(
+  place: Workspace,
+  folder: InsideFolder,
+  { workingDir }: ExecutionRequest,
+  inputs: Inputs | null,
+): Promise<void> {
+  if (workingDir !== null) return;
+  await inputs?.removeUnchanged();
+  await removeIfEmpty(place.workspace, folder.below);
 }
 
 /** Nothing is made for code that may not run, but there is a record of it. */
@@ -169,21 +187,6 @@ const getFolder = (room: ExecuteContext, id: string, { workingDir }: ExecutionRe
   workingDir === null
     ? { root: 'workspace', below: parseName(id) }
     : parseWorkingDir(workingDir, room.serverFolders);
-
-/** Its way out; null where it has none, or that of the host. */
-function openNetwork(
-  { network }: ExecuteContext,
-  caller: Caller,
-  id: string,
-  { network: hosts = null }: ExecutionRequest,
-): OpenNetwork | null {
-  if (network) return hosts?.length === 0 ? null : network.open(caller, id, hosts);
-  if (hosts === null) return null;
-  throw new WorkcrateError(
-    'invalid_input',
-    'There is no list of allowed hosts here to choose from. Leave network out, or ask the operator for one (--sandbox-network allow:HOST,…).',
-  );
-}
 
 function requireSandbox({ sandbox }: ExecuteContext, language: Language): Sandbox {
   if (typeof sandbox === 'string')
@@ -237,11 +240,14 @@ interface PreparedRun {
   /** Null until the turn of a cell has come: until then the cells before it change files. */
   watch: RunWatch | null;
   readonly underWay: RunUnderWay;
+  /** Is done once, by the first who asks. */
+  readonly tidy: () => Promise<void>;
 }
 
 /** From here on there is a row, and whatever happens it gets its end. */
 async function runWithRow(room: ExecuteContext, prepared: PreparedRun): Promise<EndedExecution> {
   const { begun, underWay } = prepared;
+  underWay.endPreparation();
   const starting = startRun(prepared, underWay.signal);
   // That happens a turn later, when the run has its task: SQLite would keep it waiting. Whoever waits for the end is told
   // nothing before the row has it, which makes the beginning durable too.
@@ -275,6 +281,8 @@ async function runWithRow(room: ExecuteContext, prepared: PreparedRun): Promise<
   const network = prepared.network?.close() ?? null;
   prepared.tools?.[Symbol.dispose]();
   const { difference, made, knowledge } = await endWatch(room, prepared);
+  // The disk does that while it is recorded. Who executes it waits for it, and hears of a failure.
+  prepared.tidy().catch(() => {});
   const guard = verdict === null ? begun.guard : [...(begun.guard ?? []), verdict];
   const ended = { ...toEndedExecution(begun, room.clock(), end, outputs, difference), guard };
   // Both within one turn, so that they share a transaction.

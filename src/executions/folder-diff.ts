@@ -22,6 +22,8 @@ export interface FolderSnapshot {
   readonly files: ReadonlyMap<string, FileState>;
   /** False where some were out of sight. */
   readonly sawAll: boolean;
+  /** How many have names that cannot be shown. */
+  readonly unreadable: number;
   /** In nanoseconds since 1970, and rather too early than too late. */
   readonly takenAt: bigint;
 }
@@ -69,15 +71,23 @@ export interface Comparison {
   end(): Promise<{ readonly difference: Difference; readonly made: readonly MadeFile[] }>;
 }
 
-/** Looks at the working folder and at /artifacts, and can tell later what has changed since. */
+/**
+ * Looks at the working folder and at /artifacts, and can tell later what has changed since. A working folder that is
+ * fresh was made a moment ago and holds nothing.
+ */
 export async function startComparison(
   changes: Changes,
   place: Workspace,
   folder: InsideFolder,
+  isFresh: boolean,
 ): Promise<Comparison> {
   const look = (one: ComparedFolder): Promise<FolderSnapshot> => changes.snapshot(one.base, one.below);
-  const compared = listComparedFolders(place, folder);
-  const before = await Promise.all(compared.map(async (one) => ({ ...one, snapshot: await look(one) })));
+  const lookAtAll = (folders: readonly ComparedFolder[]): Promise<FolderBefore[]> =>
+    Promise.all(folders.map(async (one) => ({ ...one, snapshot: await look(one) })));
+  const [first, ...others] = listComparedFolders(place, folder);
+  const before = isFresh
+    ? toFreshFolder(first!, await lookAtAll(others))
+    : await lookAtAll([first!, ...others]);
   return {
     before,
     async end() {
@@ -89,6 +99,12 @@ export async function startComparison(
       };
     },
   };
+}
+
+/** Nobody has to look into it. It was empty when the others were looked at. */
+function toFreshFolder(fresh: ComparedFolder, others: readonly FolderBefore[]): FolderBefore[] {
+  const { takenAt } = others[0]!.snapshot;
+  return [{ ...fresh, snapshot: { files: new Map(), sawAll: true, unreadable: 0, takenAt } }, ...others];
 }
 
 function listMade(inside: string, { created, modified }: Difference, { files }: FolderSnapshot): MadeFile[] {

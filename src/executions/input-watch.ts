@@ -24,6 +24,8 @@ export interface WatchOptions {
   readonly owner: string;
   readonly place: Workspace;
   readonly folder: InsideFolder;
+  /** Whether the folder was made for this run, with nothing in it. */
+  readonly isFresh: boolean;
   readonly language: Language;
   /** Those are its inputs already. */
   readonly given: readonly InputFileRecord[];
@@ -51,7 +53,8 @@ const maxKnownBytes = 32 * 1024;
 const startBudget = (): HashBudget => ({ bytes: maxHashedBytes, until: performance.now() + maxHashingMs });
 
 export async function startWatch(options: WatchOptions): Promise<RunWatch> {
-  const comparison = await startComparison(options.changes, options.place, options.folder);
+  const { changes, place, folder, isFresh } = options;
+  const comparison = await startComparison(changes, place, folder, isFresh);
   const chosen = chooseFound(comparison, options.folder, options.given, maxKnownInputs);
   const found = await identify(options, chosen.files, 'found');
   const reads = createReportedReads();

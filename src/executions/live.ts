@@ -50,6 +50,8 @@ export interface RunUnderWay extends Pick<RunControl, 'progress'> {
   watchOutputs(read: () => OutputsSoFar): void;
   /** Ends it because it cannot be recorded. */
   stop(): void;
+  /** It is going to be recorded: from here on only who cancels it ends it. */
+  endPreparation(): void;
   /** Called once its row is durable. */
   begun(execution: Execution): void;
 }
@@ -75,6 +77,8 @@ export type LiveRunControl = ReturnType<typeof createLiveRun>;
 export function createLiveRun(options: LiveRunOptions) {
   const { id, control, orphanGraceMs, askMs, record } = options;
   const stopping = new AbortController();
+  const cancellation = linkAbort(control.signal, stopping);
+  const preparation = linkAbort(control.preparing, stopping);
   const output = createLiveOutput();
   const { promise: durable, resolve: begun } = Promise.withResolvers<Execution>();
   let background = control.background ?? null;
@@ -125,7 +129,7 @@ export function createLiveRun(options: LiveRunOptions) {
     output,
     questions,
     progress: control.progress,
-    signal: AbortSignal.any([control.signal, stopping.signal]),
+    signal: stopping.signal,
     get background() {
       return background;
     },
@@ -134,6 +138,7 @@ export function createLiveRun(options: LiveRunOptions) {
     },
     watchOutputs: (read) => void (readOutputs = read),
     stop: () => stopping.abort(),
+    endPreparation: () => preparation[Symbol.dispose](),
     begun,
   };
   return {
@@ -172,6 +177,18 @@ export function createLiveRun(options: LiveRunOptions) {
       };
     },
     /** It is over. */
-    [Symbol.dispose]: () => clearTimeout(orphanTimer ?? undefined),
+    [Symbol.dispose]() {
+      clearTimeout(orphanTimer ?? undefined);
+      cancellation[Symbol.dispose]();
+      preparation[Symbol.dispose]();
+    },
   };
+}
+
+/** Aborts with a signal, until that is disposed of. */
+function linkAbort(signal: AbortSignal | undefined, controller: AbortController): Disposable {
+  const abort = (): void => controller.abort(signal!.reason);
+  if (signal?.aborted) abort();
+  signal?.addEventListener('abort', abort, { once: true });
+  return { [Symbol.dispose]: () => signal?.removeEventListener('abort', abort) };
 }

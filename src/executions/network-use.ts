@@ -3,6 +3,7 @@
  * host: the egress proxy does, which `server/` hands in.
  */
 import { z } from 'zod';
+import { WorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
 import type { RunNetwork } from '../sandbox/sandbox.ts';
 import { formatBytes, quoteName } from '../text.ts';
@@ -48,6 +49,21 @@ export interface NetworkPort {
   readonly environment: RunNetwork['environment'];
   /** `hosts` is what a call asks for, of what is allowed; null is all. Rejects what is not allowed. */
   open(caller: Caller, execution: string, hosts: readonly string[] | null): OpenNetwork;
+}
+
+/** The way out of a run; null where it has none, or that of the host. */
+export function openNetwork(
+  network: NetworkPort | null,
+  caller: Caller,
+  execution: string,
+  hosts: readonly string[] | null,
+): OpenNetwork | null {
+  if (network) return hosts?.length === 0 ? null : network.open(caller, execution, hosts);
+  if (hosts === null) return null;
+  throw new WorkcrateError(
+    'invalid_input',
+    'There is no list of allowed hosts here to choose from. Leave network out, or ask the operator for one (--sandbox-network allow:HOST,…).',
+  );
 }
 
 export const networkShape = z.object({

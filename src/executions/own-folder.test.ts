@@ -44,12 +44,12 @@ test('nobody who swaps links makes the server give its own folders away', { skip
   await once(attacker, 'exit');
 });
 
-test('only an empty folder is removed', () => {
+test('only an empty folder is removed', async () => {
   using ground = playground();
   mkdirSync(join(ground.root, 'empty'));
   symlinkSync('../outside', join(ground.root, 'link'));
   writeFileSync(join(ground.root, 'text'), '');
   for (const name of ['empty', 'folder', 'link', 'text', 'missing'])
-    removeIfEmpty(ground.root, parseName(name));
+    await removeIfEmpty(ground.root, parseName(name));
   assert.deepEqual(readdirSync(ground.root).sort(), ['file', 'folder', 'link', 'text']);
 });

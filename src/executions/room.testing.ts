@@ -26,7 +26,7 @@ import type { OutputBounds } from './truncation.ts';
 export const ada: Caller = { user: 'ada' };
 export const bob: Caller = { user: 'bob' };
 
-export const emptySnapshot: FolderSnapshot = { files: new Map(), sawAll: true, takenAt: 0n };
+export const emptySnapshot: FolderSnapshot = { files: new Map(), sawAll: true, unreadable: 0, takenAt: 0n };
 
 export const shownBounds: OutputBounds = { most: 10_000, head: 4000, tail: 4000 };
 

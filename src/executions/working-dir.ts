@@ -157,10 +157,9 @@ export function makeFolderFor(base: string, below: Components, uid: number | nul
 }
 
 /** Removes a folder that a run was given and left empty. */
-export function removeIfEmpty(base: string, name: Components): void {
-  const root = openBelow(base);
+export async function removeIfEmpty(base: string, name: Components): Promise<void> {
   try {
-    if (root.stat(name).type === 'folder') root.remove(name);
+    await openBelow(base).removeFolder(name);
   } catch (error) {
     if (!isWorkcrateError(error, 'path_not_found') && !isWorkcrateError(error, 'path_refused')) throw error;
   }

@@ -13,6 +13,7 @@ import {
   unlinkSync,
   type Stats,
 } from 'node:fs';
+import { rmdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { PathRefusal, toPathError } from './faults.ts';
 import { listFileNames, type FileNamesEnd } from './file-names.ts';
@@ -87,6 +88,8 @@ export interface FolderRoot {
   link(from: Components, to: Components): void;
   /** Removes a file, a link (not its target) or an empty folder. */
   remove(path: Components): void;
+  /** Removes an empty folder, and nothing else, while others are served: a disk may take its time over that. */
+  removeFolder(path: Components): Promise<void>;
 }
 
 /**
@@ -114,6 +117,7 @@ export function openBelow(directory: string, options: RootOptions = {}): FolderR
     rename: (from, to) => withPathErrors(from, () => renameEntry(context, from, to)),
     link: (from, to) => withPathErrors(to, () => linkEntry(context, from, to)),
     remove: (path) => withPathErrors(path, () => removeEntry(context, path)),
+    removeFolder: (path) => removeEmptyFolder(context, path),
   };
 }
 
@@ -218,4 +222,14 @@ function removeEntry(context: WalkContext, path: Components): void {
   using entry = context.method.reach(place.folder, place.name);
   const remove = entry.stats.isDirectory() ? rmdirSync : unlinkSync;
   remove(place.folder.at(place.name));
+}
+
+/** A link is not followed: the kernel removes folders alone by this call. */
+async function removeEmptyFolder(context: WalkContext, path: Components): Promise<void> {
+  try {
+    using place = walkToFolder(context, path);
+    await rmdir(place.folder.at(place.name));
+  } catch (error) {
+    throw toPathError(error, path.join('/'));
+  }
 }

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { extname } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import { runInSlices } from '../concurrency/yield.ts';
 import { isNearlyFull, leavesReserve, measureFreeSpace } from '../data-folder/disk-reserve.ts';
 import type { Log } from '../observability/log.ts';
@@ -102,14 +101,17 @@ function watchRun(
     mustStop ||= isFull || wasOver;
     if (mustStop) over();
   };
-  void repeatLook(look, () => (isIdle() ? lookWhenIdleMs : lookEveryMs), stop.signal);
+  repeatLook(look, () => (isIdle() ? lookWhenIdleMs : lookEveryMs), stop.signal);
   return {
     [Symbol.dispose]() {
-      stop.abort();
+      stop.abort(runOver);
       share.settle({ beganOver, wasOver, growth });
     },
   };
 }
+
+/** A reason that is made once: an abort without one makes an error each time. */
+const runOver = new Error('the run is over');
 
 /** By how many bytes the file system has filled since. */
 function watchGrowth({ workspace }: Workspace): () => Promise<number> {
@@ -154,20 +156,20 @@ async function measureWorkspace(
   return { bytes: isHidden ? Infinity : bytes, certain, until: after(measureRunEveryMs), doubts: 0 };
 }
 
-async function repeatLook(
-  look: () => Promise<void>,
-  getPauseMs: () => number,
-  signal: AbortSignal,
-): Promise<void> {
-  for (;;) {
-    try {
-      await setTimeout(getPauseMs(), null, { signal, ref: false });
-      await look();
-    } catch {
-      // Stopped, or a folder cannot be measured now, which is not the fault of the run.
-      if (signal.aborted) return;
-    }
-  }
+/** Until the signal fires. A timer of its own: most runs end before the first look, and an error to end a wait is dear. */
+function repeatLook(look: () => Promise<void>, getPauseMs: () => number, signal: AbortSignal): void {
+  const lookLater = (): void => {
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', stop);
+      // A folder that cannot be measured now is not the fault of the run.
+      void look()
+        .catch(() => {})
+        .then(() => signal.aborted || lookLater());
+    }, getPauseMs()).unref();
+    const stop = (): void => clearTimeout(timer);
+    signal.addEventListener('abort', stop, { once: true });
+  };
+  lookLater();
 }
 
 /** So many are counted in a few milliseconds. More are counted in a thread, so as not to block the event loop. */

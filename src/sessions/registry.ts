@@ -95,7 +95,7 @@ export function createRegistry(options: SessionsOptions): Registry {
     await interpreter.close();
     await session.running;
     await removeCopies(place, record.id);
-    if (ownFolder !== null) removeIfEmpty(place.workspace, ownFolder);
+    if (ownFolder !== null) await removeIfEmpty(place.workspace, ownFolder);
   }
 
   /** The row before the interpreter: whoever gets no slot starts none. */
@@ -118,7 +118,7 @@ export function createRegistry(options: SessionsOptions): Registry {
       return welcome({ record, place, ownFolder, interpreter, log: openLog(id) });
     } catch (error) {
       await deleteRow(database, id);
-      if (ownFolder !== null) removeIfEmpty(place.workspace, ownFolder);
+      if (ownFolder !== null) await removeIfEmpty(place.workspace, ownFolder);
       throw asWorkcrateError(error);
     }
   }
