@@ -2,7 +2,7 @@
  * The HTTP server: checks host and origin, answers token routes on `node:http` itself, and passes all others to the app
  * after authentication. It speaks no TLS (a proxy does), and graceful shutdown is directed by `server/`.
  */
-import { Server, ServerResponse, type IncomingMessage } from 'node:http';
+import { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { getRequestListener } from '@hono/node-server';
@@ -50,9 +50,9 @@ const listenerLimits = {
 /** Files and uploads are answered on node:http itself, all other routes through the app. */
 export function createHttpServer(options: HttpServerOptions): Server {
   const viaApp = getRequestListener(options.app.fetch);
-  const server = new HttpServer(listenerLimits);
+  const server = new HttpServer({ ...listenerLimits, ServerResponse: HttpResponse });
   const waiting = new WeakMap<Socket, number>();
-  const answer = (req: IncomingMessage, res: ServerResponse): void => {
+  const answer = (req: IncomingMessage, res: HttpResponse): void => {
     if (!admitPipelined(waiting, req.socket, res)) return void req.socket.destroy();
     if (bringsBody(req)) res.once('finish', () => lingerThenClose(req));
     server.await(
@@ -83,7 +83,7 @@ function admitPipelined(waiting: WeakMap<Socket, number>, socket: Socket, res: S
 const closeSettleMs = 5000;
 
 /** Its `close` also waits for the work behind its connections, which still needs the database. */
-class HttpServer extends Server {
+class HttpServer extends Server<typeof IncomingMessage, typeof HttpResponse> {
   /** A number and one listener, since a set of promises took a twentieth of the time of a small download. */
   #underWay = 0;
   #settled: (() => void) | null = null;
@@ -114,7 +114,7 @@ async function respond(
   options: HttpServerOptions,
   viaApp: ReturnType<typeof getRequestListener>,
   req: IncomingMessage,
-  res: ServerResponse,
+  res: HttpResponse,
 ): Promise<void> {
   refuseSeveralHosts(req);
   options.checkHostAndOrigin(req.headers);
@@ -132,7 +132,7 @@ async function respond(
   if (!(await options.auth.authenticate(req, res))) return;
   if (/^100-continue$/i.test(req.headers.expect ?? '')) res.writeContinue();
   closeUnlessComplete(req, res);
-  sendHeadersWithBody(res);
+  res.sendHeadersWithBody();
   await viaApp(req, res);
 }
 
@@ -165,13 +165,21 @@ const headersMs = 100;
 
 /**
  * The framework sends the headers of a stream before its first bytes are there. Each write wakes the client, which was a
- * quarter of the time of a short call; so headers wait a moment for the bytes that most answers have at once.
+ * quarter of the time of a short call; so headers can wait a moment for the bytes that most answers have at once. A class,
+ * since V8 keeps responses that get a function of their own until it collects all garbage.
  */
-function sendHeadersWithBody(res: ServerResponse): void {
-  res.flushHeaders = () => {
-    const timer = setTimeout(() => ServerResponse.prototype.flushHeaders.call(res), headersMs);
-    res.once('close', () => clearTimeout(timer));
-  };
+class HttpResponse extends ServerResponse {
+  #headersWait = false;
+
+  sendHeadersWithBody(): void {
+    this.#headersWait = true;
+  }
+
+  override flushHeaders(): void {
+    if (!this.#headersWait) return super.flushHeaders();
+    const timer = setTimeout(() => super.flushHeaders(), headersMs);
+    this.once('close', () => clearTimeout(timer));
+  }
 }
 
 /** Answers with the error where that is still possible, and breaks the connection where it is not. */
