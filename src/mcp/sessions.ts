@@ -234,6 +234,8 @@ const isAnswer = (message: JSONRPCMessage): boolean => 'result' in message || 'e
 /** The events of one session. */
 interface KeptEvents {
   readonly events: Map<string, StoredEvent>;
+  /** How many of them each stream has. */
+  readonly counts: Map<string, number>;
   characters: number;
 }
 
@@ -248,8 +250,11 @@ export function createEventStores(most = maxCharactersInAll) {
   let characters = 0;
 
   function drop(id: string, kept: KeptEvents): void {
-    const { size } = kept.events.get(id)!;
+    const { size, stream } = kept.events.get(id)!;
     kept.events.delete(id);
+    const left = kept.counts.get(stream)! - 1;
+    if (left === 0) kept.counts.delete(stream);
+    else kept.counts.set(stream, left);
     kept.characters -= size;
     owners.delete(id);
     characters -= size;
@@ -268,17 +273,16 @@ export function createEventStores(most = maxCharactersInAll) {
 
   /** The events of one session, until it is disposed of. */
   function open(): SessionEvents {
-    const kept: KeptEvents = { events: new Map(), characters: 0 };
-    const hasEvents = (stream: string): boolean =>
-      kept.events.values().some((event) => event.stream === stream);
+    const kept: KeptEvents = { events: new Map(), counts: new Map(), characters: 0 };
     return {
       async storeEvent(stream, message) {
         // Nobody can ask for an answer without the id of an event before it. One that is alone goes without an id, since
         // older SDKs take any id for a stream to come back to.
-        if (isAnswer(message) && !hasEvents(stream)) return '';
+        if (isAnswer(message) && !kept.counts.has(stream)) return '';
         const id = randomUUID();
         const size = JSON.stringify(message).length;
         kept.events.set(id, { stream, message, size });
+        kept.counts.set(stream, (kept.counts.get(stream) ?? 0) + 1);
         kept.characters += size;
         owners.set(id, kept);
         characters += size;
