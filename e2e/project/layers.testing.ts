@@ -213,7 +213,7 @@ export const doors: Readonly<Record<string, Doors>> = {
   },
   mcp: {
     all: 'extension prompt resource schema tool toolbox upstream views',
-    assembly: 'asking handlers http late-offer server stdio/transport tasks/tasks',
+    assembly: 'asking handlers http late-offer plain-calls server stdio/transport tasks/tasks',
     only: {
       http: 'http',
       audit: 'answered-requests refused-calls',
@@ -223,7 +223,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     all: '',
   },
   'mcp/tasks': {
-    all: 'listen long-call methods tasks',
+    all: 'listen long-call methods task tasks',
   },
   net: {
     all: '*',

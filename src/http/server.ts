@@ -8,6 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { asWorkcrateError, isOurFault, isWorkcrateError, WorkcrateError } from '../errors.ts';
+import type { McpEndpoint } from '../mcp/http.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Tracing } from '../observability/tracing.ts';
@@ -20,17 +21,19 @@ import { answerErrorPage } from './error-page.ts';
 import { refuseSeveralHosts } from './host-origin.ts';
 import type { ReservedPort } from './port.ts';
 import type { GuessRateLimit } from './rate-limit.ts';
+import { answerPlainCall } from './plain-call.ts';
 import { isTokenRoom, routeName, traceRequest, type TokenRoom } from './requests.ts';
 
 type TokenRouteHandler = (req: IncomingMessage, res: ServerResponse, token: string) => Promise<void>;
 
 export interface HttpServerOptions {
   readonly app: Hono;
+  readonly mcp: Pick<McpEndpoint, 'readPlainCall' | 'aliveMs'>;
   readonly byToken: Readonly<Record<TokenRoom, TokenRouteHandler>>;
   /** Serve only links and `/livez`, as beside stdio. */
   readonly linksOnly: boolean;
   readonly checkHostAndOrigin: (headers: IncomingMessage['headers']) => void;
-  readonly auth: Pick<Auth, 'authenticate' | 'headersFor'>;
+  readonly auth: Pick<Auth, 'authenticate' | 'getCaller' | 'headersFor'>;
   readonly guesses: GuessRateLimit;
   /** The address of the client, see client-address.ts. */
   readonly getAddress: ClientAddress;
@@ -132,6 +135,7 @@ async function respond(
   if (!(await options.auth.authenticate(req, res))) return;
   if (/^100-continue$/i.test(req.headers.expect ?? '')) res.writeContinue();
   closeUnlessComplete(req, res);
+  if (await answerPlainCall(options, req, res)) return;
   res.sendHeadersWithBody();
   await viaApp(req, res);
 }

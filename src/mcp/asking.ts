@@ -5,12 +5,15 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import {
   createRequestStateCodec,
+  MissingRequiredClientCapabilityError,
   ProtocolError,
   SdkError,
   SdkErrorCode,
   type AuthInfo,
+  type ClientCapabilities,
   type ElicitRequestURLParams,
   type InputRequest,
+  type InputRequiredResult,
   type RequestStateCodec,
   type ServerContext,
 } from '@modelcontextprotocol/server';
@@ -127,6 +130,27 @@ export function createStateCodec(otherwise: Caller, { stateKey, askMs }: StateTe
   });
 }
 
+const demandedCapabilities = {
+  'elicitation/create': 'elicitation',
+  'sampling/createMessage': 'sampling',
+  'roots/list': 'roots',
+} as const;
+
+/** Throws for a question of a kind that the client has not declared. */
+export function demandAnswerable(
+  { inputRequests = {} }: InputRequiredResult,
+  capabilities: ClientCapabilities,
+): void {
+  for (const { method, params } of Object.values(inputRequests)) {
+    const demanded = demandedCapabilities[method];
+    const isForUrl = params !== undefined && 'mode' in params && params.mode === 'url';
+    if (capabilities[demanded] === undefined || (isForUrl && capabilities.elicitation?.url === undefined))
+      throw new MissingRequiredClientCapabilityError({
+        requiredCapabilities: { [demanded]: isForUrl ? { url: {} } : {} },
+      });
+  }
+}
+
 /** The key that all servers on one database share. The first server to insert the row decides. */
 export async function sharedStateKey(database: Queries): Promise<Uint8Array> {
   await database.query(
@@ -145,11 +169,17 @@ export function toAuthInfo(who: SignedIn, metadataUrl: string | null): AuthInfo 
     token: who.credential,
     clientId: who.credential,
     scopes: [...who.scopes],
-    extra: { caller: { user: who.user, since: who.since } },
+    extra: { caller: toCaller(who) },
     ...(who.expiresAt === null ? {} : { expiresAt: Math.floor(who.expiresAt / 1000) }),
     ...(metadataUrl === null || who.signedInBy === 'key' ? {} : { resourceMetadataUrl: metadataUrl }),
   };
 }
+
+/** Who signed in, without what they signed in with. */
+export const toCaller = ({ user, since }: SignedIn): Caller => ({
+  user,
+  ...(since === undefined ? {} : { since }),
+});
 
 /** The caller of a request: who signed in, or `otherwise` where authentication is off. */
 export function getCaller({ http }: Pick<ServerContext, 'http'>, otherwise: Caller): Caller {

@@ -12,6 +12,7 @@ import {
 import { localCaller, type SignedIn } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
 import { toAuthInfo } from './asking.ts';
+import type { PlainCalls } from './plain-calls.ts';
 import { usualAliveMs } from './progress.ts';
 import { createSessionLane } from './sessions.ts';
 import { createTaskStreams, readTaskSubscription, withoutTasks } from './tasks/listen.ts';
@@ -21,6 +22,8 @@ import type { Upstream } from './upstream.ts';
 
 export interface McpEndpointOptions {
   readonly factory: McpServerFactory;
+  /** Answers plain calls without a server of the factory. */
+  readonly plainCalls?: PlainCalls;
   /** The tools whose calls may take long, so that their headers are sent before their answer. */
   readonly tools: readonly Pick<Tool, 'name' | 'group'>[];
   /** What servers behind this one offer: their calls may take long too, and their changes are announced. */
@@ -37,6 +40,10 @@ export interface McpEndpointOptions {
 export interface McpEndpoint {
   /** Answers a request of a caller who is signed in, or of anybody (null) where authentication is off. */
   fetch(request: Request, who: SignedIn | null): Promise<Response>;
+  /** Reads a POST as a plain call; resolves with null for one that `fetch` has to answer. */
+  readonly readPlainCall: PlainCalls['read'];
+  /** How often a stream on which nothing comes gets a comment. */
+  readonly aliveMs: number;
   /** How many sessions of older clients are open. */
   sessions(): number;
   close(): Promise<void>;
@@ -82,10 +89,13 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
       }
       return (isLongCall(request, mayTakeLong) ? streaming : answering).fetch(request, options);
     },
+    readPlainCall: async (request) => (await options.plainCalls?.read(request)) ?? null,
+    aliveMs,
     sessions: legacy.count,
     async close() {
       changes?.[Symbol.dispose]();
       streams?.close();
+      options.plainCalls?.close();
       await Promise.all([answering.close(), streaming.close(), legacy.close()]);
     },
   };

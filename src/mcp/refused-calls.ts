@@ -54,7 +54,12 @@ export function readEnvelope({ server }: McpServer, meta: unknown): Record<strin
 
 /** Name and version of the client. Never throws: no invalid client info may hide a call from the audit. */
 export function readClientName({ server }: McpServer, envelope: Record<string, unknown> = {}): string | null {
-  const { name, version } = toRecord(envelope[CLIENT_INFO_META_KEY] ?? server.getClientVersion());
+  return toClientName(envelope[CLIENT_INFO_META_KEY] ?? server.getClientVersion());
+}
+
+/** Name and version of a client, of what it says of itself; null where it does not say both. */
+export function toClientName(info: unknown): string | null {
+  const { name, version } = toRecord(info);
   return typeof name === 'string' && typeof version === 'string' ? `${name} ${version}`.slice(0, 200) : null;
 }
 

@@ -107,6 +107,9 @@ export interface ServerParts {
   readonly state: RequestStateCodec;
 }
 
+/** What clients are told of this server. */
+export const serverInfo = { name: 'workcrate', title: 'Workcrate', version: packageVersion };
+
 /** The tools do not change while the process runs, but for those that were told before they were known. */
 const toCapabilities = ({ opened, upstream }: McpOptions) => ({
   tools: { listChanged: opened !== undefined || upstream !== undefined },
@@ -125,18 +128,15 @@ export function createServerFactory(mcpOptions: McpOptions): McpServerFactory {
     // None of ours need be registered for it.
     const isForUpstream = called === undefined && options.upstream?.owns(calledName) === true;
     const isStructured = options.structured === true || isStructuredUrl(request.requestInfo?.url);
-    const server = new McpServer(
-      { name: 'workcrate', title: 'Workcrate', version: packageVersion },
-      {
-        // A server for one call tells nobody.
-        ...(called === undefined && !isForUpstream
-          ? describeAllowedTools(options, request.authInfo?.scopes)
-          : {}),
-        capabilities: toCapabilities(options),
-        requestState: { verify: watchState(state.verify) },
-        cacheHints: resourceCacheHints,
-      },
-    );
+    const server = new McpServer(serverInfo, {
+      // A server for one call tells nobody.
+      ...(called === undefined && !isForUpstream
+        ? describeAllowedTools(options, request.authInfo?.scopes)
+        : {}),
+      capabilities: toCapabilities(options),
+      requestState: { verify: watchState(state.verify) },
+      cacheHints: resourceCacheHints,
+    });
     const registered = called === undefined ? [...(isForUpstream ? [] : tools)] : [called];
     const addTool = (offered: OfferedTool): RegisteredTool =>
       registerTool(server, offered, { ...options, isStructured }, state);
@@ -300,7 +300,7 @@ function announceChanges(server: McpServer, { upstream }: McpOptions, { user }: 
 const toAuthHolder = ({ authInfo }: McpRequestContext) =>
   authInfo === undefined ? {} : { http: { authInfo } };
 
-const neverStops = new AbortController().signal;
+export const neverStops = new AbortController().signal;
 
 /** URL elicitation exists from this version on, whatever an older client says. */
 const urlsSince = '2025-11-25';
@@ -347,7 +347,7 @@ function toToolContext(
   };
 }
 
-const usualAskMs = 120_000;
+export const usualAskMs = 120_000;
 
 /** From 2026-07-28 on a question is a result, after which the client calls again. */
 function createAsking(

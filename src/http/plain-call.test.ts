@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, request } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
+import { it } from 'node:test';
+import { z } from 'zod';
+import { openingOf } from '../../e2e/conformance/messages.testing.ts';
+import { localCaller } from '../identity.ts';
+import { createMcpEndpoint } from '../mcp/http.ts';
+import { createPlainCalls } from '../mcp/plain-calls.ts';
+import { createServerFactory } from '../mcp/server.ts';
+import { defineTool, readEndOfCall, stoppingError, type ToolContext } from '../mcp/tool.ts';
+import { createLog } from '../observability/log.ts';
+import { createMetrics } from '../observability/metrics.ts';
+import { answerPlainCall } from './plain-call.ts';
+
+/** A server with one tool, which waits until it is told to end or its signal fires. */
+async function startWaiting(aliveMs: number) {
+  await using opened = new AsyncDisposableStack();
+  const called = Promise.withResolvers<{ signal: ToolContext['signal']; end: () => void }>();
+  const waiting = defineTool({
+    name: 'waiting',
+    group: 'code',
+    title: 'Waits',
+    description: 'Waits.',
+    input: z.strictObject({}),
+    output: z.object({}),
+    annotations: {},
+    auditFields: { subject: [] },
+    async handle(_input, { signal }) {
+      const ended = Promise.withResolvers<void>();
+      called.resolve({ signal, end: ended.resolve });
+      await Promise.race([ended.promise, once(signal, 'abort')]);
+      signal.throwIfAborted();
+      return { text: 'done', structured: {} };
+    },
+  });
+  const cut = new AbortController();
+  const terms = {
+    metrics: createMetrics(),
+    log: createLog('off'),
+    sharesMachine: false,
+    caller: localCaller,
+    cutting: cut.signal,
+    stateKey: new Uint8Array(32),
+    tools: [waiting],
+  };
+  const endpoint = createMcpEndpoint({
+    ...terms,
+    factory: createServerFactory(terms),
+    plainCalls: createPlainCalls(terms),
+    metadataUrl: () => null,
+    aliveMs,
+  });
+  const mcp = opened.adopt(endpoint, (it) => it.close());
+  let unanswered = 0;
+  const server = createServer((req, res) => {
+    void answerPlainCall({ mcp, auth: { getCaller: () => null } }, req, res).then((isAnswered) => {
+      if (isAnswered) return;
+      unanswered++;
+      res.writeHead(501).end();
+    });
+  });
+  opened.use(server.listen(0, '127.0.0.1'));
+  await once(server, 'listening');
+  const all = opened.move();
+  return {
+    port: (server.address() as AddressInfo).port,
+    called: called.promise,
+    cut,
+    close: () => mcp.close(),
+    countUnanswered: () => unanswered,
+    [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      return all.disposeAsync();
+    },
+  };
+}
+
+const body = JSON.stringify(
+  openingOf('2026-07-28').request(7, 'tools/call', { name: 'waiting', arguments: {} }),
+);
+const headers = {
+  'Content-Type': 'application/json',
+  'Content-Length': body.length,
+  Accept: 'application/json, text/event-stream',
+  'MCP-Protocol-Version': '2026-07-28',
+  'Mcp-Method': 'tools/call',
+  'Mcp-Name': 'waiting',
+};
+
+const call = (port: number) => {
+  const sent = request({ port, path: '/mcp', method: 'POST', headers });
+  sent.on('error', () => {});
+  sent.end(body);
+  return sent;
+};
+
+it('a call that lasts has its headers before its answer, and signs of life until then', async () => {
+  await using server = await startWaiting(5);
+  const [answer] = await once(call(server.port), 'response');
+  assert.deepEqual([answer.statusCode, answer.headers['content-type']], [200, 'text/event-stream']);
+  const { end } = await server.called;
+  let came = '';
+  for await (const part of answer.setEncoding('utf8')) {
+    came += part;
+    if (came.split(': keepalive\n\n').length > 3) end();
+  }
+  const { id, result } = JSON.parse(/^data: (.*)$/m.exec(came)![1]!);
+  assert.deepEqual([id, result.content], [7, [{ type: 'text', text: 'done' }]]);
+});
+
+it('a call ends when its client goes away, before and after the headers', async () => {
+  for (const waitsForHeaders of [false, true]) {
+    await using server = await startWaiting(1000);
+    const sent = call(server.port);
+    const { signal } = await server.called;
+    if (waitsForHeaders) await once(sent, 'response');
+    const aborted = once(signal, 'abort');
+    sent.destroy();
+    await aborted;
+    assert.equal(readEndOfCall(signal), 'disconnected');
+  }
+});
+
+it('a call that is cut off by the end of the server is answered', async () => {
+  await using server = await startWaiting(1000);
+  const sent = call(server.port);
+  const { signal } = await server.called;
+  server.cut.abort(stoppingError(null));
+  assert.equal(readEndOfCall(signal), 'stopping');
+  const [answer] = await once(sent, 'response');
+  assert.match(Buffer.concat(await answer.toArray()).toString(), /"isError":true/);
+});
+
+it('calls end when the endpoint is closed', async () => {
+  await using server = await startWaiting(1000);
+  call(server.port);
+  const { signal } = await server.called;
+  await server.close();
+  assert.equal(readEndOfCall(signal), 'disconnected');
+});
+
+it('half a body is no call', async () => {
+  await using server = await startWaiting(1000);
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const socket = connect(server.port, '127.0.0.1');
+  await once(socket, 'connect');
+  socket.write(`POST /mcp HTTP/1.1\r\nHost: localhost\r\n${lines.join('')}\r\n${body.slice(0, 20)}`);
+  socket.end();
+  await once(socket.resume(), 'close');
+  const sent = request({
+    port: server.port,
+    path: '/mcp',
+    method: 'POST',
+    headers: { ...headers, Accept: '*/*' },
+  });
+  const [refused] = await once(sent.end(body), 'response');
+  refused.resume();
+  assert.deepEqual([refused.statusCode, server.countUnanswered()], [501, 1]);
+});
