@@ -215,7 +215,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     all: 'extension prompt resource schema tool toolbox upstream views',
     assembly: 'asking handlers http late-offer plain-calls server stdio/transport tasks/tasks',
     only: {
-      http: 'http',
+      http: 'http plain-calls',
       audit: 'answered-requests refused-calls',
     },
   },

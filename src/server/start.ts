@@ -128,7 +128,6 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
     upstream: gateway?.upstream,
   };
   const factoryFor = (sharesMachine: boolean) => createServerFactory({ ...factoryOptions, sharesMachine });
-  const factory = factoryFor(mode.sharesMachine);
   const listenOptions = {
     ...context,
     stores,
@@ -156,7 +155,7 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
   return {
     url,
     baseUrl: baseUrl(),
-    factory,
+    factory: factoryFor(mode.sharesMachine),
     log,
     /** What a client over stdio was told about before it was there. */
     offer,
