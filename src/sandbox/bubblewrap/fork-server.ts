@@ -239,6 +239,8 @@ interface GroupSlot {
   readonly group: Group;
   /** The counters before the current run. */
   before: ReturnType<Group['events']>;
+  /** As they were when its end was looked at; null until then. */
+  last: ReturnType<Group['events']> | null;
   wasKilled: boolean;
 }
 
@@ -254,7 +256,7 @@ export function createGroupPool(cgroups: Cgroups, limits: RunLimitSettings, log:
   return {
     take(id: string): RunGroup | null {
       if (cgroups.kind === 'none') return null;
-      const slot = free.pop() ?? { group: cgroups.make(id, limits), before: noGroupEvents, wasKilled: false };
+      const slot = free.pop() ?? makeSlot(cgroups.make(id, limits));
       taken.set(id, slot);
       return {
         add: (pid) => slot.group.add(pid),
@@ -272,8 +274,9 @@ export function createGroupPool(cgroups: Cgroups, limits: RunLimitSettings, log:
       taken.delete(id);
       if (slot === undefined) return;
       if (slot.wasKilled || free.length >= maxFreeGroups) return remove(slot);
-      slot.group.resetPeak();
-      slot.before = slot.group.events();
+      const before = slot.last ?? slot.group.events();
+      slot.before = slot.group.resetPeak() ? { ...before, memoryPeakBytes: null } : before;
+      slot.last = null;
       free.push(slot);
     },
 
@@ -284,10 +287,19 @@ export function createGroupPool(cgroups: Cgroups, limits: RunLimitSettings, log:
   };
 }
 
-const noGroupEvents = { oomKilled: 0, pidsRefused: 0, memoryPeakBytes: null, cpuMs: null };
+const noGroupEvents = { oomKilled: 0, pidsRefused: 0, memoryPeakBytes: null };
 
-function countEventsSince({ group, before }: GroupSlot): ReturnType<Group['events']> {
+const makeSlot = (group: Group): GroupSlot => ({
+  group,
+  before: noGroupEvents,
+  last: null,
+  wasKilled: false,
+});
+
+function countEventsSince(slot: GroupSlot): ReturnType<Group['events']> {
+  const { group, before } = slot;
   const now = group.events();
+  slot.last = now;
   const oomKilled = now.oomKilled - before.oomKilled;
   // Where the peak cannot be reset, only a higher one is that of this run.
   const isOwn = (now.memoryPeakBytes ?? 0) > (before.memoryPeakBytes ?? 0);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { collectText } from '../../streams.ts';
-import { openWorkerPipes } from './worker.ts';
+import { openWorkerPipes } from './pipes.ts';
 
 const skip = process.platform !== 'linux' && 'pipes are opened by way of /proc, which Linux has';
 
@@ -19,7 +19,7 @@ function held(t: TestContext) {
   t.after(() => numbers.forEach((number) => closeSync(number)));
   const ends = openWorkerPipes(process.pid, numbers);
   t.after(() => {
-    for (const socket of [ends.task, ends.stdin]) socket.destroy();
+    for (const writer of [ends.task, ends.stdin]) writer.close();
     for (const reading of [ends.stdout, ends.stderr, ends.status, ends.report]) reading.close();
   });
   return { stdout: ends.stdout, say: (text: string) => writeSync(numbers[2]!, text) };

@@ -10,8 +10,9 @@ import {
   type WantedTools,
 } from './fork-server.ts';
 import type { MountOptions } from './launch.ts';
+import { openWorkerPipes } from './pipes.ts';
 import type { PreloadedEvent } from './preload.ts';
-import { openWorkerPipes, attachWorker, type Worker } from './worker.ts';
+import { attachWorker, type Worker } from './worker.ts';
 
 export interface UserSandboxOptions extends Omit<MountOptions, 'place' | 'gate'> {
   readonly python: string;

@@ -1,6 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { constants, openSync } from 'node:fs';
-import { Socket } from 'node:net';
 import type { WatchedDisk } from '../disk.ts';
 import { getInstallVariables, npmInside, packagesInside } from '../environments.ts';
 import { toProxyVariables } from '../gate.ts';
@@ -22,6 +20,7 @@ import {
 } from '../sandbox.ts';
 import type { RunGroup } from './fork-server.ts';
 import { sandboxFailedError } from './launch.ts';
+import type { PipeReader, WorkerPipes } from './pipes.ts';
 import type { TakenWorker } from './pool.ts';
 
 /** The last message of the init of a run, or null if it was killed. */
@@ -79,7 +78,7 @@ export function attachWorker(
   task.write('!');
   const release = (): void => {
     status.close();
-    for (const socket of [task, stdin]) socket.destroy();
+    for (const writer of [task, stdin]) writer.close();
   };
   return {
     id,
@@ -96,8 +95,8 @@ export function attachWorker(
       return collectReports(report.chunks, secret);
     },
     beginSession() {
-      stdin.end();
-      return { reports: report.chunks, send: (text) => void task.write(text) };
+      stdin.end('');
+      return { reports: report.chunks, send: (text) => task.write(text) };
     },
     release,
     endOutputs() {
@@ -130,9 +129,13 @@ function buildTaskHeader(language: Language, task: WorkerTask, secret: Buffer): 
 function readWorkerStatus(status: PipeReader) {
   const ready = Promise.withResolvers<void>();
   const outcome = Promise.withResolvers<WorkerOutcome>();
+  let isReady = false;
   const handleLine = (line: string): void => {
     const message = JSON.parse(line) as { ready: true } | { failed: string } | NonNullable<WorkerOutcome>;
-    if ('ready' in message) ready.resolve();
+    if ('ready' in message) {
+      isReady = true;
+      ready.resolve();
+    }
     if ('code' in message) outcome.resolve(message);
     if ('failed' in message) ready.reject(sandboxFailedError(message.failed));
   };
@@ -143,114 +146,11 @@ function readWorkerStatus(status: PipeReader) {
       rest = lines.pop()!;
       lines.forEach(handleLine);
     }
-    ready.reject(sandboxFailedError('it ended before it was ready'));
+    if (!isReady) ready.reject(sandboxFailedError('it ended before it was ready'));
     outcome.resolve(null);
   };
   void listen();
   return { ready: ready.promise, outcome: outcome.promise };
-}
-
-/** The server's ends of the pipes of a run. */
-export interface WorkerPipes {
-  readonly task: Socket;
-  readonly stdin: Socket;
-  readonly stdout: PipeReader;
-  readonly stderr: PipeReader;
-  readonly status: PipeReader;
-  readonly report: PipeReader;
-}
-
-/** The output of a pipe. A chunk is valid until the next one is asked for. */
-export interface PipeReader {
-  readonly chunks: AsyncIterable<Uint8Array>;
-  /** There is no writer left: reads what is in the pipe, and nothing after it. */
-  end(): void;
-  close(): void;
-}
-
-const { O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
-
-/**
- * Opens the pipes of a process by their numbers. Node cannot make a pipe: it gives its children sockets, and those cannot
- * be opened again as /dev/stdin and /dev/stderr.
- */
-export function openWorkerPipes(pid: number, numbers: readonly number[]): WorkerPipes {
-  const path = (at: number): string => `/proc/${pid}/fd/${numbers[at]}`;
-  return {
-    task: openPipeWriter(path(0)),
-    stdin: openPipeWriter(path(1)),
-    stdout: openPipeReader(path(2), outputChunkBytes),
-    stderr: openPipeReader(path(3), outputChunkBytes),
-    status: openPipeReader(path(4), statusChunkBytes),
-    report: openPipeReader(path(5), outputChunkBytes),
-  };
-}
-
-function openPipeWriter(path: string): Socket {
-  const socket = new Socket({ fd: openSync(path, O_WRONLY | O_NONBLOCK), readable: false, writable: true });
-  // A run that ends without reading its input is no failure.
-  return socket.on('error', () => {});
-}
-
-const outputChunkBytes = 64 * 1024;
-const statusChunkBytes = 1024;
-const mostInPipe = 1024 ** 2;
-const silentMs = 200;
-
-/** Reads into one buffer again and again: a new one for each chunk of a gigabyte would make the process large. */
-function openPipeReader(path: string, chunkBytes: number): PipeReader {
-  let buffer: Buffer | null = null;
-  /** Whether the reader has taken the last chunk; until then, silence says nothing about the pipe. */
-  let isTaken = true;
-  let arrived = Promise.withResolvers<Uint8Array | null>();
-  const socket = new Socket({
-    fd: openSync(path, O_RDONLY | O_NONBLOCK),
-    readable: true,
-    writable: false,
-    onread: {
-      buffer: () => (buffer ??= Buffer.allocUnsafeSlow(chunkBytes)),
-      callback(length, bytes) {
-        isTaken = false;
-        arrived.resolve(bytes.subarray(0, length));
-        return false;
-      },
-    },
-  });
-  const onEnd = (): void => arrived.resolve(null);
-  socket.on('error', onEnd).on('end', onEnd).on('close', onEnd);
-
-  /** How many bytes may still come after `end`; a full pipe is less. */
-  let left = Number.POSITIVE_INFINITY;
-  let silence: NodeJS.Timeout | undefined;
-  let lastLook: NodeJS.Immediate | undefined;
-  /** Not in the timer itself: on a busy machine it may fire before the pipe has been read. */
-  const endAfterLook = (): void => void (lastLook = setImmediate(() => socket.destroy()));
-  const endWhenSilent = (): void => {
-    if (isTaken && Number.isFinite(left)) silence = setTimeout(endAfterLook, silentMs).unref();
-  };
-
-  async function* chunks(): AsyncGenerator<Uint8Array> {
-    for (let next = await arrived.promise; next !== null; next = await arrived.promise) {
-      clearTimeout(silence);
-      clearImmediate(lastLook);
-      arrived = Promise.withResolvers();
-      left -= next.length;
-      yield next;
-      isTaken = true;
-      if (left < 0) socket.destroy();
-      if (socket.destroyed || socket.readableEnded) return;
-      socket.resume();
-      endWhenSilent();
-    }
-  }
-  return {
-    chunks: chunks(),
-    end() {
-      left = mostInPipe;
-      endWhenSilent();
-    },
-    close: () => void socket.destroy(),
-  };
 }
 
 /** Shorter runs cannot take much memory of the kernel, so they are not watched. */

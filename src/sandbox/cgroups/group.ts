@@ -13,8 +13,8 @@ export interface Group {
    */
   add(pid: number): Promise<void>;
   events(): CgroupEvents;
-  /** Lets the peak of memory begin anew, where the kernel can. */
-  resetPeak(): void;
+  /** Lets the peak of memory begin anew. Whether the kernel can. */
+  resetPeak(): boolean;
   /** Kills every process in it. They may take a moment to end. */
   kill(): void;
   /** Waits a few seconds for killed processes to end. It is idempotent. */
@@ -24,7 +24,7 @@ export interface Group {
 /** 1, 2, 4 … ms between attempts to remove a group: about four seconds in all. */
 const maxRemovals = 13;
 
-const noCgroupEvents: CgroupEvents = { oomKilled: 0, pidsRefused: 0, memoryPeakBytes: null, cpuMs: null };
+const noCgroupEvents: CgroupEvents = { oomKilled: 0, pidsRefused: 0, memoryPeakBytes: null };
 
 /** Makes a folder in each branch and writes the limits. If one fails, it removes all. */
 export function makeFolders(branches: readonly Branch[], name: string, limits: GroupLimits): void {
@@ -52,9 +52,7 @@ export function openGroup(branches: readonly Branch[], name: string): Group {
     },
     events: () =>
       Object.assign({ ...noCgroupEvents }, ...places.map(({ branch, folder }) => branch.events(folder))),
-    resetPeak() {
-      for (const { branch, folder } of places) branch.resetPeak(folder);
-    },
+    resetPeak: () => places.map(({ branch, folder }) => branch.resetPeak(folder)).includes(true),
     kill() {
       for (const { branch, folder } of places) branch.kill(folder);
     },
@@ -106,7 +104,6 @@ export interface CgroupEvents {
   /** Forks that failed for the limit. */
   readonly pidsRefused: number;
   readonly memoryPeakBytes: number | null;
-  readonly cpuMs: number | null;
 }
 
 /** How one resource is limited and counted in a group, which is named by its folder. */
@@ -120,7 +117,7 @@ export interface Branch extends Controller {
   readonly version: 1 | 2;
   readonly directory: string;
   readonly resources: readonly Resource[];
-  resetPeak(group: string): void;
+  resetPeak(group: string): boolean;
   kill(group: string): void;
 }
 

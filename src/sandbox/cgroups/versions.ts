@@ -41,11 +41,7 @@ const controllers: Readonly<Record<Resource, Controller>> = {
   },
   cpu: {
     limit: (group, { cpus }) => limitCpu(group, cpuQuotaUs(cpus)),
-    events(group) {
-      // There where cpu and cpuacct are one hierarchy, as on most machines.
-      const nanoseconds = readControlNumber(group, 'cpuacct.usage');
-      return nanoseconds === null ? {} : { cpuMs: nanoseconds / 1e6 };
-    },
+    events: () => ({}),
   },
 };
 
@@ -66,9 +62,8 @@ export function v1Branch(directory: string, resources: readonly Resource[]): Bra
     directory,
     resources,
     ...combineControllers(resources.map((resource) => controllers[resource])),
-    resetPeak(group) {
-      if (resources.includes('memory')) writeIfThere(group, 'memory.max_usage_in_bytes', '0');
-    },
+    resetPeak: (group) =>
+      resources.includes('memory') && writeIfThere(group, 'memory.max_usage_in_bytes', '0'),
     kill(group) {
       if (resources.includes('processes')) writeIfThere(group, 'pids.max', '0');
       killListedProcesses(group);
@@ -100,10 +95,7 @@ const unifiedControllers: Readonly<Record<Resource, Controller>> = {
   },
   cpu: {
     limit: (group, { cpus }) => writeControl(group, 'cpu.max', `${cpuQuotaUs(cpus)} ${cpuPeriodUs}`),
-    events(group) {
-      const microseconds = readControlValue(readControl(group, 'cpu.stat'), 'usage_usec');
-      return microseconds === null ? {} : { cpuMs: microseconds / 1000 };
-    },
+    events: () => ({}),
   },
 };
 
@@ -115,7 +107,7 @@ export function v2Branch(directory: string, resources: readonly Resource[]): Bra
     resources,
     ...combineControllers(resources.map((resource) => unifiedControllers[resource])),
     // The peak can be reset only by whoever keeps the file open, and only since Linux 6.12.
-    resetPeak() {},
+    resetPeak: () => false,
     kill(group) {
       // The kernel has had cgroup.kill since 5.14.
       if (!writeIfThere(group, 'cgroup.kill', '1')) killListedProcesses(group);
