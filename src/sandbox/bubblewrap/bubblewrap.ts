@@ -23,6 +23,7 @@ import {
 } from '../sandbox.ts';
 import { buildSeccompProgram } from '../seccomp/seccomp.ts';
 import { openSession } from '../sessions/session.ts';
+import { createSpareMemory } from './demand.ts';
 import { getMemoryPerProcess, getNodeFlags } from './fork-server.ts';
 import { demandPrograms, findPython, outerEnvironment, sweepTemporaryFolders } from './launch.ts';
 import { endLeftovers } from './leftovers.ts';
@@ -77,7 +78,7 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
   const { path, folders: pythonFolders, prefix: pythonPrefix } = python;
   const shared = { limits, openFiles, python: path, pythonFolders, pythonPrefix, seccomp, cgroups, gate };
   const preloading = { planPreload: planOnce, notePreload: preload.note };
-  const poolOptions = { ...options, ...shared, ...preloading };
+  const poolOptions = { ...options, ...shared, ...preloading, spareMemory: createSpareMemory() };
   const pools = createUserPools((place) => createInterpreterPool(place, poolOptions), log);
   const installing = createInstallPools(poolOptions);
 

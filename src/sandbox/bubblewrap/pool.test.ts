@@ -54,7 +54,29 @@ describe('interpreters that wait', () => {
     await filled(it.sandbox, 3);
     for (let count = 0; count < 5; count++) assert.equal(await it.run('python', 'print(1)'), '1\n');
     await filled(it.sandbox, 3);
+    // More, if one of the runs found none; not for long.
+    await eventually(() => it.sandbox.occupancy().warm === 3);
     assert.deepEqual(it.sandbox.occupancy(), { running: 0, queued: 0, warm: 3 });
+  });
+
+  it('are more while they are asked for, and fewer when it is calm', async () => {
+    await using it = await bench({ warm: { python: 0, node: 0, bash: 2 } });
+    await it.sandbox.warm('ann', await it.place('ann'));
+    await filled(it.sandbox, 2);
+    const burst = (): Promise<string[]> =>
+      Promise.all(Array.from({ length: 8 }, () => it.run('bash', 'sleep 0.3; echo out')));
+    await burst();
+    await filled(it.sandbox, 5);
+    assert.deepEqual(new Set(await burst()), new Set(['out\n']));
+    await eventually(() => it.sandbox.occupancy().warm === 2);
+    assert.equal(await it.run('bash', 'echo again'), 'again\n');
+  });
+
+  it('are none where none are to wait, whatever is asked for', async () => {
+    await using it = await bench({ warm: { python: 0, node: 0, bash: 0 } });
+    await Promise.all(Array.from({ length: 8 }, () => it.run('python', 'print(1)')));
+    await pause(100);
+    assert.equal(it.sandbox.occupancy().warm, 0);
   });
 
   it('run once: what one leaves in its interpreter, another never sees', async () => {

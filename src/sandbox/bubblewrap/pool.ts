@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { availableParallelism } from 'node:os';
 import type { Log } from '../../observability/log.ts';
 import { readInstalledModules } from '../environments.ts';
 import type { Gate, GatePass } from '../gate.ts';
@@ -9,9 +10,11 @@ import {
   type RunTools,
   type Workspace,
 } from '../sandbox.ts';
+import { createDemands, type SpareMemory } from './demand.ts';
 import { toPreload, type PreloadPlan } from './preload.ts';
 import {
   interpreterKinds,
+  makeForEachKind,
   startUserSandbox,
   type InterpreterKind,
   type UserSandbox,
@@ -22,6 +25,8 @@ import type { Worker } from './worker.ts';
 
 export interface InterpreterPoolOptions extends UserSandboxOptions {
   readonly warm: Readonly<Record<Language, number>>;
+  /** For more than these, while they are asked for. */
+  readonly spareMemory: SpareMemory;
   /** Whether those that wait can be given a network. */
   readonly isProxied?: boolean;
   readonly log: Log;
@@ -64,27 +69,28 @@ export interface InterpreterPool {
 /** Of those with libraries fewer wait: each takes more memory, and what they are for takes longer than to start one. */
 const maxWarmPreloaded = 2;
 
+const countPreloaded = (warm: InterpreterPoolOptions['warm'], areLoaded: boolean): number =>
+  areLoaded ? Math.min(warm.python, maxWarmPreloaded) : 0;
+
 export function createInterpreterPool(place: Workspace, options: InterpreterPoolOptions): InterpreterPool {
-  const waiting: Record<InterpreterKind, TakenWorker[]> = { python: [], node: [], bash: [], preloaded: [] };
-  const making: Record<InterpreterKind, number> = { python: 0, node: 0, bash: 0, preloaded: 0 };
+  const waiting = makeForEachKind<TakenWorker[]>(() => []);
+  const making = makeForEachKind(() => 0);
   /** Runs that found none, and take the next interpreter. */
-  const impatient: Record<InterpreterKind, PromiseWithResolvers<TakenWorker>[]> = {
-    python: [],
-    node: [],
-    bash: [],
-    preloaded: [],
-  };
+  const impatient = makeForEachKind<PromiseWithResolvers<TakenWorker>[]>(() => []);
   let running = 0;
   let closed = false;
 
   const forget = (userSandbox: UserSandbox): void => {
     libraries.forget();
-    for (const kind of interpreterKinds)
-      waiting[kind] = waiting[kind].filter((taken) => taken.userSandbox !== userSandbox);
+    for (const kind of interpreterKinds) removeWorkersOf(userSandbox, waiting[kind]);
   };
 
   const sandbox = keepUserSandbox(place, options, forget);
   const libraries = createLibraryLoader(sandbox.get, options);
+
+  const demand = createDemands(options.spareMemory, (kind) =>
+    waiting[kind].splice(getWanted(kind)).forEach(endUnused),
+  );
 
   const usual: WorkerNeeds = { network: options.isProxied === true };
   const make = async (kind: InterpreterKind, needs = usual): Promise<TakenWorker> => {
@@ -97,11 +103,11 @@ export function createInterpreterPool(place: Workspace, options: InterpreterPool
     making[kind]++;
     try {
       const taken = await make(kind);
-      if (closed) return taken.userSandbox.kill(taken.worker.id);
+      if (closed) return endUnused(taken);
       const first = impatient[kind].shift();
       if (first !== undefined) return first.resolve(taken);
       waiting[kind].push(taken);
-      void taken.worker.outcome.then(() => removeItem(waiting[kind], taken));
+      void taken.worker.outcome.then(() => removeItem(waiting[kind], taken) && taken.worker.abandon());
     } catch (error) {
       // The run that waited for it starts another one.
       const first = impatient[kind].shift();
@@ -123,17 +129,25 @@ export function createInterpreterPool(place: Workspace, options: InterpreterPool
   const missing = (kind: InterpreterKind): number =>
     closed ? 0 : getWanted(kind) - waiting[kind].length - making[kind];
 
-  const getWanted = (kind: InterpreterKind): number => {
-    if (kind !== 'preloaded') return options.warm[kind];
-    return libraries.areLoaded ? Math.min(options.warm.python, maxWarmPreloaded) : 0;
-  };
+  const getUsual = (kind: InterpreterKind): number =>
+    kind === 'preloaded' ? countPreloaded(options.warm, libraries.areLoaded) : options.warm[kind];
+  const getWanted = (kind: InterpreterKind): number => getUsual(kind) + demand[kind].extra;
 
+  const nodesAtOnce = (): number => (demand.node.extra > 0 ? availableParallelism() : 1);
   const startable = (kind: InterpreterKind): number =>
-    kind === 'node' ? Math.min(missing('node'), 1 - making.node) : missing(kind);
+    kind === 'node' ? Math.min(missing('node'), nodesAtOnce() - making.node) : missing(kind);
+
+  /** Where none is to wait, none does. */
+  const takeWaiting = async (kind: InterpreterKind): Promise<TakenWorker> => {
+    const found = waiting[kind].shift();
+    if (found !== undefined) return found;
+    if (getUsual(kind) > 0) demand[kind].noteMiss();
+    return next(kind);
+  };
 
   /**
    * Starts all that are missing at once: most of the time goes to the kernel, which moves each into its cgroup. Node takes
-   * processor time to start, so there is one at a time.
+   * processor time to start, so there is one at a time, or one for each processor while they are asked for.
    */
   const fill = async (): Promise<void> => {
     const started: Promise<void>[] = [];
@@ -154,9 +168,7 @@ export function createInterpreterPool(place: Workspace, options: InterpreterPool
       return running;
     },
     lastUsed: Date.now(),
-    async ready() {
-      await sandbox.get();
-    },
+    ready: async () => void (await sandbox.get()),
     fill,
     async take(wanted, needs) {
       this.lastUsed = Date.now();
@@ -165,7 +177,7 @@ export function createInterpreterPool(place: Workspace, options: InterpreterPool
         // It does not wait for what it may not need: to import that takes as long as to load it.
         const kind = wanted === 'preloaded' && !libraries.areOfUseTo(place) ? 'python' : wanted;
         const isMadeForIt = (needs.tools ?? null) !== null || (needs.network && !usual.network);
-        const taken = isMadeForIt ? await make(kind, needs) : (waiting[kind].shift() ?? (await next(kind)));
+        const taken = isMadeForIt ? await make(kind, needs) : await takeWaiting(kind);
         void taken.worker.outcome.then(() => running--);
         return taken;
       } catch (error) {
@@ -176,8 +188,8 @@ export function createInterpreterPool(place: Workspace, options: InterpreterPool
     async close() {
       closed = true;
       libraries.forget();
-      for (const wanted of interpreterKinds.flatMap((kind) => impatient[kind].splice(0)))
-        wanted.reject(sandboxClosedError());
+      demand[Symbol.dispose]();
+      Object.values(impatient).flat().forEach(sendAway);
       await sandbox.close();
     },
   };
@@ -299,7 +311,25 @@ function createLibraryLoader(
   };
 }
 
-function removeItem<T>(list: T[], item: T): void {
+const sendAway = ({ reject }: PromiseWithResolvers<TakenWorker>): void => reject(sandboxClosedError());
+
+/** Of a user's sandbox that has ended. */
+function removeWorkersOf(userSandbox: UserSandbox, waiting: TakenWorker[]): void {
+  for (const taken of waiting.filter((taken) => taken.userSandbox === userSandbox)) {
+    removeItem(waiting, taken);
+    taken.worker.abandon();
+  }
+}
+
+/** Ends an interpreter that no run was given. */
+function endUnused({ userSandbox, worker }: TakenWorker): void {
+  userSandbox.kill(worker.id);
+  worker.abandon();
+}
+
+/** Whether it was there. */
+function removeItem<T>(list: T[], item: T): boolean {
   const at = list.indexOf(item);
   if (at >= 0) list.splice(at, 1);
+  return at >= 0;
 }

@@ -32,6 +32,13 @@ export interface UserSandboxOptions extends Omit<MountOptions, 'place' | 'gate'>
 export const interpreterKinds = [...languages, 'preloaded'] as const;
 export type InterpreterKind = (typeof interpreterKinds)[number];
 
+export const makeForEachKind = <T>(make: (kind: InterpreterKind) => T): Record<InterpreterKind, T> => ({
+  python: make('python'),
+  node: make('node'),
+  bash: make('bash'),
+  preloaded: make('preloaded'),
+});
+
 /** What an interpreter is given by which it reaches the server. */
 export interface WaysOut {
   /** For a network. */
