@@ -89,7 +89,7 @@ const allowed: readonly { readonly because: string; readonly files: readonly str
     files: [
       'src/sandbox/bubblewrap/fork-server.ts',
       'src/sandbox/bubblewrap/leftovers.ts',
-      'src/sandbox/bubblewrap/worker.ts',
+      'src/sandbox/bubblewrap/pipes.ts',
       'src/sandbox/cgroups/cgroups.ts',
       'src/sandbox/cgroups/group.ts',
       'src/sandbox/cgroups/processes.ts',
