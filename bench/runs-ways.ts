@@ -1,5 +1,6 @@
 import { spawn, type SpawnOptions } from 'node:child_process';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import type { Condition } from './runs-busy.ts';
 
 /** What is run: through the server, and bare, by the interpreter that the sandbox uses too. */
 export interface Case {
@@ -9,6 +10,12 @@ export interface Case {
   /** Long enough for the pool to be full again. */
   readonly pauseMs: number;
   readonly rounds: number;
+  /** Times at most and runs per second at least, as multiples of a bare spawn; null where nothing is asked. */
+  readonly asked: {
+    readonly p50: Readonly<Record<Condition, number>>;
+    readonly p99: number | null;
+    readonly burst: number;
+  };
 }
 
 export const python: Case = {
@@ -17,6 +24,7 @@ export const python: Case = {
   bare: ['/usr/bin/python3', '-c', 'print("hi")'],
   pauseMs: 20,
   rounds: 20,
+  asked: { p50: { quiet: 0.4, 'one core busy': 0.5 }, p99: 0.8, burst: 1.2 },
 };
 
 export const cases: readonly Case[] = [
@@ -27,8 +35,16 @@ export const cases: readonly Case[] = [
     bare: [process.execPath, '-e', 'console.log("hi")'],
     pauseMs: 80,
     rounds: 10,
+    asked: { p50: { quiet: 0.5, 'one core busy': 0.5 }, p99: null, burst: 1.2 },
   },
-  { language: 'bash', code: 'echo hi', bare: ['/bin/bash', '-c', 'echo hi'], pauseMs: 20, rounds: 20 },
+  {
+    language: 'bash',
+    code: 'echo hi',
+    bare: ['/bin/bash', '-c', 'echo hi'],
+    pauseMs: 20,
+    rounds: 20,
+    asked: { p50: { quiet: 1, 'one core busy': 1 }, p99: null, burst: 0.7 },
+  },
 ];
 
 const mostMs = 60_000;
