@@ -77,7 +77,8 @@ export interface Database extends Queries {
   transaction<T>(work: (tx: Queries) => Promise<T>): Promise<T>;
   /**
    * Changes with every write, so that what was read under the same version is still true. Writes of other processes are
-   * noticed within `othersNoticedMs`. Null where others write all the time and no such promise can be made.
+   * noticed within `othersNoticedMs`. Where several servers share the database, only writes that change what a link gives
+   * are, as soon as their notice arrives, and it is null while it is not known that notices do (`postgres-notices.ts`).
    */
   version(): number | null;
   /** Has the database look for damage to itself. It takes as long as reading all of it, and changes nothing. */

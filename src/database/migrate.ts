@@ -37,11 +37,11 @@ const LOCK = 7_263_541_009;
 
 /** Brings the schema up to date, whole or not at all. Several processes may do so at once. */
 export const migrate = async (database: Database, schema: Schema = 'main'): Promise<void> =>
-  applyMigrations(database, schema, await readMigrations(schema));
+  applyMigrations(database, schema, await readMigrations(database, schema));
 
 /** Makes the schema of an earlier release, for tests of the way from there. */
 export async function migrateTo(database: Database, version: number): Promise<void> {
-  const known = await readMigrations('main');
+  const known = await readMigrations(database, 'main');
   await applyMigrations(
     database,
     'main',
@@ -62,9 +62,13 @@ async function applyMigrations(database: Database, schema: Schema, known: Migrat
   });
 }
 
-async function readMigrations(schema: Schema): Promise<Migration[]> {
+/** Those of `0001-name.sql`, and of `0001-name.KIND.sql` where it is a database of that kind. */
+async function readMigrations({ kind }: Database, schema: Schema): Promise<Migration[]> {
   const { folder } = SCHEMAS[schema];
-  const names = (await readdir(folder)).filter((name) => /^\d{4}-.+\.sql$/.test(name));
+  const names = (await readdir(folder)).filter((name) => {
+    const form = /^\d{4}-[^.]+(?:\.(?<only>[a-z]+))?\.sql$/.exec(name);
+    return form !== null && (form.groups?.['only'] ?? kind) === kind;
+  });
   return Promise.all(names.toSorted().map((file) => readMigration(folder, file)));
 }
 

@@ -3,7 +3,7 @@
  * imported only here, and only when needed. What its errors mean is in `postgres-errors.ts`.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ClientBase, Pool, PoolClient, PoolConfig } from 'pg';
+import type { Client, ClientBase, Pool, PoolClient, PoolConfig } from 'pg';
 import { memoize } from '../concurrency/bounded-map.ts';
 import { createMutex } from '../concurrency/mutex.ts';
 import { WorkcrateError } from '../errors.ts';
@@ -16,12 +16,13 @@ import {
   queryError,
   verifyPostgres,
 } from './postgres-errors.ts';
+import { createNotices } from './postgres-notices.ts';
 import { runWork, waitingLimit } from './scope.ts';
 import { checkValues, parseStatement } from './sqlite.ts';
 
 /** The backend for several processes. The first query connects, not this function. */
 export async function postgresDatabase(url: string): Promise<Database> {
-  const { pool, place } = await openPostgresPool(url);
+  const { pool, place, newClient } = await openPostgresPool(url);
   const lend = lendingFrom(pool, place);
   const running = new Set<Promise<unknown>>();
   let closing: Promise<void> | null = null;
@@ -43,13 +44,29 @@ export async function postgresDatabase(url: string): Promise<Database> {
     }
   };
 
-  const query: Queries['query'] = (sql, ...values) => tracked(() => querySingly(lend, sql, values));
-  const transaction: Database['transaction'] = (work) => tracked(() => transact(lend, work));
+  const read: Queries['query'] = (sql, ...values) => tracked(() => querySingly(lend, sql, values));
+  const notices = createNotices({
+    newClient,
+    notify: (channel, payload) => read('SELECT pg_notify(?, ?)', channel, payload),
+  });
+
+  /** Own writes are noted when they end, and so before anybody is told of them: their notices may come later. */
+  const noted = async <T>(write: () => Promise<T>): Promise<T> => {
+    try {
+      return await write();
+    } finally {
+      notices.noteOwnWrite();
+    }
+  };
+
+  const query: Queries['query'] = (sql, ...values) =>
+    isSelect(sql) ? read(sql, ...values) : noted(() => read(sql, ...values));
+  const transaction: Database['transaction'] = (work) => noted(() => tracked(() => transact(lend, work)));
   return {
     kind: 'postgres',
     isShared: true,
     sharedClock: 'CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)',
-    version: () => null,
+    version: notices.version,
     query,
     // The server commits writes that come at once together; to leave out its sync would take a further question each.
     queryUnsynced: query,
@@ -59,7 +76,7 @@ export async function postgresDatabase(url: string): Promise<Database> {
       if (damage !== null) throw damage;
     },
     close() {
-      closing ??= Promise.allSettled(running).then(() => pool.end());
+      closing ??= Promise.allSettled([...running, notices.close()]).then(() => pool.end());
       return closing;
     },
   };
@@ -74,10 +91,12 @@ async function querySingly<T extends Row>(
   try {
     return await lend((loan) => loan.query<T>(sql, ...values));
   } catch (error) {
-    if (!isConnectionLost(error) || !/^\s*SELECT\b/i.test(sql)) throw error;
+    if (!isConnectionLost(error) || !isSelect(sql)) throw error;
   }
   return lend((loan) => loan.query<T>(sql, ...values));
 }
+
+const isSelect = (sql: string): boolean => /^\s*SELECT\b/i.test(sql);
 
 const MAX_PREPARED_STATEMENTS = 500;
 
@@ -151,7 +170,7 @@ const SETTINGS = {
   idle_in_transaction_session_timeout: 90_000,
 } satisfies PoolConfig;
 
-/** The connections, and the name of their server for messages, which is without the password. */
+/** The connections, how to make one more, and the name of their server for messages, which is without the password. */
 async function openPostgresPool(url: string) {
   const pg = await importPg();
   const types = {
@@ -162,7 +181,8 @@ async function openPostgresPool(url: string) {
   // Without a listener, a connection that ends would end the process. The pool opens another.
   pool.on('error', ignore);
   pool.on('connect', (client) => client.on('error', ignore));
-  return { pool, place: describeServer(pg.Client, url) };
+  const newClient = (): Client => new pg.Client({ ...SETTINGS, connectionString: url });
+  return { pool, newClient, place: describeServer(pg.Client, url) };
 }
 
 function ignore(): void {}

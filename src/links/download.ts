@@ -281,8 +281,8 @@ export async function findLink(
 const maxRememberedLinks = 1000;
 
 /**
- * Finds links by the hash of their token, and caches them until the database is next written to: many requests for one
- * link, such as the ranges of a film, then cost one query.
+ * Finds links by the hash of their token, and caches them while the version of the database stays the same: many requests
+ * for one link, such as the ranges of a film, then cost one query. Without a version nothing is cached.
  */
 export function createLinkLookup(
   rooms: LookupOptions & Pick<LinksOptions, 'lookups'>,
