@@ -119,6 +119,13 @@ describe('calls that the SDK does not see', () => {
       assert.deepEqual(ours.answer, theirs.answer);
     });
 
+  it('a call that names one version in its header and another in its body is refused', async () => {
+    const headers = { ...named, 'MCP-Protocol-Version': '2025-11-25' };
+    const { answer } = await post(JSON.stringify(write()), 'plain', headers);
+    const { error } = answer.message as { error: { code: number } };
+    assert.deepEqual([answer.status, error.code], [400, -32_020]);
+  });
+
   it('what one client says of itself is not taken for what another says', async () => {
     const named = write({ _meta: { [clientKey]: { name: 'first', version: '1' } } });
     const unnamed = write({ _meta: { [clientKey]: undefined } });

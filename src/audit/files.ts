@@ -16,8 +16,14 @@ export const auditDayMs = 86_400_000;
 const auditFileForm = /^audit-((\d{4}-\d{2}-\d{2})(?:\.([1-9]\d{0,5}))?)\.jsonl$/;
 const lastEra = 999_999;
 
-/** The day (UTC) of a time, as in the names of files. */
-export const toAuditDay = (time: number): string => new Date(time).toISOString().slice(0, 10);
+let lastDay = { number: Number.NaN, name: '' };
+
+/** The day (UTC) of a time, as in the names of files. It is nearly always that of the time before. */
+export function toAuditDay(time: number): string {
+  const number = Math.floor(time / auditDayMs);
+  if (number !== lastDay.number) lastDay = { number, name: new Date(time).toISOString().slice(0, 10) };
+  return lastDay.name;
+}
 
 export const getFileDay = (file: string): string => auditFileForm.exec(file)![2]!;
 

@@ -35,10 +35,15 @@ export async function answerPlainCall(
   return true;
 }
 
-function mayBePlainCall({ method, url, headers }: IncomingMessage): boolean {
+/** Whether a request is for `/mcp`, in the usual spelling. */
+export const isForMcp = ({ url }: IncomingMessage): boolean =>
+  url === '/mcp' || url?.startsWith('/mcp?') === true;
+
+function mayBePlainCall(req: IncomingMessage): boolean {
+  const { method, headers } = req;
   return (
     method === 'POST' &&
-    (url === '/mcp' || url?.startsWith('/mcp?') === true) &&
+    isForMcp(req) &&
     headers['mcp-method'] === 'tools/call' &&
     headers['content-type'] === 'application/json' &&
     takesBoth(headers.accept ?? '') &&

@@ -21,14 +21,14 @@ import { answerErrorPage } from './error-page.ts';
 import { refuseSeveralHosts } from './host-origin.ts';
 import type { ReservedPort } from './port.ts';
 import type { GuessRateLimit } from './rate-limit.ts';
-import { answerPlainCall } from './plain-call.ts';
+import { answerPlainCall, isForMcp } from './plain-call.ts';
 import { isTokenRoom, routeName, traceRequest, type TokenRoom } from './requests.ts';
 
 type TokenRouteHandler = (req: IncomingMessage, res: ServerResponse, token: string) => Promise<void>;
 
 export interface HttpServerOptions {
   readonly app: Hono;
-  readonly mcp: Pick<McpEndpoint, 'readPlainCall' | 'aliveMs'>;
+  readonly mcp: Pick<McpEndpoint, 'fetch' | 'readPlainCall' | 'aliveMs'>;
   readonly byToken: Readonly<Record<TokenRoom, TokenRouteHandler>>;
   /** Serve only links and `/livez`, as beside stdio. */
   readonly linksOnly: boolean;
@@ -53,6 +53,10 @@ const listenerLimits = {
 /** Files and uploads are answered on node:http itself, all other routes through the app. */
 export function createHttpServer(options: HttpServerOptions): Server {
   const viaApp = getRequestListener(options.app.fetch);
+  // The app compares each request with all routes. It also knows other spellings of the path.
+  const viaMcp = getRequestListener(async (request, env) =>
+    options.mcp.fetch(request, options.auth.getCaller(env)),
+  );
   const server = new HttpServer({ ...listenerLimits, ServerResponse: HttpResponse });
   const waiting = new WeakMap<Socket, number>();
   const answer = (req: IncomingMessage, res: HttpResponse): void => {
@@ -63,7 +67,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
         options,
         req,
         res,
-        () => respond(options, viaApp, req, res),
+        () => respond(options, isForMcp(req) ? viaMcp : viaApp, req, res),
         (error) => refuseRequest(options, req, res, error),
       ),
     );

@@ -7,13 +7,15 @@ import {
   isJsonContentType,
   isLegacyRequest,
   readRequestBody,
+  SUPPORTED_PROTOCOL_VERSIONS,
   type McpServerFactory,
 } from '@modelcontextprotocol/server';
 import { localCaller, type SignedIn } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
 import { toAuthInfo } from './asking.ts';
-import type { PlainCalls } from './plain-calls.ts';
+import { isRequestId, type PlainCalls } from './plain-calls.ts';
 import { usualAliveMs } from './progress.ts';
+import { toRecord } from './refused-calls.ts';
 import { createSessionLane } from './sessions.ts';
 import { createTaskStreams, readTaskSubscription, withoutTasks } from './tasks/listen.ts';
 import type { Tasks } from './tasks/tasks.ts';
@@ -75,7 +77,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
       const body = await readBody(request);
       if (body !== undefined && 'refusal' in body) return body.refusal;
       const options = { ...(who === null ? {} : { authInfo: toAuthInfo(who, metadataUrl()) }), ...body };
-      if (await isLegacyRequest(request, body?.parsedBody))
+      if (isOldCall(request, body?.parsedBody) || (await isLegacyRequest(request, body?.parsedBody)))
         return legacy.fetch(request, who?.user ?? null, options);
       const subscription = streams === null ? null : readTaskSubscription(body?.parsedBody);
       if (subscription !== null) {
@@ -112,6 +114,18 @@ const isLongCall = ({ headers }: Request, mayTakeLong: (tool: string) => boolean
   headers.get('mcp-method') === 'tools/call' &&
   mayTakeLong(headers.get('mcp-name') ?? '') &&
   (headers.get('accept')?.includes('text/event-stream') ?? false);
+
+const oldVersions: ReadonlySet<string | null> = new Set(SUPPORTED_PROTOCOL_VERSIONS);
+
+/**
+ * Whether a call is one of an older version beyond doubt, since its header names one and its body does not speak of
+ * versions. For all others the SDK is asked, which reads the whole message for that.
+ */
+function isOldCall({ headers }: Request, message: unknown): boolean {
+  if (!oldVersions.has(headers.get('mcp-protocol-version'))) return false;
+  const { jsonrpc, id, method, params } = toRecord(message);
+  return jsonrpc === '2.0' && isRequestId(id) && method === 'tools/call' && !('_meta' in toRecord(params));
+}
 
 /** The body of a POST, or the answer to one whose body is refused. Undefined where there is no body. */
 export type ReadBody = { readonly parsedBody: unknown } | { readonly refusal: Response } | undefined;

@@ -171,7 +171,8 @@ function hasOnly(value: unknown, keys: ReadonlySet<string>): value is PlainObjec
   return isPlainObject(value) && Object.keys(value).every((key) => keys.has(key));
 }
 
-const isRequestId = (id: unknown): id is string | number =>
+/** Whether it may be the id of a request. */
+export const isRequestId = (id: unknown): id is string | number =>
   typeof id === 'string' || Number.isSafeInteger(id);
 
 const mostEnvelopes = 100;
