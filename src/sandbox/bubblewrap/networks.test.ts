@@ -10,7 +10,8 @@ const look = `import os
 def read(name):
     with open('/proc/net/' + name) as file: return file.read()
 print(os.stat('/proc/self/ns/net').st_ino)
-print(*map(read, ('dev', 'snmp', 'snmp6', 'ip6_flowlabel', 'unix')), read('sockstat').split('\\n')[0])`;
+names = ('dev', 'snmp', 'snmp6', 'netstat', 'ipv6_route', 'rt6_stats', 'fib_triestat', 'ip6_flowlabel', 'unix', 'igmp6')
+print(*map(read, names), read('sockstat').split('\\n')[0])`;
 
 const tcp = `import socket
 listener = socket.create_server(('127.0.0.1', 0))
@@ -30,6 +31,11 @@ const deeds: Readonly<Record<string, string>> = {
     "import socket\ntry: socket.create_connection(('192.0.2.1', 9), 5)\nexcept OSError: print('none')",
   'has found no way out by IPv6':
     "import socket\ntry: socket.create_connection(('2001:db8::1', 9), 5)\nexcept OSError: print('none')",
+  'has looked up a route':
+    "import socket\nsocket.socket(socket.AF_INET6, socket.SOCK_DGRAM).connect(('::1', 9))\nsocket.socket(socket.AF_INET, socket.SOCK_DGRAM).connect(('127.0.0.1', 9))",
+  'has joined a group': `import socket, struct
+group = socket.inet_pton(socket.AF_INET6, 'ff02::77') + struct.pack('=I', 1)
+socket.socket(socket.AF_INET6, socket.SOCK_DGRAM).setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP, group)`,
   'has a label that outlives it': `import socket, struct
 label = struct.pack('=16sIBBHHHI', socket.inet_pton(socket.AF_INET6, '::1'), socket.htonl(77), 0, 255, 1, 60, 60, 0)
 socket.socket(socket.AF_INET6, socket.SOCK_DGRAM).setsockopt(socket.IPPROTO_IPV6, 32, label)`,

@@ -8,7 +8,7 @@ import struct
 
 from .gate import SERVER as GATE
 from .kernel import *
-from .networks import set_up_network, write_file
+from .networks import bound_buffers, raise_loopback, write_file
 
 USER_ID = 1000
 
@@ -43,8 +43,10 @@ def enter_namespaces(settings, network, is_gated=False):
     mount("tmpfs", "/home/user", size + "mode=700")
     mount("tmpfs", "/dev/shm", size + "mode=1777")
     mount("devpts", "/dev/pts", "newinstance,ptmxmode=0666,mode=620,max=64", MS_NOSUID | MS_NOEXEC)
-    if needs_network or (network is not None and not network.is_set_up):
-        set_up_network()
+    if needs_network:
+        raise_loopback()
+    if needs_network or (network is not None and not network.is_bounded):
+        bound_buffers()
 
 
 def hide(name):

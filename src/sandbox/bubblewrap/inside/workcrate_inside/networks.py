@@ -19,8 +19,9 @@ AS_NEW = 64
 # towards no limit of memory, so each holds little, and kernel_memory.py bounds how many there are.
 TCP_BUFFER = b"4096 8192 16384"
 
-# Packets of the loopback; what IPv4, TCP, UDP and IPv6 have counted; labels, which outlive their sockets; sockets.
-COUNTS = ("dev", "snmp", "snmp6", "ip6_flowlabel", "sockstat")
+# Packets of the loopback; what IPv4, TCP, UDP and IPv6 have counted; how often each route was looked up, which leaves no
+# packet; labels, which outlive their sockets; sockets.
+COUNTS = ("dev", "snmp", "snmp6", "ipv6_route", "rt6_stats", "fib_triestat", "ip6_flowlabel", "sockstat")
 
 
 class Networks:
@@ -36,6 +37,7 @@ class Networks:
             return self.free.pop()
         check_result(libc.unshare(CLONE_NEWNET), "unshare network")
         try:
+            raise_loopback()
             self.counts = self.counts or read_counts()
             return Network(os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC), self.counts)
         finally:
@@ -43,7 +45,7 @@ class Networks:
 
     def give_back(self, network, is_as_new):
         """Call it when no process of the run is alive."""
-        network.is_set_up = True
+        network.is_bounded = True
         if is_as_new and len(self.free) < MOST_FREE:
             self.free.append(network)
         else:
@@ -55,7 +57,8 @@ class Network:
         self.descriptor = descriptor
         # Of a new one.
         self.counts = counts
-        self.is_set_up = False
+        # Whether its buffers are.
+        self.is_bounded = False
 
     def is_as_new(self):
         """Whether nothing has happened in it. Ask in it, when only the init of the run is left."""
@@ -66,9 +69,8 @@ def enter_network(descriptor):
     check_result(libc.setns(descriptor, CLONE_NEWNET), "setns network")
 
 
-def set_up_network():
-    """Of this process. Needs a /proc that can be written to."""
-    raise_loopback()
+def bound_buffers():
+    """In the network of this process. Needs a /proc that can be written to."""
     for name in ("tcp_rmem", "tcp_wmem"):
         write_file("/proc/sys/net/ipv4/" + name, TCP_BUFFER)
 
@@ -90,7 +92,7 @@ def read_count(name):
     try:
         descriptor = os.open("/proc/net/" + name, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
-        # A kernel without IPv6.
+        # A kernel without IPv6, or without counts of look-ups.
         return b""
     try:
         text = os.read(descriptor, 1 << 16)
