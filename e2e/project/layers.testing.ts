@@ -112,7 +112,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     },
   },
   'crates/contents': {
-    all: 'contents copies',
+    all: 'contents copies inline-text',
   },
   'crates/index': {
     all: 'ranking reading writing',
@@ -121,7 +121,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     all: 'metadata summary',
   },
   'crates/pack': {
-    all: 'pack archive entities',
+    all: 'pack archive entities specification',
   },
   'crates/query': {
     all: 'facets parse text-fields',
@@ -134,6 +134,9 @@ export const doors: Readonly<Record<string, Doors>> = {
   },
   'crates/tools': {
     all: 'find pack redact-folders share sync validate',
+  },
+  'crates/validate': {
+    all: 'validate profiles report',
   },
   'crates/workers': {
     all: 'workers lost-index',

@@ -20,7 +20,7 @@ import {
 } from './requests/requests.ts';
 
 export type { ClientEntry, ClientFile, ClientListing, TransferMethod } from './client-file.ts';
-export { isInstructions, type ClientInstructions } from './requests/file-request.ts';
+export type { ClientInstructions } from './requests/file-request.ts';
 export { createFilesystemChallenges, type FilesystemChallenges } from './requests/filesystem-challenge.ts';
 export type { FoundFile, ReadFile, UnspentFile } from './requests/read.ts';
 export { buildSendFilesCommand } from './requests/commands.ts';

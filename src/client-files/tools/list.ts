@@ -7,13 +7,8 @@ import { linkShape } from '../../links/link-result.ts';
 import { makeText } from '../../mcp/schema.ts';
 import { defineTool, type Tool, type ToolContext } from '../../mcp/tool.ts';
 import { quoteName } from '../../text.ts';
-import {
-  isInstructions,
-  type ClientFiles,
-  type ClientEntry,
-  type ClientListing,
-  type ListFolderOptions,
-} from '../client-files.ts';
+import type { ClientEntry, ClientFiles, ClientListing, ListFolderOptions } from '../client-files.ts';
+import { isInstructions } from '../requests/file-request.ts';
 import { describeMethod } from '../freshness.ts';
 import {
   createPathSchema,

@@ -10,7 +10,8 @@ import type { Links } from '../../links/links.ts';
 import { makeText } from '../../mcp/schema.ts';
 import { defineTool, type Tool, type ToolContext } from '../../mcp/tool.ts';
 import { quoteName } from '../../text.ts';
-import { isInstructions, type ClientFiles, type FoundFile, type ReadFile } from '../client-files.ts';
+import type { ClientFiles, FoundFile, ReadFile } from '../client-files.ts';
+import { isInstructions } from '../requests/file-request.ts';
 import {
   describeAge,
   describeMethod,

@@ -10,6 +10,7 @@ import type { LinkTerms, SharedLink } from '../../links/links.ts';
 import { collectBytes } from '../../streams.ts';
 import { openCrateContainer, type CrateContainer, type CrateFile } from '../sources/sources.ts';
 import { unknownSourceError } from './copies.ts';
+import { maxInlineTextBytes } from './inline-text.ts';
 import { createCrateSharing, requireCrateFile, type CrateContentsOptions, type OpenCrate } from './share.ts';
 
 export interface CrateFileListing extends CrateListPage {
@@ -17,9 +18,6 @@ export interface CrateFileListing extends CrateListPage {
   /** How many entries are left out because their names are unsafe. */
   readonly unsafe: number;
 }
-
-/** The largest file that is shown as text. */
-export const maxInlineTextBytes = 20_000;
 
 export type CrateContents = ReturnType<typeof createCrateContents>;
 

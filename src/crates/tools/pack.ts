@@ -4,7 +4,7 @@ import { externalLinkShape, toLinkAnswer } from '../../links/link-result.ts';
 import { listAs, makeText } from '../../mcp/schema.ts';
 import { defineTool, type Tool } from '../../mcp/tool.ts';
 import { programName } from '../../program.ts';
-import { crateSpecificationVersions } from '../pack/pack.ts';
+import { crateSpecificationVersions } from '../pack/specification.ts';
 import { makeCount } from './schema.ts';
 import { formatLocator } from './search-text.ts';
 import type { CrateShareToolsOptions } from './share.ts';

@@ -8,7 +8,7 @@ import { externalLinkShape, linkShape, toLinkAnswer, toLinkTermFields } from '..
 import { hideArguments, listAs, makeText } from '../../mcp/schema.ts';
 import { defineTool, type Tool, type ToolAnswer, type ToolContext } from '../../mcp/tool.ts';
 import { formatBytes, quoteName } from '../../text.ts';
-import { maxInlineTextBytes } from '../contents/contents.ts';
+import { maxInlineTextBytes } from '../contents/inline-text.ts';
 import type { Crates } from '../crates.ts';
 import { describeFiles } from './crate-text.ts';
 import { crateIdSchema, makeCount, offsetSchema, toFileAnswer, toListingAnswer } from './schema.ts';

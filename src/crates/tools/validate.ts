@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { listAs } from '../../mcp/schema.ts';
 import { defineTool, type Tool } from '../../mcp/tool.ts';
 import type { Crates } from '../crates.ts';
-import { describeValidation, validationProfiles, validationSchema } from '../validate/validate.ts';
+import { validationProfiles } from '../validate/profiles.ts';
+import { describeValidation, validationSchema } from '../validate/report.ts';
 import { crateIdSchema } from './schema.ts';
 
 /** The tool that judges a crate by the rules of RO-Crate and of its profiles. */

@@ -24,7 +24,7 @@ import { workflowRules, workflowRunRules } from './workflow-rules.ts';
 import { viewDocument, type DocumentView } from './view.ts';
 
 export { validationProfiles, type ValidationProfile } from './profiles.ts';
-export { describeValidation, toValidationAnswer, validationSchema } from './report.ts';
+export { describeValidation, toValidationAnswer } from './report.ts';
 
 /** One entity that breaks one rule. */
 export interface Finding extends Violation {
