@@ -42,7 +42,6 @@ from workcrate_inside.gate import run_relay
 from workcrate_inside.init import run_init
 from workcrate_inside.kernel import CLONE_NEWPID, Program, check_result, join_empty_keyring, libc
 from workcrate_inside.libraries import take_snapshot
-from workcrate_inside.networks import AS_NEW, Networks
 from workcrate_inside.preload import load_libraries, renew_random_state
 from workcrate_inside.python import run_python
 
@@ -54,9 +53,6 @@ class ForkServer:
         # since the end of a socket object would close whatever has its number by then.
         self.gate, self.relay_end = (gate, None) if gate else open_pair(socket.SOCK_SEQPACKET)
         self.runs = {}
-        self.networks = Networks()
-        # Of runs, by their pids.
-        self.given = {}
         self.unopened = {}
         code = base64.b64decode(settings["seccomp"])
         self.filter = ctypes.create_string_buffer(code, len(code))
@@ -67,18 +63,12 @@ class ForkServer:
     def make(self, run, language, token=None, tools=None):
         """True in a child that is to become Python."""
         pipes = []
-        network = None
         try:
             for _ in range(6):
                 pipes.append(os.pipe2(os.O_CLOEXEC))
             gate = self.announce_run(token) if token else None
-            # With a way out or tools, something happens in it before the run begins.
-            if not (token or tools or self.settings["network"] == "host"):
-                network = self.networks.take()
             pid = self.fork()
         except OSError as error:
-            if network is not None:
-                self.networks.give_back(network, False)
             for end in sum(pipes, ()):
                 os.close(end)
             send_event({"unmade": run, "error": str(error)})
@@ -87,13 +77,11 @@ class ForkServer:
         theirs = [pipe[1] if number < 2 else pipe[0] for number, pipe in enumerate(pipes)]
         ours = [pipe[0] if number < 2 else pipe[1] for number, pipe in enumerate(pipes)]
         if pid == 0:
-            run_init(ours, language, self.settings, self.program, network, gate, tools)
+            run_init(ours, language, self.settings, self.program, gate, tools)
             return True
         for end in ours if gate is None else ours + [gate]:
             os.close(end)
         self.runs[run] = pid
-        if network is not None:
-            self.given[pid] = network
         self.unopened[run] = theirs
         send_event({"made": run, "pid": pid, "ends": theirs})
         return False
@@ -178,8 +166,6 @@ class ForkServer:
                 return
             if pid == 0:
                 return
-            if pid in self.given:
-                self.networks.give_back(self.given.pop(pid), status == AS_NEW << 8)
             if self.preloaded and pid == self.preloaded.pid:
                 os.close(self.preloaded.commands)
                 self.preloaded = None

@@ -14,7 +14,6 @@ from .gate import hand_over_listener
 from .kernel import PR_SET_DUMPABLE, prctl
 from .kernel_memory import takes_too_much
 from .namespaces import become_user, drop_rights, enter_namespaces, set_limits
-from .networks import AS_NEW, enter_network
 from .tools import DESCRIPTOR, connect_to_server, show_tools
 
 INSIDE = "/opt/workcrate/inside"
@@ -60,13 +59,11 @@ def attach_pipes(ends):
     return status, high[6] if len(high) > 6 else None
 
 
-def run_init(ends, language, settings, program, network=None, gate=None, tools=None):
+def run_init(ends, language, settings, program, gate=None, tools=None):
     """Returns only in the child that becomes Python; every other process ends in here."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.setsid()
-    if network is not None:
-        enter_network(network.descriptor)
     status, gate = attach_pipes(ends if gate is None else ends + [gate])
     try:
         # Before the server's socket is hidden from the run.
@@ -74,7 +71,7 @@ def run_init(ends, language, settings, program, network=None, gate=None, tools=N
             connection = connect_to_server(tools["token"])
             os.dup2(connection, DESCRIPTOR, inheritable=False)
             os.close(connection)
-        enter_namespaces(settings, network, gate is not None)
+        enter_namespaces(settings, gate is not None)
         if tools is not None:
             show_tools(tools["files"])
         if gate is not None:
@@ -98,7 +95,7 @@ def run_init(ends, language, settings, program, network=None, gate=None, tools=N
         os.close(descriptor)
     os.write(status, b'{"ready":true}\n')
     follow_child(child, status, watch)
-    os._exit(AS_NEW if network is not None and network.is_as_new() else 0)
+    os._exit(0)
 
 
 class KernelMemoryWatch:
