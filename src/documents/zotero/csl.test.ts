@@ -9,7 +9,8 @@ test('whatever JSON the library gives, a reference is plain, bounded JSON or non
     fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (given) => {
       const made = sanitizeCsl({ ...given, type: 'book' }, 'id');
       assert.deepEqual([made?.id, made?.type], ['id', 'book']);
-      assert.doesNotMatch(JSON.stringify(made), /\\u00[01]|__proto__/);
+      // As a key: a text may say what it likes.
+      assert.doesNotMatch(JSON.stringify(made), /\\u00[01]|"__proto__":/);
     }),
     { numRuns: 200 },
   );
