@@ -26,11 +26,14 @@ export const floods: readonly Flood[] = [
 ];
 
 const mostPeak = 150;
+/** By then the server has freed what only its start needed, and more interpreters than usual have gone. */
+const settlingMs = 5000;
 
 /** How much the server holds at most while a run floods it. */
 export async function tellFlood(program: Program, one: Flood): Promise<void> {
   await using caller = await connect(program.url);
   for (const one of cases) await caller.run(one);
+  await wait(settlingMs);
   const reset = resetPeak(program.pid);
   const before = program.peakMegabytes();
   const started = performance.now();
@@ -84,6 +87,7 @@ export async function tellPool(program: Program): Promise<void> {
 
 /** The processes below, once they have been the same for a second. */
 async function settled(pid: number): Promise<number[]> {
+  await wait(settlingMs);
   let last = '';
   for (let attempt = 0; attempt < 20; attempt++) {
     const now = descendants(pid);
