@@ -29,12 +29,12 @@ const cases: Case[] = [
   },
   {
     label: '100 KB: requests per CPU second',
-    target: { 'workcrate, sendfile': '>= 0.4' },
+    target: { 'workcrate, sendfile': '>= 0.5' },
     measure: (server) => requestsPerCpuSecond(server, '100k', 3),
   },
   {
     label: '4 KB: requests per CPU second',
-    target: {},
+    target: { 'workcrate, sendfile': '>= 0.32' },
     measure: (server) => requestsPerCpuSecond(server, '4k', 3),
   },
 ];
