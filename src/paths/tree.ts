@@ -183,7 +183,7 @@ export function* readEntryNames(folder: PathHandle): Generator<Buffer, void> {
   for (const { name } of readDirents(folder)) yield name;
 }
 
-/** A folder that says it is no larger holds some hundreds of names at most, whatever the file system. */
+/** A folder that says it is no larger holds some hundreds of names, and two thousand at most (btrfs). */
 const smallFolderBytes = 4096;
 
 /** The same, with the type that the folder has for each. A small one is read at once, which takes a third of the time. */
