@@ -7,7 +7,7 @@ import {
   type Bench,
   type Outcome,
 } from '../../src/sandbox/contract/harness.contract.ts';
-import { testPlaces } from '../../src/sandbox/places.testing.ts';
+import { joinPlaces, testPlaces } from '../../src/sandbox/places.testing.ts';
 import { contractOptions } from '../../src/sandbox/sandbox.contract.ts';
 import type { Language } from '../../src/sandbox/sandbox.ts';
 import { hashDefinition, type Toolbox, type ToolDefinition } from '../../src/mcp/toolbox.ts';
@@ -82,14 +82,7 @@ export async function openCallsBench(): Promise<CallsBench> {
   const bench = await openBench(async (options) => {
     const places = await testPlaces();
     const sandbox = await bubblewrapSandbox({ ...contractOptions, ...options, python: null });
-    return {
-      sandbox,
-      place: (user) => places.place(user),
-      async [Symbol.asyncDispose]() {
-        await sandbox[Symbol.asyncDispose]();
-        await places[Symbol.asyncDispose]();
-      },
-    };
+    return joinPlaces(sandbox, places);
   });
   return {
     bench,

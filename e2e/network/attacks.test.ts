@@ -11,7 +11,7 @@ import { contractOptions } from '../../src/sandbox/sandbox.contract.ts';
 import { findEngine, noEngine } from '../../src/sandbox/docker/engine.testing.ts';
 import { dockerSandbox } from '../../src/sandbox/docker/docker.ts';
 import { bubblewrapSandbox } from '../../src/sandbox/bubblewrap/bubblewrap.ts';
-import { testPlaces } from '../../src/sandbox/places.testing.ts';
+import { joinPlaces, testPlaces } from '../../src/sandbox/places.testing.ts';
 import type { Sandbox, SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { noSandbox } from '../code.testing.ts';
 
@@ -29,14 +29,7 @@ const openSandboxBench = (
     async (options) => {
       const places = await testPlaces();
       const sandbox = await open({ ...contractOptions, ...options });
-      return {
-        sandbox,
-        place: (user) => places.place(user),
-        async [Symbol.asyncDispose]() {
-          await sandbox[Symbol.asyncDispose]();
-          await places[Symbol.asyncDispose]();
-        },
-      };
+      return joinPlaces(sandbox, places);
     },
     { isProxied: true, warm: { python: atOnce, node: 0, bash: 0 } },
   );

@@ -1,5 +1,5 @@
 import { bubblewrapSandbox } from '../sandbox/bubblewrap/bubblewrap.ts';
-import { testPlaces } from '../sandbox/places.testing.ts';
+import { joinPlaces, testPlaces } from '../sandbox/places.testing.ts';
 import { contractOptions } from '../sandbox/sandbox.contract.ts';
 import { packagesContract } from './packages.contract.ts';
 
@@ -7,12 +7,5 @@ packagesContract('bubblewrap', async () => {
   const places = await testPlaces();
   const limits = { ...contractOptions.limits, memoryBytes: 1024 ** 3, diskBytes: 200 * 1024 ** 2 };
   const sandbox = await bubblewrapSandbox({ ...contractOptions, limits, python: null });
-  return {
-    sandbox,
-    place: (user) => places.place(user),
-    async [Symbol.asyncDispose]() {
-      await sandbox[Symbol.asyncDispose]();
-      await places[Symbol.asyncDispose]();
-    },
-  };
+  return joinPlaces(sandbox, places);
 });

@@ -1,7 +1,7 @@
 import { after, describe } from 'node:test';
 import { dockerSandbox } from '../sandbox/docker/docker.ts';
 import { findEngine, noEngine } from '../sandbox/docker/engine.testing.ts';
-import { testPlaces } from '../sandbox/places.testing.ts';
+import { joinPlaces, testPlaces } from '../sandbox/places.testing.ts';
 import { contractOptions } from '../sandbox/sandbox.contract.ts';
 import { packagesContract } from './packages.contract.ts';
 
@@ -24,13 +24,6 @@ describe('packages in containers', { skip: engine === null && noEngine }, () => 
       instance,
       runtime: null,
     });
-    return {
-      sandbox,
-      place: (user) => places.place(user),
-      async [Symbol.asyncDispose]() {
-        await sandbox[Symbol.asyncDispose]();
-        await places[Symbol.asyncDispose]();
-      },
-    };
+    return joinPlaces(sandbox, places);
   });
 });

@@ -1,4 +1,4 @@
-import { testPlaces } from '../sandbox/places.testing.ts';
+import { joinPlaces, testPlaces } from '../sandbox/places.testing.ts';
 import { contractOptions } from '../sandbox/sandbox.contract.ts';
 import { subprocessSandbox } from '../sandbox/subprocess.ts';
 import { packagesContract } from './packages.contract.ts';
@@ -8,12 +8,5 @@ packagesContract('subprocess', async () => {
   const places = await testPlaces(0o711);
   const limits = { ...contractOptions.limits, diskBytes: 200 * 1024 ** 2 };
   const sandbox = await subprocessSandbox({ ...contractOptions, limits, python: null });
-  return {
-    sandbox,
-    place: (user) => places.place(user),
-    async [Symbol.asyncDispose]() {
-      await sandbox[Symbol.asyncDispose]();
-      await places[Symbol.asyncDispose]();
-    },
-  };
+  return joinPlaces(sandbox, places);
 });

@@ -2,7 +2,7 @@ import { chmod, chown, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { makePackageFolders } from './environments.ts';
-import type { Workspace } from './sandbox.ts';
+import type { Sandbox, Workspace } from './sandbox.ts';
 
 /**
  * The first of some uids that no other process of the tests has: a run without walls that kills all it can would end the
@@ -10,6 +10,18 @@ import type { Workspace } from './sandbox.ts';
  * of users, and test files that start together have neighbouring pids.
  */
 const firstUid = 230_000 + (process.pid % 15_000) * 128;
+
+type TestPlaces = Awaited<ReturnType<typeof testPlaces>>;
+
+/** A sandbox with the folders of its users, which go with it. */
+export const joinPlaces = (sandbox: Sandbox, places: TestPlaces) => ({
+  sandbox,
+  place: (user: string) => places.place(user),
+  async [Symbol.asyncDispose]() {
+    await sandbox[Symbol.asyncDispose]();
+    await places[Symbol.asyncDispose]();
+  },
+});
 
 /** Folders of users for tests, in a folder that only the server can look into unless its mode says else. */
 export async function testPlaces(

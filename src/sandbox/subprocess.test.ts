@@ -3,21 +3,14 @@ import { it } from 'node:test';
 import { collectText } from '../streams.ts';
 import { makeEnvironment } from './environment.testing.ts';
 import { contractOptions, sandboxContract } from './sandbox.contract.ts';
-import { testPlaces } from './places.testing.ts';
+import { joinPlaces, testPlaces } from './places.testing.ts';
 import { subprocessSandbox } from './subprocess.ts';
 
 sandboxContract('subprocess', async (options) => {
   // Runs of another uid have to reach their folder by its path.
   const places = await testPlaces(0o711);
   const sandbox = await subprocessSandbox({ ...contractOptions, python: null, ...options });
-  return {
-    sandbox,
-    place: (user) => places.place(user),
-    async [Symbol.asyncDispose]() {
-      await sandbox[Symbol.asyncDispose]();
-      await places[Symbol.asyncDispose]();
-    },
-  };
+  return joinPlaces(sandbox, places);
 });
 
 it('a virtual environment is used with its packages, and a Python that does not run is refused', async () => {

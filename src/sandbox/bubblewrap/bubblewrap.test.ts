@@ -1,16 +1,9 @@
-import { testPlaces } from '../places.testing.ts';
+import { joinPlaces, testPlaces } from '../places.testing.ts';
 import { contractOptions, sandboxContract } from '../sandbox.contract.ts';
 import { bubblewrapSandbox } from './bubblewrap.ts';
 
 sandboxContract('bubblewrap', async (options) => {
   const places = await testPlaces();
   const sandbox = await bubblewrapSandbox({ ...contractOptions, python: null, ...options });
-  return {
-    sandbox,
-    place: (user) => places.place(user),
-    async [Symbol.asyncDispose]() {
-      await sandbox[Symbol.asyncDispose]();
-      await places[Symbol.asyncDispose]();
-    },
-  };
+  return joinPlaces(sandbox, places);
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { useBench } from '../contract/harness.contract.ts';
-import { testPlaces } from '../places.testing.ts';
+import { joinPlaces, testPlaces } from '../places.testing.ts';
 import { contractOptions } from '../sandbox.contract.ts';
 import { bubblewrapSandbox } from './bubblewrap.ts';
 
@@ -50,14 +50,7 @@ describe('the networks of runs', () => {
   const bench = useBench(async (options) => {
     const places = await testPlaces();
     const sandbox = await bubblewrapSandbox({ ...contractOptions, python: null, ...options });
-    return {
-      sandbox,
-      place: (user) => places.place(user),
-      async [Symbol.asyncDispose]() {
-        await sandbox[Symbol.asyncDispose]();
-        await places[Symbol.asyncDispose]();
-      },
-    };
+    return joinPlaces(sandbox, places);
   });
 
   const lookAround = async (times: number): Promise<Set<string>> => {

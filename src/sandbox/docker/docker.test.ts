@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { openBench } from '../contract/harness.contract.ts';
-import { testPlaces } from '../places.testing.ts';
+import { joinPlaces, testPlaces } from '../places.testing.ts';
 import { contractOptions, sandboxContract, type MadeSandbox } from '../sandbox.contract.ts';
 import type { SandboxOptions } from '../sandbox.ts';
 import { instanceLabel, startContainer, type DockerOptions } from './container.ts';
@@ -20,14 +20,7 @@ let count = 0;
 async function make(options: Partial<SandboxOptions>): Promise<MadeSandbox> {
   const places = await testPlaces();
   const sandbox = await dockerSandbox(optionsFor(`contract-${count++}`, options));
-  return {
-    sandbox,
-    place: (user) => places.place(user),
-    async [Symbol.asyncDispose]() {
-      await sandbox[Symbol.asyncDispose]();
-      await places[Symbol.asyncDispose]();
-    },
-  };
+  return joinPlaces(sandbox, places);
 }
 
 function optionsFor(instance: string, options: Partial<DockerOptions> = {}): DockerOptions {
