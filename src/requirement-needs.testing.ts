@@ -77,4 +77,7 @@ export const needs: Partial<Record<Part, string>> = {
 export const partsNotYetAskedFor: Partial<Record<Row, readonly string[]>> = {};
 
 /** The rows that have not been asked for yet. */
-export const rowsNotYetAskedFor = 'H1 H2 H3 H4'.split(' ');
+export const rowsNotYetAskedFor =
+  'B15 B16 B17 B18 C15 C16 D22 D23 D24 H1 H2 H3 H4 H5 I1 I2 I3 I4 I5 I6 I7 I8 J1 J2 J3 J4 K1 K2 K3 K4 K5 K6'.split(
+    ' ',
+  );

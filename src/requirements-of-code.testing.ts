@@ -19,7 +19,7 @@ export const codeRequirements = {
     'whole-tree-dies',
     'call-returns-after-the-kill',
   ],
-  D5: ['six-names-only', 'home-of-the-sandbox'],
+  D5: ['documented-names-only', 'home-of-the-sandbox'],
   D6: [
     'folders-of-the-sandbox',
     'protected-folders-refused',
@@ -71,7 +71,9 @@ export const codeRequirements = {
     'registry-setting',
     'allow-list',
     'network-to-the-registry-alone',
+    'credentials-of-a-registry-not-in-runs',
     'a-failed-install-changes-nothing',
+    'packages-outlive-a-loss-of-power',
     'names-are-never-options-paths-or-urls',
   ],
   D14: [
@@ -126,6 +128,7 @@ export const codeRequirements = {
     'unsafe-is-refused-with-its-reason',
     'replay-tells-what-differs',
     'export-as-notebook-by-link',
+    'one-number-for-a-cell',
   ],
   D21: [
     'by-name-through-one-proxy',

@@ -6,6 +6,7 @@ export const reuseRequirements = {
     'list-skills-and-read-skill',
     'http-routes',
     'own-skills-before-shipped',
+    'shipped-not-replaced-silently',
     'broken-is-reported-and-stops-no-other',
     'told-by-doctor-and-log',
     'changes-seen-without-a-restart',

@@ -1,7 +1,9 @@
 /** Every outcome of the tools for packages. */
+import { globSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Stage } from './stage.testing.ts';
 
-export async function showPackages({ call, refuse }: Stage): Promise<void> {
+export async function showPackages({ call, refuse, server }: Stage): Promise<void> {
   await call('list_packages', {});
   await call('install_packages', { language: 'python', names: ['alpha', 'pip'] });
   await call('list_packages', {});
@@ -14,4 +16,7 @@ export async function showPackages({ call, refuse }: Stage): Promise<void> {
   await refuse('install_packages', { language: 'node', names: ['--help'] });
   await refuse('remove_packages', { language: 'node', names: ['left'] });
   await refuse('list_packages', { language: 'python' });
+  for (const manifest of globSync(join(server.data, 'places/*/packages/python/*.json')))
+    truncateSync(manifest);
+  await call('list_packages', {});
 }

@@ -146,7 +146,7 @@ async function showChanges(call: Call): Promise<void> {
   const command = 'cd shared; touch new; echo more > changed; rm old; rm /artifacts/table.csv';
   const { data } = await call('execute_bash', { command });
   await call('get_execution', { execution_id: data.execution_id });
-  const many = 'mkdir many; cd many; for i in {1..1100}; do : > $i; done';
+  const many = 'mkdir many; cd many; for i in {1..1100}; do : > $i; done; echo hidden > .a';
   const { execution_id } = (await call('execute_code', { language: 'bash', code: many })).data;
   await call('get_execution', { execution_id });
 }

@@ -106,6 +106,7 @@ export async function openStage(overrides: Partial<Config>): Promise<Stage> {
       pipIndexUrl: index.url,
       packagesAllow: ['alpha', 'beta', 'pip', 'left'],
       skillsPath: join(operator, 'skills'),
+      replaceSkills: ['write-report'],
       toolsPath: join(operator, 'tools'),
       ...overrides,
     }),

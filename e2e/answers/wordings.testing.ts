@@ -129,6 +129,13 @@ const tools: Readonly<Record<string, Wordings>> = {
     'known_inputs[].path': { listed: 'in part', ...saidUnlessPart },
     'known_inputs[].size': { listed: 'in part', ...saidUnlessPart },
     'known_inputs[].made_by': { listed: 'in part', ...saidUnlessPart },
+    'result_files.files[].path': {
+      unsaid: 'what it created and modified is named; the rest is for programs',
+    },
+    'result_files.files[].size': { unsaid: 'for programs' },
+    'result_files.files[].sha256': { unsaid: 'for programs' },
+    'result_files.files[].note': { form: (note) => note.slice(note.indexOf(': ') + 2), ...saidUnlessPart },
+    'result_files.more': { unsaid: 'for programs' },
     ...Object.fromEntries(unsaidOfParts.map((path) => [path, saidUnlessPart])),
     running_elsewhere: toldIfTrue(/runs on another server/),
     cancelled_by: {
@@ -156,6 +163,7 @@ const tools: Readonly<Record<string, Wordings>> = {
   list_packages: {
     'languages[].language': { words: { python: /^Python/m, node: /^Node/m } },
     'languages[].stale': toldIfTrue(/made for another interpreter/),
+    'languages[].damaged': { words: { true: /What was installed last was damaged/, false: /^/ } },
     'languages[].bytes': { silent: 0 },
     'languages[].made_at': { form: toSecond },
     'languages[].installed[].name': { listed: 'in part' },

@@ -10,6 +10,7 @@ import { processAttacks } from './processes.testing.ts';
 import { resourceAttacks } from './resources.testing.ts';
 import { sessionAttacks } from './sessions.testing.ts';
 import { syscallAttacks } from './syscalls.testing.ts';
+import { costlessAttacks } from './without-cost.testing.ts';
 
 /** By theme, in the order of the scorecard. */
 export const themes: Readonly<Record<string, readonly Attack[]>> = {
@@ -22,6 +23,7 @@ export const themes: Readonly<Record<string, readonly Attack[]>> = {
   Network: networkAttacks,
   'Memory, processors, output': resourceAttacks,
   'Memory of the kernel': kernelMemoryAttacks,
+  'What costs nothing': costlessAttacks,
   'Lies about a run': controlAttacks,
   Sessions: sessionAttacks,
 };

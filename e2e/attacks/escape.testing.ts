@@ -218,12 +218,13 @@ for name in dir(resource):
     mustNotHappen: 'the run is preferred to the processes of the host',
     withoutWalls: 'held',
     language: python,
-    code: `now = int(open('/proc/self/oom_score_adj').read())
+    // That of the server, to which a run can go back if the server had no right to keep it from that.
+    code: `least = 0
 attempt('nice', lambda: os.nice(-5))
 attempt('priority', lambda: os.setpriority(os.PRIO_PROCESS, 0, -10))
 for policy in (os.SCHED_FIFO, os.SCHED_RR): attempt('real-time', lambda: os.sched_setscheduler(0, policy, os.sched_param(1)))
-attempt('oom_score_adj', lambda: open('/proc/self/oom_score_adj', 'w', 1).write('%d\\n' % (now - 1)) and False)
-if int(open('/proc/self/oom_score_adj').read()) < now: through('spared when memory is short')`,
+attempt('oom_score_adj', lambda: open('/proc/self/oom_score_adj', 'w', 1).write('%d\\n' % (least - 1)) and False)
+if int(open('/proc/self/oom_score_adj').read()) < least: through('spared when memory is short')`,
   },
   {
     name: 'preloads its own library into programs with more rights',

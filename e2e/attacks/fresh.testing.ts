@@ -205,15 +205,15 @@ except OSError as error: through(str(error))`,
   ...(['python', 'node', 'bash'] as const).map((language): Attack => ({
     name: `looks at its environment, in ${language}`,
     wall: 'environment',
-    mustNotHappen: 'there is more than PATH, HOME, LANG, TERM, TMPDIR and USER',
+    mustNotHappen: 'there is more than the nine names that are documented',
     withoutWalls: 'held',
     language,
     code: {
       python: `for name in os.environ:
-    if name not in ('PATH', 'HOME', 'LANG', 'TERM', 'TMPDIR', 'USER'): through(name)
+    if name not in ('PATH', 'HOME', 'LANG', 'TERM', 'TMPDIR', 'USER', 'PYTHONHASHSEED', 'SOURCE_DATE_EPOCH', 'MATPLOTLIBRC'): through(name)
 if os.path.realpath(os.environ['HOME']) in ('/root', '/'): through('the home of the host')`,
-      node: `for (const name of Object.keys(process.env)) if (!['PATH', 'HOME', 'LANG', 'TERM', 'TMPDIR', 'USER'].includes(name)) through(name);`,
-      bash: `tr '\\0' '\\n' < /proc/$$/environ | grep -vE '^(PATH|HOME|LANG|TERM|TMPDIR|USER)=' | while read -r line; do [ -n "$line" ] && through "$line"; done`,
+      node: `for (const name of Object.keys(process.env)) if (!['PATH', 'HOME', 'LANG', 'TERM', 'TMPDIR', 'USER', 'PYTHONHASHSEED', 'SOURCE_DATE_EPOCH', 'MATPLOTLIBRC'].includes(name)) through(name);`,
+      bash: `tr '\\0' '\\n' < /proc/$$/environ | grep -vE '^(PATH|HOME|LANG|TERM|TMPDIR|USER|PYTHONHASHSEED|SOURCE_DATE_EPOCH|MATPLOTLIBRC)=' | while read -r line; do [ -n "$line" ] && through "$line"; done`,
     }[language],
     judge: told,
   })),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { backends, startServer, upload, type TestServer } from '../server.testing.ts';
+import { documentFormats } from '../../src/documents/document.ts';
 import { recordProof } from '../../src/requirements.testing.ts';
 import { countTokens } from '../../src/tokens.testing.ts';
 
@@ -109,6 +110,30 @@ describe(`documents, on ${backends}`, () => {
     const html = (await fetched(data.artifacts[0])).toString();
     assert.match(html, /Given as an argument[^]*Ada Byron/);
     assert.deepEqual(data.missingCitations, []);
+  });
+
+  it('citations without a bibliography are warned of, in every format, and what is no citation is not', async () => {
+    const build = (text: string, formats: readonly string[], more = {}) =>
+      server.call('build_exports_content', { documentContent: text, formats, ...more });
+    const cited = 'See [@nokey; @other, p. 3] and @third, but not me@example.org, @fig-one or `@code`.';
+    for (const formats of [documentFormats, ['pdf'], ['latex']]) {
+      const { data, text } = await build(cited, formats);
+      assert.deepEqual(data.missingCitations, ['nokey', 'other', 'third'], text);
+      const warning = data.warnings.find((each: string) => each.includes('bibliography'));
+      assert.match(
+        warning,
+        /^No bibliography was given, .* \(@nokey, @other, @third\)\. Give bibliographyContent /,
+      );
+      assert.ok(text.includes(`Warning: ${warning}`), text);
+    }
+    const none = await build('Write to me@example.org; see @fig-one and [@tbl-two; @eq-x; @sec-y].', [
+      'html',
+    ]);
+    assert.deepEqual([none.data.missingCitations, none.data.warnings], [[], []]);
+    const empty = await build('See [@nokey].', ['html'], { bibliographyContent: ' ' });
+    assert.deepEqual(empty.data.missingCitations, ['nokey']);
+    assert.match(empty.text, /Warning: nokey is cited, but is in no bibliography\./);
+    recordProof('C13:citations-without-a-bibliography-are-warned-of');
   });
 
   it('a format that fails names itself, and the others are there', async () => {

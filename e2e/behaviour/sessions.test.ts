@@ -188,6 +188,38 @@ describe(`sessions, on ${backends}`, { skip: noSandbox }, () => {
     recordProof('D20:checkpoint-and-restore-with-files', 'D20:shared-files-left-alone', 'D20:fork');
   });
 
+  it('tracebacks, answers and the notebook number a cell alike, after a restore and in a fork', async () => {
+    const fail = async (session: string, expected: number): Promise<void> => {
+      const { data, text } = await send(session, 'raise ValueError("here")');
+      assert.equal(data.session.cell, expected);
+      assert.match(data.stderr, new RegExp(`File "cell ${expected}", line 1`));
+      assert.match(text, new RegExp(`cell ${expected}: state kept`));
+    };
+    const session = await start();
+    await send(session, 'x = 1');
+    await manage(session, 'checkpoint');
+    await send(session, 'x = 2');
+    await manage(session, 'restore');
+    await fail(session, 3);
+    const { session_id: fork } = (await manage(session, 'fork')).data;
+    await fail(fork, 4);
+    await fail(session, 4);
+    await fail(fork, 5);
+    const { data } = await manage(fork, 'export');
+    const notebook = (await (await fetch(data.notebook.downloadUrl)).json()) as {
+      cells: { execution_count: number }[];
+    };
+    assert.deepEqual(
+      notebook.cells.map(({ execution_count }) => execution_count),
+      [1, 3, 4, 5],
+    );
+    const node = await start({ language: 'node' });
+    await send(node, '1');
+    assert.match((await send(node, 'throw new Error("here")')).data.stderr, /at cell-2:1:/);
+    for (const one of [session, fork, node]) await close(one);
+    recordProof('D20:one-number-for-a-cell');
+  });
+
   it('what would not work as a copy is refused with its reason, and the session goes on', async () => {
     const session = await start();
     await send(

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { symlink, utimes, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import type { ClientCapabilities } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { recordProof } from '../../src/requirements.testing.ts';
 import { argumentsOf, command, environment, temporaryFolder } from '../conformance/cli.testing.ts';
 import { ask, prove } from './asking.testing.ts';
 import { connectBy, type Connected } from './clients.testing.ts';
@@ -37,6 +38,48 @@ for (const [who, capabilities] of Object.entries({
     assert.equal(none.code, 'path_not_found', none.text);
   });
 
+test('what was pasted over stdio is read and given to runs, until the file itself is newer', async () => {
+  await using project = await makeProject();
+  const { root } = project;
+  const folder = await furnish(project, 'program');
+  await using client = await startIn(root, {}, root, [
+    '--sandbox',
+    'subprocess',
+    '--allow-sandbox',
+    'subprocess',
+  ]);
+  const [unsaved, saved] = [`${folder}/unsaved.md`, `${folder}/saved.md`];
+  await writeFile(join(root, saved), 'on disk');
+  const past = new Date(Date.now() - 60_000);
+  await utimes(join(root, saved), past, past);
+  const missing = await client.call('read_client_file', { path: unsaved });
+  assert.equal(missing.code, 'path_not_found', missing.text);
+  for (const path of [unsaved, saved]) {
+    const kept = await client.call('guide_cache_file', { path, content: 'pasted' });
+    assert.match(kept.text, /Remembered for an hour: 1\./);
+    const { data, text } = await client.call('read_client_file', { path });
+    assert.deepEqual([data?.text, data?.rung, data?.cached], ['pasted', 'given', true], text);
+    assert.match(text, /given with guide_cache_file \d+ s ago \(remembered; refresh: true /);
+    const run = await client.call('execute_code', {
+      language: 'bash',
+      code: `cat "$(find . -name ${basename(path)})"`,
+      client_files: [path],
+    });
+    assert.equal(run.data?.stdout, 'pasted', run.text);
+  }
+  for (const more of [{ refresh: true }, { via: 'direct' }]) {
+    const { data, text } = await client.call('read_client_file', { path: saved, ...more });
+    assert.deepEqual([data?.text, data?.rung], ['on disk', 'direct'], text);
+  }
+  await client.call('guide_cache_file', { path: saved, content: 'pasted again' });
+  const later = new Date(Date.now() + 60_000);
+  await writeFile(join(root, saved), 'edited later');
+  await utimes(join(root, saved), later, later);
+  const edited = await client.call('read_client_file', { path: saved });
+  assert.deepEqual([edited.data?.text, edited.data?.rung], ['edited later', 'direct'], edited.text);
+  recordProof('E5:what-was-pasted-is-used-where-files-are-read-in-place');
+});
+
 test('the program itself, started elsewhere: a project that its client tells has to be proven first', async () => {
   await using project = await makeProject();
   await using elsewhere = await temporaryFolder();
@@ -63,7 +106,12 @@ test('a link in the folder that it was started in does not make what it leads to
 });
 
 /** The program as a client starts it, in a folder, with the project that the client tells if it is asked. */
-async function startIn(cwd: string, capabilities: ClientCapabilities, root: string): Promise<Connected> {
+async function startIn(
+  cwd: string,
+  capabilities: ClientCapabilities,
+  root: string,
+  sandbox = ['--sandbox', 'off'],
+): Promise<Connected> {
   const data = await temporaryFolder();
   const args = argumentsOf(
     'stdio',
@@ -72,8 +120,7 @@ async function startIn(cwd: string, capabilities: ClientCapabilities, root: stri
     '0',
     '--data',
     join(data.path, 'data'),
-    '--sandbox',
-    'off',
+    ...sandbox,
   );
   const transport = new StdioClientTransport({ command, args, cwd, env: environment, stderr: 'ignore' });
   const client = await connectBy(transport, { version: '2025-11-25', capabilities, manners: honest(root) });

@@ -270,6 +270,9 @@ export const doors: Readonly<Record<string, Doors>> = {
   skills: {
     assembly: 'extension resources route schema tools',
   },
+  paths: {
+    assembly: 'public-folder',
+  },
   'skills/docstrings': {
     all: 'docstrings docstring',
   },
@@ -326,7 +329,8 @@ export const packages: Readonly<Record<string, string>> = {
   jose: 'users',
   marked: 'previews',
   'mime-types': 'files',
-  'node:child_process': 'sandbox gateway workers documents packages/configured.ts paths/remove-tree.ts',
+  'node:child_process':
+    'sandbox gateway workers documents packages/configured.ts paths/remove-tree.ts paths/sync.ts',
   'node:ffi': 'transfer',
   'node:sqlite': 'database data-folder',
   'node:worker_threads': 'workers crates/workers documents/pandoc',

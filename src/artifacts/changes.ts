@@ -49,7 +49,7 @@ export interface FolderChanges {
   readonly created: string[];
   readonly modified: string[];
   readonly deleted: string[];
-  /** How many of each are left out of the lists, which hold at most 1,000. */
+  /** How many of each are left out of the lists, which hold at most 10,000. */
   readonly omitted: { readonly created: number; readonly modified: number; readonly deleted: number };
   /** False where there may be changes that were not seen or cannot be named. */
   readonly complete: boolean;
@@ -154,7 +154,7 @@ function isSameState(a: FileState, b: FileState): boolean {
   return a.size === b.size && a.modified === b.modified && a.inode === b.inode;
 }
 
-const maxListedChanges = 1000;
+const maxListedChanges = 10_000;
 
 const takeFirstNames = (names: string[]): string[] => sortByBytes(names).slice(0, maxListedChanges);
 const countUnlisted = (names: string[]): number => Math.max(0, names.length - maxListedChanges);

@@ -29,6 +29,9 @@ function getRememberedMs(rung: ArrivalMethod, { maxAgeSeconds, refresh = false }
   return givenMethods.has(rung) ? givenMs : -1;
 }
 
+/** Whether a person gave it, or it was given by hand. */
+export const isGivenByPerson = ({ rung }: Pick<Arrival, 'rung'>): boolean => givenMethods.has(rung);
+
 interface Arrival {
   readonly rung: ArrivalMethod;
   /** In milliseconds, by the clock of the server. */

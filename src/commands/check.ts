@@ -11,7 +11,9 @@ import { adoptStore } from '../files/stored-file.ts';
 import { verifyFiles } from '../files/verify.ts';
 import { openUploads } from '../links/open-uploads.ts';
 import { countCutOffPackings } from '../server/crates.ts';
+import { getWorkspacesFolder } from '../server/execution.ts';
 import { getDatabaseLocation, getSqliteFolder, toStorageOptions } from '../server/store-options.ts';
+import { listDamagedPackages } from '../packages/packages.ts';
 import { openStorage } from '../storage/open.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { CommandInput } from './command.ts';
@@ -39,7 +41,7 @@ export async function runCheck({ config, flags }: CommandInput): Promise<number>
     report: showProgress,
   };
   const result = await verifyFiles({ ...options, findOrphans: !held.isServed }).catch(describeUnreadable);
-  problems.push(...result.problems);
+  problems.push(...result.problems, ...listDamagedPackages(getWorkspacesFolder(config)));
   for (const problem of problems) printLine(`problem: ${problem}`);
   if (held.isServed)
     printLine('a server is using this data, so the check for objects without a file was left out');

@@ -5,12 +5,17 @@ import { escapeControls, quoteName } from '../text.ts';
 import type { Finding } from './doctor.ts';
 
 /** How many skills agents can use, and what is wrong with each of the others. */
-export async function checkSkills({ skillsPath: own, toolsPath: tools }: Config): Promise<Finding[]> {
+export async function checkSkills(config: Config): Promise<Finding[]> {
+  const { skillsPath: own, toolsPath: tools, replaceSkills: replaceable } = config;
   const log = createLog('off');
-  const { skills, broken } = await createSkills({ own, shipped: shippedSkillsFolder, tools, log }).list();
+  const room = createSkills({ own, shipped: shippedSkillsFolder, tools, replaceable, log });
+  const { skills, broken } = await room.list();
   const owned = skills.filter(({ origin }) => origin === 'own').length;
   return [
-    { state: 'ok', what: `skills: ${skills.length - owned} that come with workcrate, ${owned} in ${own}` },
+    {
+      state: 'ok',
+      what: `skills: ${skills.length - owned} that come with workcrate, ${owned} in ${own ?? 'no folder'}`,
+    },
     ...broken.map(({ name, reason }): Finding => ({
       state: 'note',
       what: `the skill ${quoteName(name)} cannot be used`,

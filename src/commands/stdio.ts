@@ -4,13 +4,14 @@
  * `mcp/`, the shutdown in `server/shutdown.ts`.
  */
 import { homedir } from 'node:os';
-import { join, sep } from 'node:path';
+import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { serveStdio, type StdioServerHandle } from '@modelcontextprotocol/server/stdio';
 import type { Config } from '../config/config.ts';
 import { createStdioTransport } from '../mcp/stdio/transport.ts';
 import { createLog } from '../observability/log.ts';
+import { isAtOrBelow } from '../paths/public-folder.ts';
 import { createCallControl, type CallControl } from '../server/call-control.ts';
 import { createEarlyFactory } from '../server/early-factory.ts';
 import type { FixedPlace } from '../server/place.ts';
@@ -44,6 +45,9 @@ async function serveClient({ config: given, origins, extend }: ServerInput): Pro
     ...given,
     shareRoots: shareRootsFor(given),
     clientRoot: given.clientRoot ?? findProjectFolder(),
+    // The folder that it was started in is somebody's project, and nobody has vouched for what is in it.
+    toolsPath: origins.get('toolsPath') === 'default' ? null : given.toolsPath,
+    skillsPath: origins.get('skillsPath') === 'default' ? null : given.skillsPath,
   };
   const fixed = {
     data: origins.get('data') !== 'default' || config.database !== null,
@@ -139,8 +143,7 @@ function shareRootsFor(config: Config): string[] {
 }
 
 /** Neither a home folder nor what is above it. */
-const isProjectFolder = (folder: string): boolean =>
-  !`${homedir()}${sep}`.startsWith(folder.endsWith(sep) ? folder : folder + sep);
+const isProjectFolder = (folder: string): boolean => !isAtOrBelow(homedir(), folder);
 
 /**
  * The project of a client that does not tell where it is: the folder that it started the server in. The program's own

@@ -128,16 +128,26 @@ export const codeSettings = {
     null,
     'rules that judge calls of tools: a file (YAML or JSON), or shipped for all rules that come with workcrate; default: none',
   ),
-  toolsPath: defineSetting(requiredText, './tools', 'folder that is /tools in runs, read-only', {
-    aliases: ['MCP_TOOLS_PATH'],
-  }),
+  toolsPath: defineSetting(
+    optionalText,
+    './tools',
+    'folder that is /tools in runs, read-only; over stdio only if it is named',
+    {
+      aliases: ['MCP_TOOLS_PATH'],
+    },
+  ),
   skillsPath: defineSetting(
-    requiredText,
+    optionalText,
     './skills',
-    'folder of skills, which is /skills in runs, read-only',
+    'folder of skills, which is /skills in runs, read-only; over stdio only if it is named',
     {
       aliases: ['MCP_SKILLS_PATH'],
     },
+  ),
+  replaceSkills: defineSetting(
+    list,
+    [],
+    'skills that come with workcrate, by name, which those of the same name in --skills-path replace',
   ),
   executorImage: defineSetting(
     requiredText,

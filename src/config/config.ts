@@ -146,13 +146,14 @@ function normalizeConfig(config: Config): Config {
 
 function mapFolders(config: Config, change: (path: string) => string): Config {
   const { data, filesDir, placesDir, toolsPath, skillsPath, shareRoots } = config;
+  const changeNamed = (path: string | null): string | null => (path === null ? null : change(path));
   return {
     ...config,
     data: change(data),
-    filesDir: filesDir === null ? null : change(filesDir),
-    placesDir: placesDir === null ? null : change(placesDir),
-    toolsPath: change(toolsPath),
-    skillsPath: change(skillsPath),
+    filesDir: changeNamed(filesDir),
+    placesDir: changeNamed(placesDir),
+    toolsPath: changeNamed(toolsPath),
+    skillsPath: changeNamed(skillsPath),
     shareRoots: shareRoots.map(change),
   };
 }

@@ -251,6 +251,11 @@ export const settings = {
     512 * megabyte,
     'most bytes of records of runs kept for one user, code and stdin included; the oldest go first',
   ),
+  keepResults: defineSetting(
+    bytes,
+    50 * megabyte,
+    'most bytes of the results of one run that are kept until it is packed, so that a later run cannot replace them; 0 keeps none',
+  ),
   ...crateSettings,
   ...documentSettings,
   ...clientSettings,
@@ -293,9 +298,9 @@ export const settings = {
     'seconds that a stopping server keeps serving, so that load balancers see it is not ready',
   ),
   drainTimeout: defineSetting(
-    seconds(0, 3600),
+    seconds(0, 86_400),
     30,
-    'seconds that transfers and runs get to finish at shutdown',
+    'seconds that transfers, calls and runs, also those in the background, get to finish at shutdown',
   ),
   tracing: defineSetting(trueOrFalse, false, 'make OpenTelemetry spans; needs @opentelemetry/api and an SDK'),
   logLevel: defineSetting(

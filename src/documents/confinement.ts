@@ -5,7 +5,7 @@
 import { execFile } from 'node:child_process';
 import { access, constants } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import type { CommandWrapper } from '../workers/workers.ts';
+import { becomeExpendable, type CommandWrapper } from '../workers/workers.ts';
 
 export interface ConfinementOptions {
   /** Files and folders that are readable at their own paths, besides the system libraries. */
@@ -20,7 +20,9 @@ export interface ConfinementOptions {
  */
 export async function findConfinement(options: ConfinementOptions): Promise<CommandWrapper | null> {
   const command = await (bubblewrapSearch ??= findBubblewrap());
-  return command === null ? null : { command, args: buildBubblewrapArguments(options) };
+  if (command === null) return null;
+  const args = ['-c', `${becomeExpendable} exec "$@"`, 'sh', command, ...buildBubblewrapArguments(options)];
+  return { command: '/bin/sh', args };
 }
 
 let bubblewrapSearch: Promise<string | null> | null = null;

@@ -128,8 +128,8 @@ async function buildDocument(
   const fromLibrary = cites
     ? await findLibraryReferences(library, read, signal)
     : { references: [], notes: [] };
-  // Without a bibliography and a library, an @ in the text is not a citation.
   const isCited = cites && (bibliography !== null || library !== null);
+  const uncited = cites && !isCited ? listUncitedKeys(read.unknownKeys) : [];
   const references = isCited ? [...read.references, ...fromLibrary.references] : null;
   const report = ([done, message]: WriteStep): void => progress(done + 1, total, message);
   const result = await worker.call(
@@ -145,8 +145,29 @@ async function buildDocument(
   return {
     ...result,
     failures,
-    warnings: [...new Set([...read.warnings, ...fromLibrary.notes, ...result.warnings])],
+    warnings: [
+      ...new Set([...read.warnings, ...fromLibrary.notes, ...warnOfUncited(uncited), ...result.warnings]),
+    ],
+    missing: [...result.missing, ...uncited],
   };
+}
+
+/** Labels of figures, tables, equations and sections are written like keys, and are none. */
+const labelPattern = /^(?:fig|tbl|eq|sec)-/;
+
+/** Keys that the document shows as they are written, since nothing was given to cite from. */
+const listUncitedKeys = (keys: readonly string[]): string[] =>
+  [...new Set(keys)].filter((key) => !labelPattern.test(key));
+
+const maxUncitedInWarning = 5;
+
+function warnOfUncited(keys: readonly string[]): string[] {
+  if (keys.length === 0) return [];
+  const more = keys.length > maxUncitedInWarning ? ', …' : '';
+  const shown = keys.slice(0, maxUncitedInWarning).map((key) => `@${key}`);
+  return [
+    `No bibliography was given, so citations are printed as they are written (${shown.join(', ')}${more}). Give bibliographyContent or bibliographyFile.`,
+  ];
 }
 
 /** Looks up in the library what the bibliography does not have. */

@@ -24,6 +24,7 @@ import {
 } from './fields.ts';
 import { describeMissingPackage } from './hint.ts';
 import { demandJudgedOutput, showToldVerdicts, toVerdictLines, toldVerdictsShape } from './guarded-run.ts';
+import { toUnhashedLines } from './made-results.ts';
 import { networkShape, showNetworkUse, toNetworkLines } from './network-use.ts';
 import type { SpooledOutput } from './output.ts';
 import {
@@ -247,6 +248,7 @@ export function toEndLines(execution: Execution): string[] {
       ...groupByFolder('Deleted', workingDir, deleted),
     ]),
     ...(complete ? [] : ['There may be more changes: not all files could be compared or named.']),
+    ...toUnhashedLines(execution),
     ...toNetworkLines(execution.network),
     ...(limits.unenforced.length === 0 ? [] : [`Not enforced here: ${limits.unenforced.join(', ')}.`]),
   ];
@@ -305,7 +307,7 @@ const cancellerWords: Readonly<Record<CancelledBy, string>> = {
   operator: ' by an operator of the server',
   lost_connection: ': its client lost the connection, and nobody asked for it in time',
   removed_user: ': its user was removed',
-  stopped_server: ': the server stopped',
+  stopped_server: ': the server stopped before it was over',
 };
 
 /** Records of earlier releases do not say. */

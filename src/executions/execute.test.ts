@@ -6,6 +6,7 @@ import { WorkcrateError } from '../errors.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Changes } from './executions.ts';
 import { unknownInputs } from './known-inputs.ts';
+import { unknownResults } from './made-results.ts';
 import { plainSandbox } from './plain-sandbox.testing.ts';
 import { ada, emptySnapshot, openRoom, until, watching } from './room.testing.ts';
 import { recordProof } from '../requirements.testing.ts';
@@ -50,6 +51,8 @@ for (const [language, code] of Object.entries(programs) as [keyof typeof program
         moreResults: 0,
         inputs: [],
         ...unknownInputs,
+        ...unknownResults,
+        resultFiles: { files: [], more: 0 },
         inputsMayBeIncomplete: false,
         artifacts: { created: [], modified: [], deleted: [], complete: true },
         network: null,

@@ -23,6 +23,8 @@ import type { RequestedTools } from '../tool-calls/tool-calls.ts';
 import { grantToRun, openRunTools, type RunToolCalls } from './run-tools.ts';
 import type { RunUnderWay } from './live.ts';
 import type { createEndWriter } from './lost.ts';
+import type { KeptResults } from './kept-results.ts';
+import { recordResults } from './take-results.ts';
 import { openNetwork, type OpenNetwork } from './network-use.ts';
 import type { EndedCalls } from '../tool-calls/store.ts';
 import type { CellSlot } from './cell-slot.ts';
@@ -100,6 +102,7 @@ export interface ExecuteContext extends ExecutionsOptions {
   readonly hashes: FileHashes;
   readonly write: BatchWriter;
   readonly ends: Pick<ReturnType<typeof createEndWriter>, 'end'>;
+  readonly kept: Pick<KeptResults, 'startKeeping' | 'watchDisk'>;
 }
 
 /** One run from the request to the record. */
@@ -120,6 +123,7 @@ export async function executeRequest(
     throw blocked;
   }
   const place = await room.places.of(caller.user);
+  room.kept.watchDisk(place);
   const grant = await grantToRun(room, request);
   const folder = prepareFolder(room, caller, place, id, request);
   let given: Inputs | null = null;
@@ -280,14 +284,15 @@ async function runWithRow(room: ExecuteContext, prepared: PreparedRun): Promise<
   const { end, outputs, results, verdict } = await following;
   const network = prepared.network?.close() ?? null;
   prepared.tools?.[Symbol.dispose]();
-  const { difference, made, knowledge } = await endWatch(room, prepared);
+  const { difference, made, moreMade, knowledge } = await endWatch(room, prepared);
+  const taken = await recordResults(room, prepared, { difference, made, moreMade });
   // The disk does that while it is recorded. Who executes it waits for it, and hears of a failure.
   prepared.tidy().catch(() => {});
   const guard = verdict === null ? begun.guard : [...(begun.guard ?? []), verdict];
   const ended = { ...toEndedExecution(begun, room.clock(), end, outputs, difference), guard };
   // Both within one turn, so that they share a transaction.
   const recordingMade = recordMade(room, ended, made);
-  const recorded = { ...ended, ...results, ...knowledge, network };
+  const recorded = { ...ended, ...results, ...knowledge, ...taken, network };
   const { execution, isRecorded } = await recordEnd(room, underWay, recorded);
   await recordingMade;
   return {
@@ -312,6 +317,7 @@ async function startRun(prepared: PreparedRun, signal: AbortSignal): Promise<San
     workingDir: begun.workingDir,
     stdin: begun.stdin,
     timeoutMs: begun.limits.timeoutMs,
+    startedAt: begun.startedAt,
     signal,
     network,
     tools: tools?.tools ?? null,
@@ -321,16 +327,22 @@ async function startRun(prepared: PreparedRun, signal: AbortSignal): Promise<San
 }
 
 async function startCell(prepared: PreparedRun, session: CellSlot, signal: AbortSignal): Promise<SandboxRun> {
-  const { code, stdin, limits } = prepared.begun;
+  const { code, stdin, limits, startedAt } = prepared.begun;
   await session.waitForTurn(signal);
   prepared.watch = await prepared.startWatching();
   const { network } = prepared;
-  const run = await session.run({ code, stdin, timeoutMs: limits.timeoutMs, signal, network });
+  const { timeoutMs } = limits;
+  const run = await session.run({ code, stdin, timeoutMs, startedAt, signal, network });
   prepared.inputs.keep();
   return run;
 }
 
-const notWatched: WatchedRun = { difference: noDifference, made: [], knowledge: unknownInputs };
+const notWatched: WatchedRun = {
+  difference: noDifference,
+  made: [],
+  moreMade: 0,
+  knowledge: unknownInputs,
+};
 
 /** What cannot be compared any more must not cost the result. */
 async function endWatch({ log }: ExecuteContext, { begun, watch }: PreparedRun): Promise<WatchedRun> {

@@ -9,6 +9,7 @@ import type { ExecutionRequest } from './execute.ts';
 import type { ExecutionsOptions } from './executions.ts';
 import { noDifference, type Difference, type Execution, type Reason } from './fields.ts';
 import { unknownInputs } from './known-inputs.ts';
+import { unknownResults } from './made-results.ts';
 import type { RunOutputs } from './output.ts';
 import { toInsidePath, type InsideFolder } from './working-dir.ts';
 
@@ -49,6 +50,7 @@ export function toBegunExecution(
     moreResults: 0,
     inputs: [],
     ...unknownInputs,
+    ...unknownResults,
     artifacts: noDifference,
     network: null,
     toolCalls: null,

@@ -1,5 +1,6 @@
 import { noDifference, type Execution } from './fields.ts';
 import { unknownInputs } from './known-inputs.ts';
+import { unknownResults } from './made-results.ts';
 import { newExecutionId } from './store.ts';
 
 /** A run that went well, at this time, but for what is given. */
@@ -31,6 +32,7 @@ export function sampleExecution(startedAt: number, given: Partial<Execution> = {
     moreResults: 0,
     inputs: [],
     ...unknownInputs,
+    ...unknownResults,
     artifacts: noDifference,
     network: null,
     toolCalls: null,

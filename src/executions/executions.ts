@@ -28,6 +28,7 @@ import type { Guard } from '../guard/guard.ts';
 import { judgeCode, type JudgedRequest } from './guarded-run.ts';
 import { createJournal } from './journal.ts';
 import { createFollower } from './follow.ts';
+import { createKeptResults } from './kept-results.ts';
 import { createLiveRuns } from './live-runs.ts';
 import type { NetworkPort } from './network-use.ts';
 import type { LiveRun } from './live.ts';
@@ -39,6 +40,7 @@ import {
   executionFromRow,
   sweepExecutions,
   createBatchWriter,
+  type ForgottenRun,
   type Retention,
   type SweptExecutions,
 } from './store.ts';
@@ -56,6 +58,8 @@ export type { OutputPiece, OutputPieces } from './live-output.ts';
 export type { InputFileRecord, OtherFile } from './input-files.ts';
 export { writeNotebook } from './notebook.ts';
 export type { KnownInput } from './known-inputs.ts';
+export type { ReadResult } from './kept-results.ts';
+export { type RecordedResults, type ResultFile, type ResultFiles } from './made-results.ts';
 export type { NetworkPort, NetworkUse, OpenNetwork } from './network-use.ts';
 export { getExtension, maxResults, parseResult } from './results.ts';
 export type { OutputBounds } from './truncation.ts';
@@ -63,7 +67,7 @@ export type { OutputBounds } from './truncation.ts';
 export interface ExecutionsOptions {
   readonly database: Database;
   readonly files: Pick<Files, 'add' | 'find' | 'maxFileSize' | 'open' | 'remove'>;
-  readonly places: Pick<Workspaces, 'of'>;
+  readonly places: Pick<Workspaces, 'of' | 'find'>;
   /** What code runs in, or why there is nothing and what would help, as a sentence. */
   readonly sandbox: Sandbox | string;
   readonly changes: Changes;
@@ -91,6 +95,8 @@ export interface ExecutionsOptions {
   readonly retention: Retention;
   /** Bytes of records that are kept for a user; the oldest go first. */
   readonly recordBytes: number;
+  /** Bytes of the results of one run that are kept until it is packed. */
+  readonly keepBytes: number;
   /** How long a run whose call lost its connection goes on if nobody of its user asks for it. */
   readonly orphanGraceMs: number;
   /** How much of each output is shown and recorded. */
@@ -127,14 +133,10 @@ export function createExecutions(options: ExecutionsOptions) {
   };
 
   const ends = createEndWriter({ database, write, note, log });
-  const share = createRecordQuota({ database, mostBytes: options.recordBytes, log });
-  const ended = (execution: Execution): void => {
-    share.add(execution);
-    options.ended(execution);
-  };
+  const { kept, forget, ended, settle } = createRetention(options, () => live.isBusy());
   const live = createLiveRuns({ ...options, write });
   const isLive = (id: string): boolean => live.has(id) || ends.isWaiting(id);
-  const room: ExecuteContext = { ...options, ended, ends, write, hashes: createFileHashes() };
+  const room: ExecuteContext = { ...options, ended, ends, write, kept, hashes: createFileHashes() };
 
   const begin = (caller: Caller, request: ExecutionRequest, control: RunControl): Promise<LiveRun> =>
     live.begin(caller, control, (underWay) => executeRequest(room, caller, request, underWay));
@@ -198,6 +200,9 @@ export function createExecutions(options: ExecutionsOptions) {
      */
     begin,
 
+    /** Counts what is under way, and refuses new runs. */
+    shutdown: live.shutdown,
+
     /** Judges code before anything is made ready for it. A run of it has to be told, as `judged`. */
     judge: (caller: Caller, asked: JudgedRequest) => judgeCode(guard, caller, asked, null),
 
@@ -221,6 +226,12 @@ export function createExecutions(options: ExecutionsOptions) {
     /** The tools that the code of the caller's execution called; `not_found` where there is no such run. */
     getCalls: (caller: Caller, id: string): Promise<CallRecord> => getCalls(database, caller, id),
 
+    /** The bytes of a result of the caller's run, as they were when it ended; null where they are not kept, or gone. */
+    findResult: kept.find,
+
+    /** These runs of the caller are in a crate now: what is kept of them goes first. */
+    notePacked: kept.notePacked,
+
     /** The caller's executions, newest first. */
     search,
 
@@ -243,15 +254,39 @@ export function createExecutions(options: ExecutionsOptions) {
     async sweep(): Promise<SweptExecutions> {
       await mend();
       await writeOwed();
-      return sweepExecutions(database, journal, await readTrustedTime(database, clock()), options.retention);
+      await kept.sweep();
+      const now = await readTrustedTime(database, clock());
+      return sweepExecutions(database, journal, now, options.retention, forget);
     },
 
     /** Cancels what is under way, and waits until that is recorded. */
     async [Symbol.asyncDispose](): Promise<void> {
       await live.endAll('stopped_server');
       await ends[Symbol.asyncDispose]();
-      await share.settled();
+      await settle();
       await journal[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** What stays of runs, their records and the bytes of their results, and what goes. */
+function createRetention(options: ExecutionsOptions, isBusy: () => boolean) {
+  const { database, recordBytes: mostBytes, log } = options;
+  const kept = createKeptResults({ ...options, isBusy });
+  const forget = (gone: readonly ForgottenRun[]): Promise<void> =>
+    kept.removeFiles(gone.filter((run) => run.kept_bytes > 0));
+  const share = createRecordQuota({ database, mostBytes, forget, log });
+  return {
+    kept,
+    forget,
+    ended(execution: Execution): void {
+      share.add(execution);
+      kept.noteKept(execution);
+      options.ended(execution);
+    },
+    async settle(): Promise<void> {
+      await share.settled();
+      await kept[Symbol.asyncDispose]();
     },
   };
 }

@@ -83,6 +83,22 @@ const sample: Execution = {
   guard: [{ when: 'after', action: 'redact', rules: [{ id: 'aws-key', count: 2 }], reason: 'Why.' }],
   peakMemoryBytes: 77,
   traceId: 't1',
+  resultFiles: {
+    files: [
+      {
+        path: '/workspace/a/x.png',
+        size: 9,
+        sha256: 'ab',
+        isNew: true,
+        kept: { part: 0, at: 0 },
+        gap: null,
+      },
+      { path: '/artifacts/z', size: 8, sha256: null, isNew: false, kept: null, gap: 'changed' },
+    ],
+    more: 2,
+  },
+  keptBytes: 8201,
+  keptSince: 1777896001501,
 };
 
 const shownJson =
@@ -105,7 +121,10 @@ const shownJson =
   String.raw`"limits":{"timeout_ms":7,"memory_bytes":1,"processes":2,"cpus":3,"file_bytes":4,"disk_bytes":5,` +
   String.raw`"tmp_bytes":6,"sandbox":"bubblewrap","runtime":"Python 3.11.2","unenforced":["cpu"]},` +
   String.raw`"session_id":"sess_0123456789ab","cell":3,"state":"lost","background":"asked","cancelled_by":null,"script":"plot@3",` +
-  String.raw`"guard":[{"when":"after","verdict":"redact","rules":[{"rule":"aws-key","count":2}],"reason":"Why."}],"peak_memory_bytes":77,"trace_id":"t1"}`;
+  String.raw`"guard":[{"when":"after","verdict":"redact","rules":[{"rule":"aws-key","count":2}],"reason":"Why."}],"peak_memory_bytes":77,"trace_id":"t1",` +
+  String.raw`"result_files":{"files":[{"path":"/workspace/a/x.png","size":9,"sha256":"ab","note":null},` +
+  String.raw`{"path":"/artifacts/z","size":8,"sha256":null,"note":"not hashed: it was being changed when the run ended"}],` +
+  String.raw`"more":2}}`;
 
 // Journals and databases of earlier releases have these bytes: what is written here is read in ten years.
 describe('an execution in all its forms', () => {
@@ -126,7 +145,7 @@ describe('an execution in all its forms', () => {
       String.raw`"limits":{"timeout_ms":7,"memory_bytes":1,"processes":2,"cpus":3,` +
       String.raw`"file_bytes":4,"disk_bytes":5,"tmp_bytes":6,"sandbox":"bubblewrap","runtime":"Python 3.11.2",` +
       String.raw`"unenforced":["cpu"]},"session_id":"sess_0123456789ab","cell":3,"state":"lost","background":"asked","cancelled_by":null,"script":"plot@3",` +
-      String.raw`"guard":[{"when":"after","verdict":"redact","rules":[{"rule":"aws-key","count":2}],"reason":"Why."}],"peak_memory_bytes":77,"trace_id":"t1","code_bytes":13,` +
+      String.raw`"guard":[{"when":"after","verdict":"redact","rules":[{"rule":"aws-key","count":2}],"reason":"Why."}],"peak_memory_bytes":77,"trace_id":"t1","result_files":null,"code_bytes":13,` +
       String.raw`"code_sha256":"ab11716162a7dfbb2fc811f2ce985120835c38f6cba1f479d17dcd9834deab29"}`;
     assert.equal(toJournalLine(sample, true), `${brief}\n`);
   });
@@ -134,7 +153,7 @@ describe('an execution in all its forms', () => {
   it('is the JSON of tools and routes, by their schema', () => {
     assert.equal(JSON.stringify(showExecution(sample)), shownJson.replace('@@', '\u0085'));
     const names =
-      'execution_id tool language code stdin_bytes working_dir end_reason succeeded exit_code signal timed_out started_at duration_ms stdout stderr stdout_bytes stderr_bytes truncated stdout_file stderr_file results more_results inputs known_inputs inputs_may_be_incomplete input_notes libraries network tool_calls session_id cell state background cancelled_by script guard peak_memory_bytes trace_id artifacts limits';
+      'execution_id tool language code stdin_bytes working_dir end_reason succeeded exit_code signal timed_out started_at duration_ms stdout stderr stdout_bytes stderr_bytes truncated stdout_file stderr_file results more_results inputs known_inputs inputs_may_be_incomplete input_notes libraries network tool_calls session_id cell state background cancelled_by script guard peak_memory_bytes trace_id result_files artifacts limits';
     assert.equal(Object.keys(executionShape.shape).join(' '), names);
     assert.deepEqual(executionShape.parse(showExecution(sample)), showExecution(sample));
   });
@@ -225,6 +244,10 @@ describe('an execution in all its forms', () => {
         guard: '[{"when":"after","action":"redact","rules":[{"id":"aws-key","count":2}],"reason":"Why."}]',
         peak_memory_bytes: 77,
         trace_id: 't1',
+        result_files:
+          '{"files":[{"path":"/workspace/a/x.png","size":9,"sha256":"ab","isNew":true,"kept":{"part":0,"at":0},"gap":null},{"path":"/artifacts/z","size":8,"sha256":null,"isNew":false,"kept":null,"gap":"changed"}],"more":2}',
+        kept_bytes: 8201,
+        kept_since: 1777896001501,
       },
     );
     assert.deepEqual(executionFromRow(last!), { ...sample, stdin: 'in\u2400' });
@@ -243,7 +266,7 @@ describe('an execution in all its forms', () => {
     assert.deepEqual(asked, [
       'INSERT INTO executions (id, owner, tool, language, code, stdin, stdin_bytes, working_dir, started_at, inputs, limits, session_id, cell, background, script, trace_id, haystack, server, seen_at, reason, succeeded) ' +
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 'running', 0)",
-      'UPDATE executions SET reason = ?, succeeded = ?, exit_code = ?, signal = ?, duration_ms = ?, stdout = ?, stderr = ?, stdout_bytes = ?, stderr_bytes = ?, truncated = ?, stdout_file = ?, stderr_file = ?, results = ?, more_results = ?, artifacts = ?, known_inputs = ?, inputs_may_be_incomplete = ?, input_notes = ?, libraries = ?, network = ?, tool_calls = ?, tool_call_bytes = ?, state = ?, cancelled_by = ?, guard = ?, peak_memory_bytes = ?, ended_at = ?, haystack = ? ' +
+      'UPDATE executions SET reason = ?, succeeded = ?, exit_code = ?, signal = ?, duration_ms = ?, stdout = ?, stderr = ?, stdout_bytes = ?, stderr_bytes = ?, truncated = ?, stdout_file = ?, stderr_file = ?, results = ?, more_results = ?, artifacts = ?, known_inputs = ?, inputs_may_be_incomplete = ?, input_notes = ?, libraries = ?, network = ?, tool_calls = ?, tool_call_bytes = ?, state = ?, cancelled_by = ?, guard = ?, peak_memory_bytes = ?, ended_at = ?, result_files = ?, kept_bytes = ?, kept_since = ?, haystack = ? ' +
         "WHERE id = ? AND (reason = 'running' OR (reason = ? AND ended_at = ?)) RETURNING id",
     ]);
   });
@@ -261,6 +284,7 @@ describe('an execution in all its forms', () => {
       network: 'null',
       guard: 'null',
       tool_calls: 'null',
+      result_files: 'null',
     };
     const read = executionFromRow(old as never);
     assert.deepEqual(read.artifacts, { created: [], modified: [], deleted: [], complete: true });

@@ -9,6 +9,7 @@ import { endReasons, languages, type RunLimitSettings, type Sandbox } from '../s
 import { showVerdicts, verdictsShape, type RunVerdict } from './guarded-run.ts';
 import type { InputFileRecord } from './input-files.ts';
 import { knownInputShape, showKnownInput, type KnownInput } from './known-inputs.ts';
+import { shownResultFiles, type RecordedResults, type ResultFiles } from './made-results.ts';
 import { networkShape, showNetworkUse, type NetworkUse } from './network-use.ts';
 import { resultShape, showResult, type RunResult } from './results.ts';
 
@@ -159,7 +160,7 @@ interface DerivedField<Json extends string, Schema extends z.ZodType> {
   readonly column: null;
   readonly json: Json;
   readonly schema: Schema;
-  readonly derive: (execution: { readonly reason: Reason }) => z.input<Schema>;
+  readonly derive: (execution: RecordedResults & { readonly reason: Reason }) => z.input<Schema>;
 }
 
 const timedOutField: DerivedField<'timed_out', z.ZodBoolean> = {
@@ -313,6 +314,19 @@ export const executionFields = {
   traceId: makePlainField('trace_id', 'start', z.string().nullable().describe('As the client gave it')),
   /** Null while it runs, and in rows of earlier releases. */
   endedAt: hideField(makePlainField('ended_at', 'end', z.number().nullable())),
+  /** Files that it made or changed, with their hashes. */
+  resultFiles: hideField(
+    makeJsonField(
+      'result_files',
+      'end',
+      z.custom<ResultFiles | null>(),
+      (parsed: ResultFiles | null) => parsed,
+      passThrough,
+    ),
+  ),
+  shownResultFiles,
+  keptBytes: hideField(makePlainField('kept_bytes', 'end', z.number())),
+  keptSince: hideField(makePlainField('kept_since', 'end', z.number())),
 };
 
 type ExecutionFields = typeof executionFields;

@@ -56,7 +56,7 @@ async function hashInState(
   try {
     using file = openBelow(base).open(path);
     if (!isInState(file.fd, state)) return null;
-    const sha256 = await hashDescriptor(file.fd, Number(state.size), budget);
+    const sha256 = await hashDescriptor(file.fd, Number(state.size), budget.until);
     return isInState(file.fd, state) ? sha256 : null;
   } catch (error) {
     // Gone, a link, folder or FIFO in its place, or bytes that the disk cannot read: that keeps nobody from running code.
@@ -71,20 +71,29 @@ export function readFileState(fd: number): FileState {
   return { size, inode, changed };
 }
 
-const isInState = (fd: number, state: FileState): boolean =>
+export const isInState = (fd: number, state: FileState): boolean =>
   formatFileState(readFileState(fd)) === formatFileState(state);
 
-async function hashDescriptor(fd: number, size: number, { until }: HashBudget): Promise<string | null> {
+/** Hashes so many bytes of an open file, and hands on each piece; null where there are fewer, or the time is up. */
+export async function hashDescriptor(
+  fd: number,
+  size: number,
+  until: number,
+  handOn: (piece: Buffer) => Promise<void> | void = () => {},
+): Promise<string | null> {
   const hash = createHash('sha256');
   const chunk = Buffer.allocUnsafe(Math.min(hashChunkBytes, size));
   for (let at = 0; at < size;) {
+    const most = Math.min(chunk.length, size - at);
     // A small file takes less time than a turn of the thread pool.
     const bytesRead =
       size <= hashChunkBytes
-        ? readSync(fd, chunk, 0, chunk.length, at)
-        : (await readInto(fd, chunk, 0, chunk.length, at)).bytesRead;
+        ? readSync(fd, chunk, 0, most, at)
+        : (await readInto(fd, chunk, 0, most, at)).bytesRead;
     if (bytesRead === 0 || performance.now() > until) return null;
-    hash.update(chunk.subarray(0, bytesRead));
+    const piece = chunk.subarray(0, bytesRead);
+    hash.update(piece);
+    await handOn(piece);
     at += bytesRead;
   }
   return hash.digest('hex');

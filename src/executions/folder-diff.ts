@@ -2,7 +2,8 @@
  * Which files a run changed, in its working directory and in /artifacts: what to compare, and how the results are
  * merged within a limit. The comparison itself is in `artifacts/changes.ts`, which `server/` hands in.
  */
-import { rootPath, type Components } from '../paths/paths.ts';
+import { isWorkcrateError } from '../errors.ts';
+import { joinComponents, parseName, rootPath, type Components } from '../paths/paths.ts';
 import type { Workspace } from '../sandbox/sandbox.ts';
 import type { Difference } from './fields.ts';
 import { isTemporary, toInsidePath, type InsideFolder } from './working-dir.ts';
@@ -64,11 +65,27 @@ export interface MadeFile {
   readonly state: FileState;
 }
 
+/** The same, with where it is on this machine. */
+export interface ChangedFile extends MadeFile {
+  readonly base: string;
+  /** Null where no path leads there. */
+  readonly below: Components | null;
+  /** Whether the run made it, and not only changed it. */
+  readonly isNew: boolean;
+}
+
 export interface Comparison {
   /** The working folder first, unless it is new in every run. */
   readonly before: readonly FolderBefore[];
   /** Tells what has changed since. */
-  end(): Promise<{ readonly difference: Difference; readonly made: readonly MadeFile[] }>;
+  end(): Promise<EndedComparison>;
+}
+
+export interface EndedComparison {
+  readonly difference: Difference;
+  readonly made: readonly ChangedFile[];
+  /** How many more it made or changed than can be named. */
+  readonly moreMade: number;
 }
 
 /**
@@ -95,7 +112,8 @@ export async function startComparison(
       const found = before.map(({ snapshot }, at) => changes.difference(snapshot, after[at]!));
       return {
         difference: mergeDifferences(before.map(({ prefix }, at) => prefixNames(found[at]!, prefix))),
-        made: before.flatMap(({ inside }, at) => listMade(inside, found[at]!, after[at]!)),
+        made: before.flatMap((folder, at) => listMade(folder, found[at]!, after[at]!)),
+        moreMade: found.reduce((sum, { omitted }) => sum + omitted.created + omitted.modified, 0),
       };
     },
   };
@@ -107,11 +125,32 @@ function toFreshFolder(fresh: ComparedFolder, others: readonly FolderBefore[]): 
   return [{ ...fresh, snapshot: { files: new Map(), sawAll: true, unreadable: 0, takenAt } }, ...others];
 }
 
-function listMade(inside: string, { created, modified }: Difference, { files }: FolderSnapshot): MadeFile[] {
-  return [...created, ...modified].flatMap((name) => {
+function listMade(
+  { base, below, inside }: ComparedFolder,
+  { created, modified }: Difference,
+  { files }: FolderSnapshot,
+): ChangedFile[] {
+  const toMade = (name: string, isNew: boolean): ChangedFile[] => {
     const state = files.get(name);
-    return state === undefined ? [] : [{ path: `${inside}/${name}`, state }];
-  });
+    if (state === undefined) return [];
+    const rest = parseBelow(name);
+    const way = rest && joinComponents(below, rest);
+    return [{ path: `${inside}/${name}`, state, base, below: way, isNew }];
+  };
+  return [
+    ...created.flatMap((name) => toMade(name, true)),
+    ...modified.flatMap((name) => toMade(name, false)),
+  ];
+}
+
+/** Literally, since it is the name of a file; null for what cannot be one. */
+export function parseBelow(name: string): Components | null {
+  try {
+    return joinComponents(...name.split('/').map(parseName));
+  } catch (error) {
+    if (isWorkcrateError(error)) return null;
+    throw error;
+  }
 }
 
 /** /artifacts is looked at too, unless the working folder is in it; /tmp and the home folder are gone with the run. */

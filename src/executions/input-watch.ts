@@ -7,10 +7,9 @@ import { isWorkcrateError } from '../errors.ts';
 import type { Queries } from '../database/database.ts';
 import { openBelow, rootPath, type TreeEntry } from '../paths/paths.ts';
 import type { Language, Report, Workspace } from '../sandbox/sandbox.ts';
-import type { Difference } from './fields.ts';
 import type { FileHashes, HashBudget } from './file-hashes.ts';
 import { findMakers } from './file-makers.ts';
-import { startComparison, type Changes, type Comparison, type MadeFile } from './folder-diff.ts';
+import { startComparison, type Changes, type Comparison, type EndedComparison } from './folder-diff.ts';
 import type { InputFileRecord } from './input-files.ts';
 import type { InputKnowledge, KnownInput } from './known-inputs.ts';
 import { chooseFound, resolveOpened, type SeenFile } from './seen-files.ts';
@@ -38,9 +37,7 @@ export interface RunWatch {
   end(): Promise<WatchedRun>;
 }
 
-export interface WatchedRun {
-  readonly difference: Difference;
-  readonly made: readonly MadeFile[];
+export interface WatchedRun extends EndedComparison {
   readonly knowledge: InputKnowledge;
 }
 
@@ -62,7 +59,7 @@ export async function startWatch(options: WatchOptions): Promise<RunWatch> {
   return {
     take: reads.take,
     async end() {
-      const { difference, made } = await comparison.end();
+      const compared = await comparison.end();
       const opened = resolveOpened(comparison, options, reads.paths);
       const known = await nameAll(options, found, opened.files);
       const kept = keepWithinBounds(known);
@@ -77,7 +74,7 @@ export async function startWatch(options: WatchOptions): Promise<RunWatch> {
         inputNotes: notes,
         libraries: reads.libraries,
       };
-      return { difference, made, knowledge };
+      return { ...compared, knowledge };
     },
   };
 }

@@ -34,6 +34,7 @@ const emptyBriefFields = {
   results: [],
   inputs: [],
   known_inputs: [],
+  result_files: null,
   libraries: {},
   network: null,
   tool_calls: null,

@@ -4,6 +4,7 @@
  */
 import { BoundedMap } from '../concurrency/bounded-map.ts';
 import type { Database, Queries, SqlValue } from '../database/database.ts';
+import { WorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
 import type { EndedExecution, RunControl } from './execute.ts';
@@ -108,13 +109,18 @@ export function createLiveRuns({ database, write, orphanGraceMs, askMs = 0, log 
     return entry?.owner === user ? entry : null;
   };
 
+  const shutdown = createRunShutdown(() => runs.size);
+
   return {
+    shutdown,
+
     /** Begins a run, and resolves once it is recorded. */
     async begin(
       { user }: Caller,
       control: RunControl,
       execute: (underWay: RunUnderWay) => Promise<EndedExecution>,
     ): Promise<LiveRun> {
+      shutdown.demandGoingOn();
       const id = newExecutionId();
       const live = createLiveRun({ id, control, orphanGraceMs, askMs, ...rowOptions });
       const running = execute(live.underWay);
@@ -131,6 +137,8 @@ export function createLiveRuns({ database, write, orphanGraceMs, askMs = 0, log 
     watch: watchers.watch,
 
     has: (id: string): boolean => runs.has(id),
+
+    isBusy: (): boolean => runs.size > 0,
 
     /** The caller's run, if it is recorded and under way on this server. */
     find: (caller: Caller, id: string): LiveRun | null => findEntry(caller, id)?.run ?? null,
@@ -160,6 +168,27 @@ export function createLiveRuns({ database, write, orphanGraceMs, askMs = 0, log 
     },
   };
 }
+
+/** What a server that is shutting down would begin, it would have to cut off. */
+function createRunShutdown(countUnderWay: () => number) {
+  let isBegun = false;
+  return {
+    /** How many runs are under way on this server, in the queue or running, with or without a call. */
+    countUnderWay,
+    /** From now on no run begins. */
+    refuseNew: (): void => void (isBegun = true),
+    /** Throws `stopping` once no run begins any more. */
+    demandGoingOn(): void {
+      if (isBegun) throw shuttingDownError();
+    },
+  };
+}
+
+const shuttingDownError = (): WorkcrateError =>
+  new WorkcrateError(
+    'stopping',
+    'This server is shutting down and starts no more code. Nothing was run. Call again in a moment.',
+  );
 
 type AskedToEnd = { id: string; cancel_by: CancelledBy | null };
 

@@ -105,6 +105,8 @@ const isSilent = ({ sharedClock }: Database): string =>
 
 /** Ends that wait to be written, each with its output as shown. Beyond them the oldest are given up: see below. */
 const maxWaitingEnds = 1000;
+/** Files that these made, of which one run can have 10,000. */
+const maxWaitingResultFiles = 500_000;
 const firstEndBackoffMs = 1000;
 const longestEndBackoffMs = 60_000;
 
@@ -122,7 +124,11 @@ export interface EndWriterOptions {
  * when the server ends, stays `running` until it is found lost.
  */
 export function createEndWriter({ database, write, note, log }: EndWriterOptions) {
-  const waiting = new BoundedMap<string, Execution>({ mostEntries: maxWaitingEnds });
+  const waiting = new BoundedMap<string, Execution>({
+    mostEntries: maxWaitingEnds,
+    mostWeight: maxWaitingResultFiles,
+    weigh: ({ resultFiles }) => resultFiles?.files.length ?? 0,
+  });
   let pauseMs = firstEndBackoffMs;
   let timer: NodeJS.Timeout | null = null;
   let trying: Promise<void> | null = null;

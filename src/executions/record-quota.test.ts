@@ -23,7 +23,7 @@ for (const [name, { skip, location }] of Object.entries(backends))
       const database = await openDatabase(await location());
       let time = 0;
       return {
-        share: () => createRecordQuota({ database, mostBytes, log }),
+        share: () => createRecordQuota({ database, mostBytes, forget: async () => {}, log }),
         async keep(given: Partial<Execution>): Promise<Execution> {
           const made = sampleExecution(++time, given);
           await insertRunning(database, made, 'local');

@@ -7,6 +7,7 @@ import { yieldToEventLoop } from '../concurrency/yield.ts';
 import type { Database } from '../database/database.ts';
 import type { Log } from '../observability/log.ts';
 import type { Execution } from './fields.ts';
+import type { ForgottenRun } from './store.ts';
 
 /** SQLite works in the thread of the server. To look at a row costs little, whatever it holds; to delete one does not. */
 const measuredAtOnce = 500;
@@ -19,12 +20,15 @@ const rowBytes = 500;
 
 const rowBytesSql = `${rowBytes} + OCTET_LENGTH(code) + OCTET_LENGTH(stdin) + OCTET_LENGTH(stdout) + OCTET_LENGTH(stderr)
   + OCTET_LENGTH(haystack) + OCTET_LENGTH(inputs) + OCTET_LENGTH(artifacts) + OCTET_LENGTH(known_inputs)
-  + OCTET_LENGTH(results) + OCTET_LENGTH(limits) + OCTET_LENGTH(tool_calls) + tool_call_bytes`;
+  + OCTET_LENGTH(results) + OCTET_LENGTH(limits) + OCTET_LENGTH(tool_calls) + tool_call_bytes
+  + OCTET_LENGTH(result_files)`;
 
 export interface RecordQuotaOptions {
   readonly database: Database;
   /** Bytes of records that are kept for a user. */
   readonly mostBytes: number;
+  /** Told of the rows that went. */
+  readonly forget: (gone: readonly ForgottenRun[]) => Promise<void>;
   readonly log: Log;
 }
 
@@ -38,14 +42,14 @@ interface OldestKept {
  * is counted in memory; the rows are measured when that says that the share may be used up, and at a user's first run
  * since the start. Others may write too, so no user is believed to have much room for long.
  */
-export function createRecordQuota({ database, mostBytes, log }: RecordQuotaOptions) {
+export function createRecordQuota({ database, mostBytes, forget, log }: RecordQuotaOptions) {
   const room = new BoundedMap<string, number>({ mostEntries: maxQuotaUsers });
   const trimming = new Map<string, Promise<void>>();
 
   async function trim(owner: string): Promise<void> {
     const { bytes, last } = await measureRecords(database, owner, mostBytes);
     if (last !== null) {
-      const count = await deleteRecordsFrom(database, owner, last);
+      const count = await deleteRecordsFrom(database, owner, last, forget);
       log.info('execution.records_trimmed', { user: owner, count });
     }
     room.set(owner, Math.min(mostBytes - bytes, mostBytes / 8));
@@ -77,14 +81,25 @@ export function createRecordQuota({ database, mostBytes, log }: RecordQuotaOptio
 
 /** The most of one, roughly. */
 const resultBytes = 10_000;
+/** Its path, its hash and the rest, roughly. */
+const resultFileBytes = 300;
 
-const countRecordBytes = ({ code, stdinBytes, stdout, stderr, results, toolCallBytes }: Execution): number =>
+const countRecordBytes = ({
+  code,
+  stdinBytes,
+  stdout,
+  stderr,
+  results,
+  toolCallBytes,
+  resultFiles,
+}: Execution): number =>
   rowBytes +
   Buffer.byteLength(code) +
   stdinBytes +
   2 * (stdout.length + stderr.length) +
   results.length * resultBytes +
   toolCallBytes +
+  (resultFiles?.files.length ?? 0) * resultFileBytes +
   16 * 1024;
 
 /** How much the newest records take that fit into the share, and the first that does not. */
@@ -121,17 +136,19 @@ async function deleteRecordsFrom(
   database: Database,
   owner: string,
   { startedAt, id }: OldestKept,
+  forget: RecordQuotaOptions['forget'],
 ): Promise<number> {
   for (let count = 0; ;) {
-    const gone = await database.query(
+    const gone = await database.query<ForgottenRun>(
       `DELETE FROM executions WHERE id IN (
          SELECT id FROM executions WHERE owner = ? AND (started_at, id) <= (?, ?) AND reason <> 'running'
          ORDER BY started_at LIMIT ${deletedAtOnce}
-       ) RETURNING id`,
+       ) RETURNING id, owner, kept_bytes`,
       owner,
       startedAt,
       id,
     );
+    await forget(gone);
     count += gone.length;
     if (gone.length < deletedAtOnce) return count;
     await yieldToEventLoop();

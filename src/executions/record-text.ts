@@ -9,6 +9,7 @@ import { toVerdictLines } from './guarded-run.ts';
 import type { InputFileRecord } from './input-files.ts';
 import type { OutputPart } from './live-output.ts';
 import { toKnownInputLines } from './known-inputs.ts';
+import { toUnkeptLines } from './made-results.ts';
 import { toCallLines } from '../tool-calls/call-summary.ts';
 import { toRecordedResultLines } from './result-answer.ts';
 import { toBackgroundLines, describeNextStep, toPartLines, toScriptLines } from './running-answer.ts';
@@ -72,6 +73,7 @@ function describeWholeRun(execution: Execution, bounds: OutputBounds, view: Foll
     ...toShownOutput(execution, view),
     ...toRecordedResultLines(execution),
     ...toEndLines(execution),
+    ...toUnkeptLines(execution),
     ...toSessionLines(execution),
     ...toScriptLines(execution),
     ...toCallLines(execution.toolCalls),

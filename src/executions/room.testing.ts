@@ -94,6 +94,7 @@ export async function openRoom({
       keepOutputSeconds: 3600,
       retention: { successDays: 30, failureDays: 90 },
       recordBytes: 512 * 1024 ** 2,
+      keepBytes: 50 * 1024 ** 2,
       orphanGraceMs: 60_000,
       outputBounds: shownBounds,
       ended: () => {},

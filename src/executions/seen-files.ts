@@ -5,9 +5,15 @@
 import { posix } from 'node:path';
 import { fstatSync } from 'node:fs';
 import { isWorkcrateError } from '../errors.ts';
-import { joinComponents, openBelow, parseName, type Components } from '../paths/paths.ts';
+import { joinComponents, openBelow, type Components } from '../paths/paths.ts';
 import type { Workspace } from '../sandbox/sandbox.ts';
-import type { Comparison, FileState, FolderBefore, MadeFile } from './folder-diff.ts';
+import {
+  parseBelow,
+  type Comparison,
+  type FileState,
+  type FolderBefore,
+  type MadeFile,
+} from './folder-diff.ts';
 import type { InputFileRecord } from './input-files.ts';
 import { toInsidePath, type InsideFolder } from './working-dir.ts';
 
@@ -61,16 +67,6 @@ function toSeenFile({ base, below, inside }: FolderBefore, name: string, state: 
   return (
     path && { path: `${inside}/${name}`, base, below: joinComponents(below, path), state, doubt: 'none' }
   );
-}
-
-/** Literally, since it is the name of a file; null for what cannot be one. */
-function parseBelow(name: string): Components | null {
-  try {
-    return joinComponents(...name.split('/').map(parseName));
-  } catch (error) {
-    if (isWorkcrateError(error)) return null;
-    throw error;
-  }
 }
 
 interface OpenedFiles {

@@ -186,26 +186,36 @@ export async function sweepExecutions(
   journal: Journal,
   now: number,
   { successDays, failureDays }: Retention,
+  forget: (gone: readonly ForgottenRun[]) => Promise<void>,
 ): Promise<SweptExecutions> {
   const before = {
     successes: now - successDays * retentionDayMs,
     failures: now - failureDays * retentionDayMs,
   };
-  const successes = await deleteOldExecutions(database, 1, before.successes);
-  const failures = await deleteOldExecutions(database, 0, before.failures);
+  const successes = await deleteOldExecutions(database, 1, before.successes, forget);
+  const failures = await deleteOldExecutions(database, 0, before.failures, forget);
   return { executions: successes + failures, journals: await journal.sweep(before) };
 }
 
-async function deleteOldExecutions(database: Database, succeeded: 0 | 1, before: number): Promise<number> {
+/** A run whose row is gone, and what it had kept. */
+export type ForgottenRun = { id: string; owner: string; kept_bytes: number };
+
+async function deleteOldExecutions(
+  database: Database,
+  succeeded: 0 | 1,
+  before: number,
+  forget: (gone: readonly ForgottenRun[]) => Promise<void>,
+): Promise<number> {
   for (let count = 0; ;) {
-    const gone = await database.query(
+    const gone = await database.query<ForgottenRun>(
       `DELETE FROM executions WHERE id IN (
          SELECT id FROM executions WHERE succeeded = ? AND started_at < ? AND reason <> 'running'
          ORDER BY started_at LIMIT ${retentionBatch}
-       ) RETURNING id`,
+       ) RETURNING id, owner, kept_bytes`,
       succeeded,
       before,
     );
+    await forget(gone);
     count += gone.length;
     if (gone.length < retentionBatch) return count;
   }

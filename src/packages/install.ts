@@ -100,7 +100,7 @@ async function replace(
   try {
     const inspected = await build(options, plan, current, id);
     await demandRoom(options, inspected);
-    publish(place, language, id, {
+    await publish(place, language, id, {
       ...inspected,
       requested: plan.specs.map(({ text }) => text),
       madeIn,

@@ -35,6 +35,8 @@ export function createJobs(clock: Clock, log: Log) {
   return {
     list,
 
+    count: (): number => running.size,
+
     async run<T>(
       wanted: Omit<RunningJob, 'since'>,
       { cancel, patienceMs, progress }: JobTerms,

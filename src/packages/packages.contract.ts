@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, globSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { eventually } from '../eventually.testing.ts';
 import { recordProof } from '../requirements.testing.ts';
 import type { PackageLanguage } from '../sandbox/environments.ts';
 import type { PackagesOptions } from './packages.ts';
@@ -59,8 +60,16 @@ const wheels: readonly TestWheel[] = [
     ],
   },
   { name: 'bomb', version: '1.0', members: makeBombMembers() },
+  { name: 'deep', version: '1.0', members: makeDeepMembers() },
   { name: 'endless', version: '1.0', delayMs: Infinity },
 ];
+
+/** Folders so deep that nobody counts them, and then 1 GB of zeros. */
+function makeDeepMembers() {
+  const bytes = Buffer.alloc(50 * 1024 ** 2);
+  const deep = { name: `deep/${'d/'.repeat(300)}file`, bytes: Buffer.from('x') };
+  return [deep, ...Array.from({ length: 20 }, (_, at) => ({ name: `deep/${at}`, bytes, method: 8 }))];
+}
 
 /** 300 MB of zeros in about as many KB. */
 function makeBombMembers() {
@@ -81,6 +90,7 @@ const nodePackages: readonly TestNodePackage[] = [
       scripts: { postinstall: 'touch /tmp/ran; echo ran > ../../ran' },
     },
   },
+  { name: 'endless', version: '1.0.0', isEndless: true },
   { name: 'liar', version: '1.0.0', integrity: `sha512-${Buffer.alloc(64).toString('base64')}` },
   {
     name: 'climbing',
@@ -98,6 +108,7 @@ export function packagesContract(name: string, make: MakeParts): void {
   describe(`packages in ${name}`, { timeout: 600_000 }, () => {
     pythonContract(make, name === 'bubblewrap');
     nodeContract(make, name === 'bubblewrap');
+    if (name !== 'subprocess') secretsContract(make);
   });
 }
 
@@ -226,6 +237,19 @@ function pythonContract(make: MakeParts, isWhole: boolean): void {
       assert.ok((await listLeft(scene(), 'python')).length <= 2);
     });
 
+    if (isWhole)
+      it('a wheel that is a bomb in folders that nobody can count ends there too', async () => {
+        const { room } = scene();
+        const { packages } = await room.place(ada.user);
+        let most = 0;
+        const timer = setInterval(() => (most = Math.max(most, measureFolder(packages!))), 100);
+        const installing = room.install('python', ['deep']);
+        await assert.rejects(installing, { code: 'quota_exceeded', message: /do not fit/ });
+        clearInterval(timer);
+        assert.ok(most < 700 * 1024 ** 2, `${most} bytes were there`);
+        assert.equal(await room.run('python', 'print(1)'), '1\n');
+      });
+
     it('an install that is cancelled ends, and the next one is done', async () => {
       const { room, registry } = scene();
       const stop = new AbortController();
@@ -240,6 +264,64 @@ function pythonContract(make: MakeParts, isWhole: boolean): void {
       assert.ok((await listLeft(scene(), 'python')).length <= 2);
     });
   });
+}
+
+/** Everything that a run can read: files, and the environments and command lines of processes. */
+const lookForSecret = `import base64, os
+wanted = [b"OPERATOR" + b"SECRET", base64.b64encode(b"me:OPERATOR" + b"SECRET")]
+found = []
+seen = 0
+def look(path):
+    global seen
+    try:
+        with open(path, "rb") as file: text = file.read(4000000)
+    except OSError: return
+    seen += 1
+    if any(each in text for each in wanted): found.append(path)
+for top in ("/packages", "/node_modules", "/tmp", "/home", "/workspace", "/artifacts", "/dev/shm", "/etc", "/opt/workcrate/inside", "/run", "/var", "/root"):
+    for folder, _, names in os.walk(top):
+        for name in names:
+            if not os.path.islink(folder + "/" + name): look(folder + "/" + name)
+for pid in filter(str.isdigit, os.listdir("/proc")):
+    for name in ("cmdline", "environ"): look("/proc/%s/%s" % (pid, name))
+print(seen > 10, found, os.path.exists("/packages/cache"))`;
+
+function secretsContract(make: MakeParts): void {
+  const cases = [
+    ['python', findMissingPip, () => startPythonIndex(wheels), 'pipIndexUrl', 'me:OPERATORSECRET@'],
+    ['node', findMissingNpm, () => startNodeRegistry(nodePackages), 'npmRegistry', ':OPERATORSECRET@'],
+  ] as const;
+  for (const [language, findMissing, start, setting, credentials] of cases)
+    it(
+      `a run sees no credentials of the registry while packages of ${language} are installed`,
+      { skip: findMissing() },
+      async () => {
+        await using scene = await openScene(make, start, ({ url }) => ({
+          [setting]: url.replace('//', `//${credentials}`),
+        }));
+        const { room, registry } = scene;
+        // Something is there to be seen.
+        await room.install(language, language === 'python' ? ['beta'] : ['bb']);
+        const stop = new AbortController();
+        const endless = room.install(language, ['endless'], ada, { cancel: stop.signal });
+        const isAsked = (): boolean => registry.asked.some((path) => /endless.*\.(?:whl|tgz)$/.test(path));
+        await Promise.race([eventually(isAsked), endless]);
+        const told = await room.run('python', lookForSecret);
+        stop.abort();
+        await assert.rejects(endless, { code: 'cancelled' });
+        assert.equal(told, 'True [] False\n');
+        assert.ok(registry.authorized.length > 0 && registry.authorized.every((each) => each !== null));
+        recordProof('D13:credentials-of-a-registry-not-in-runs');
+      },
+    );
+}
+
+/** Of the files in `site-packages/deep` of the environments; the folders below are not looked into. */
+function measureFolder(packages: string): number {
+  const sizes = globSync(`${packages}/python/*/lib/*/site-packages/deep/*`).map(
+    (path) => statSync(path, { throwIfNoEntry: false })?.size ?? 0,
+  );
+  return sizes.reduce((sum, size) => sum + size, 0);
 }
 
 const tryNetwork = `import os, socket

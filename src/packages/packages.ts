@@ -25,8 +25,11 @@ import { createRegistries, type RegistryOptions } from './registries.ts';
 import {
   hasPackageFolders,
   mayStillUsePrevious,
+  isDamaged,
   listLeftovers,
+  needsRepair,
   readCurrent,
+  repairCurrent,
   tidy,
   type CurrentEnvironment,
   type PackagePlace,
@@ -36,6 +39,7 @@ export type { OpenNetwork } from './build.ts';
 export { findNpmFolder } from './configured.ts';
 export { endUserInstalls } from './lease.ts';
 export { createRegistries } from './registries.ts';
+export { listDamagedPackages } from './store.ts';
 export type { PackageLanguage } from '../sandbox/environments.ts';
 
 export interface PackagesOptions extends RegistryOptions {
@@ -64,6 +68,8 @@ export interface ListedLanguage {
   readonly current: CurrentEnvironment | null;
   /** It was made for another interpreter than runs have now, and has to be made again. */
   readonly isStale: boolean;
+  /** What was installed last was damaged, as by a loss of power; runs see what was there before, if anything. */
+  readonly wasDamaged: boolean;
   /** The host that packages come from. */
   readonly registry: string;
 }
@@ -127,9 +133,12 @@ export function createPackages(options: PackagesOptions) {
   const tidyUp = async (owner: string): Promise<number> => {
     const place = (await places.find(owner)) as PackagePlace | null;
     if (place === null || !hasPackageFolders(place)) return 0;
-    if (listLeftovers(place, mayStillUsePrevious(clock())).length === 0) return 0;
+    const isWhole = packageLanguages.every((language) => !needsRepair(place, language));
+    if (isWhole && listLeftovers(place, mayStillUsePrevious(clock())).length === 0) return 0;
     await using lease = await takeLease(options, owner);
-    return lease === null ? 0 : await tidy(place, mayStillUsePrevious(clock()));
+    if (lease === null) return 0;
+    repairPackages(place, owner, log);
+    return await tidy(place, mayStillUsePrevious(clock()));
   };
 
   /** Not where something is being installed: that tidies up itself. */
@@ -165,9 +174,10 @@ export function createPackages(options: PackagesOptions) {
       const place = await getPlace(caller);
       const languages = packageLanguages.map(async (language) => {
         const current = readCurrent(place, language);
+        const wasDamaged = isDamaged(place, language);
         const { title: registry } = await registries.find(language);
         const isStale = current !== null && (await describeMaker(options, language)) !== current.madeIn;
-        return { language, current, isStale, registry };
+        return { language, current, isStale, wasDamaged, registry };
       });
       return { languages: await Promise.all(languages), jobs: jobs.list(caller.user) };
     },
@@ -184,9 +194,19 @@ export function createPackages(options: PackagesOptions) {
 
     sweep,
 
+    /** How many installs are under way, with or without the call that asked for them. */
+    countUnderWay: jobs.count,
+
     /** Ends what is being installed. */
     [Symbol.asyncDispose]: () => jobs[Symbol.asyncDispose](),
   };
+}
+
+function repairPackages(place: PackagePlace, user: string, log: Log): void {
+  for (const language of packageLanguages) {
+    const repaired = repairCurrent(place, language);
+    if (repaired !== null) log.error('packages.damaged', { user, language, ...repaired });
+  }
 }
 
 /** What an install needs, or an error that says what is missing. */

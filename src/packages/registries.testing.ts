@@ -11,6 +11,8 @@ export interface TestRegistry extends AsyncDisposable {
   readonly url: string;
   /** The paths that were asked for. */
   readonly asked: string[];
+  /** The credentials of each; null where there were none. */
+  readonly authorized: (string | null)[];
 }
 
 async function serve(
@@ -18,9 +20,11 @@ async function serve(
   answer: (path: string, response: ServerResponse, origin: string) => void,
 ): Promise<TestRegistry> {
   const asked: string[] = [];
+  const authorized: (string | null)[] = [];
   const server = createServer((request, response) => {
     const url = decodeURIComponent(new URL(request.url!, 'http://x').pathname);
     asked.push(url);
+    authorized.push(request.headers.authorization ?? null);
     answer(url, response, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   });
   server.listen(0, '127.0.0.1');
@@ -28,6 +32,7 @@ async function serve(
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`,
     asked,
+    authorized,
     async [Symbol.asyncDispose]() {
       server.close();
       server.closeAllConnections();
@@ -130,12 +135,15 @@ export interface TestNodePackage {
   /** In place of that of the bytes. */
   readonly integrity?: string;
   readonly links?: Readonly<Record<string, string>>;
+  /** Whether its tarball never comes. */
+  readonly isEndless?: boolean;
 }
 
 /** A registry as npm asks for it: the description of a package, and its tarballs. */
 export function startNodeRegistry(packages: readonly TestNodePackage[]): Promise<TestRegistry> {
   const tarballs = new Map(packages.map((each) => [toTarballPath(each), makeTarball(each)]));
   return serve('/', (path, response, origin) => {
+    if (packages.some((each) => each.isEndless && toTarballPath(each) === path)) return;
     const tarball = tarballs.get(path);
     if (tarball !== undefined) return void response.writeHead(200).end(tarball);
     const versions = packages.filter(({ name }) => `/${name}` === path);

@@ -79,6 +79,9 @@ export const listShape = z.object({
       bytes: z.number(),
       made_at: z.string().nullable(),
       stale: z.boolean().describe('Made for another interpreter than runs have now'),
+      damaged: z
+        .boolean()
+        .describe('What was installed last was damaged; what is there was installed before'),
     }),
   ),
   under_way: z.array(z.object({ language, names: z.array(z.string()), since: z.string() })),
@@ -93,7 +96,7 @@ export function showList(
   allowed: string | null,
 ): z.input<typeof listShape> {
   return {
-    languages: languages.map(({ current, isStale, ...rest }) => ({
+    languages: languages.map(({ current, isStale, wasDamaged, ...rest }) => ({
       language: rest.language,
       registry: rest.registry,
       requested: [...(current?.requested ?? [])],
@@ -101,6 +104,7 @@ export function showList(
       bytes: current?.bytes ?? 0,
       made_at: current === null ? null : toIso(current.madeAt),
       stale: isStale,
+      damaged: wasDamaged,
     })),
     under_way: jobs.map(({ names, since, ...job }) => ({
       language: job.language,

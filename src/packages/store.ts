@@ -18,7 +18,7 @@ import {
 import { join } from 'node:path';
 import { z } from 'zod';
 import { getErrno } from '../errors.ts';
-import { removeTree } from '../paths/paths.ts';
+import { removeTree, syncFileSystem, syncFolder } from '../paths/paths.ts';
 import {
   cacheFolder,
   findCurrentEnvironment,
@@ -65,7 +65,7 @@ export interface CurrentEnvironment extends Manifest {
 export const hasPackageFolders = ({ packages }: PackagePlace): boolean =>
   [...packageLanguages, cacheFolder].every((name) => existsSync(join(packages, name)));
 
-/** Null where nothing is installed, or where what is there is not ours. */
+/** Null where nothing is installed, or where what is there is damaged (`repairCurrent`). */
 export function readCurrent(
   { packages }: PackagePlace,
   language: PackageLanguage,
@@ -102,28 +102,82 @@ export function makeEnvironment(place: PackagePlace, language: PackageLanguage):
   return id;
 }
 
-/** Lets runs see an environment from now on, and all of it at once. */
-export function publish(
-  place: PackagePlace,
+/**
+ * Lets runs see an environment from now on, and all of it at once. When it returns, no loss of power takes it back, and
+ * none leaves runs with half of it: all of it is on the disk before they see it.
+ */
+export async function publish(
+  { packages }: PackagePlace,
   language: PackageLanguage,
   id: string,
   manifest: Manifest,
-): void {
-  const { packages } = place;
+): Promise<void> {
   const file = getManifestFile(packages, language, id);
   writeFileSync(`${file}.part`, JSON.stringify(manifest), { mode: 0o644 });
   renameSync(`${file}.part`, file);
   if (language === 'node') addNodeNames(packages, listTopNames(manifest));
-  const next = join(packages, language, `next-${id}`);
-  symlinkSync(id, next);
-  renameSync(next, join(packages, language, 'current'));
+  await syncFileSystem(packages);
+  replaceCurrent(packages, language, id);
+  rmSync(getDamageNote(packages, language), { force: true });
   if (language === 'node') removeNodeNames(packages, new Set(listTopNames(manifest)));
+}
+
+function replaceCurrent(packages: string, language: PackageLanguage, id: string): void {
+  const folder = join(packages, language);
+  const next = join(folder, `next-${id}`);
+  rmSync(next, { force: true });
+  symlinkSync(id, next);
+  renameSync(next, join(folder, 'current'));
+  syncFolder(folder);
 }
 
 /** From now on nothing is installed. */
 export function withdraw({ packages }: PackagePlace, language: PackageLanguage): void {
-  rmSync(join(packages, language, 'current'), { force: true });
+  for (const gone of [join(packages, language, 'current'), getDamageNote(packages, language)])
+    rmSync(gone, { force: true });
+  syncFolder(join(packages, language));
   if (language === 'node') removeNodeNames(packages, new Set());
+}
+
+/** Whether `repairCurrent` has something to do. */
+export const needsRepair = (place: Pick<PackagePlace, 'packages'>, language: PackageLanguage): boolean =>
+  findDamaged(place, language) !== null;
+
+/** Says that an environment was damaged, until something is installed again. */
+const getDamageNote = (packages: string, language: PackageLanguage): string =>
+  join(packages, language, 'damaged.json');
+
+/** Whether what runs saw last was damaged: they see what was there before it, if anything. */
+export const isDamaged = (place: Pick<PackagePlace, 'packages'>, language: PackageLanguage): boolean =>
+  existsSync(getDamageNote(place.packages, language)) || needsRepair(place, language);
+
+/** The id of the environment that runs see, if nobody can tell what is in it. */
+function findDamaged(place: Pick<PackagePlace, 'packages'>, language: PackageLanguage): string | null {
+  const id = findCurrentEnvironment(place.packages, language);
+  return id !== null && readManifest(place.packages, language, id) === null ? id : null;
+}
+
+export interface RepairedEnvironment {
+  readonly damaged: string;
+  /** What runs see now; null if there was no other, and then all is left as it is. */
+  readonly restored: string | null;
+}
+
+/** Lets runs see the newest whole environment where theirs is damaged. Nothing may be installed meanwhile. */
+export function repairCurrent(place: PackagePlace, language: PackageLanguage): RepairedEnvironment | null {
+  const damaged = findDamaged(place, language);
+  if (damaged === null) return null;
+  const { packages } = place;
+  const whole = readdirSync(join(packages, language))
+    .filter((name) => idPattern.test(name))
+    .map((id) => ({ id, manifest: readManifest(packages, language, id) }))
+    .filter(({ manifest }) => manifest !== null)
+    .toSorted((one, other) => other.manifest!.madeAt - one.manifest!.madeAt)[0];
+  if (whole === undefined) return { damaged, restored: null };
+  writeFileSync(getDamageNote(packages, language), JSON.stringify({ damaged }), { mode: 0o644 });
+  if (language === 'node') addNodeNames(packages, listTopNames(whole.manifest!));
+  replaceCurrent(packages, language, whole.id);
+  return { damaged, restored: whole.id };
 }
 
 /** The names that stand directly in node_modules: a scope stands for all of its packages. */
@@ -167,6 +221,7 @@ export function noteCacheSize({ packages }: PackagePlace, bytes: number): void {
 }
 
 const scratchPattern = /^scratch-/;
+const idPattern = /^[0-9a-f]{12}$/;
 const environmentPattern = /^([0-9a-f]{12})(?:\.json)?$/;
 /** Of a moment in which nothing may be cut off. */
 const halfDonePattern = /^next-|\.part$/;
@@ -180,6 +235,8 @@ export function listLeftovers(
   keepsPrevious: (current: CurrentEnvironment) => boolean,
 ): string[] {
   const environments = packageLanguages.flatMap((language) => {
+    // Whatever there is may be all that is left of what was installed.
+    if (findDamaged(place, language) !== null) return [];
     const current = readCurrent(place, language);
     const kept = new Set(
       current === null ? [] : [current.id, ...(keepsPrevious(current) ? [current.previous] : [])],
@@ -213,3 +270,23 @@ export const mayStillUsePrevious =
   (now: number) =>
   ({ madeAt }: CurrentEnvironment): boolean =>
     now - madeAt < keepPreviousMs;
+
+/** Of all users, by the folder of their workspaces: the environments that are damaged, in words. */
+export function listDamagedPackages(workspaces: string): string[] {
+  return listFolder(workspaces).flatMap((name) => {
+    const packages = join(workspaces, name, 'packages');
+    const damaged = packageLanguages.filter((language) => isDamaged({ packages }, language));
+    return damaged.map(
+      (language) => `the ${language} packages in ${packages} are damaged: install them again`,
+    );
+  });
+}
+
+function listFolder(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (getErrno(error) === 'ENOENT') return [];
+    throw error;
+  }
+}

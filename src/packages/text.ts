@@ -62,7 +62,14 @@ export function describeList(
   ].join('\n');
 }
 
-function describeLanguage({ language, current, isStale, registry }: ListedLanguage): string {
+function describeLanguage(listed: ListedLanguage): string {
+  const lost = listed.wasDamaged
+    ? ' What was installed last was damaged, as by a loss of power, and is not used: install it again.'
+    : '';
+  return `${describeInstalled(listed)}${lost}`;
+}
+
+function describeInstalled({ language, current, isStale, registry }: ListedLanguage): string {
   const title = titles[language];
   if (current === null)
     return `${title}: nothing is installed. install_packages gets packages from ${registry}.`;

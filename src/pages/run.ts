@@ -127,7 +127,7 @@ const cancellers: Readonly<Record<string, string>> = {
   cancel_execution: 'Somebody ended it.',
   lost_connection: 'Its client lost the connection, and nobody asked for it in time.',
   removed_user: 'Its user was removed.',
-  stopped_server: 'The server stopped.',
+  stopped_server: 'The server stopped before it was over.',
 };
 
 /** Why a run did not end by itself, in a sentence; null where the state says it all. */

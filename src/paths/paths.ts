@@ -4,6 +4,7 @@
  */
 import {
   closeSync,
+  constants,
   createReadStream,
   fstatSync,
   linkSync,
@@ -13,11 +14,13 @@ import {
   unlinkSync,
   type Stats,
 } from 'node:fs';
-import { rmdir } from 'node:fs/promises';
+import { copyFile, rmdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { getErrno, WorkcrateError } from '../errors.ts';
 import { PathRefusal, toPathError } from './faults.ts';
 import { listFileNames, type FileNamesEnd } from './file-names.ts';
 import { rootPath, type Components } from './names.ts';
+import { findPublicFolder } from './public-folder.ts';
 import { countSpaceBelow, type FolderSpace } from './space.ts';
 import {
   readFolderListing,
@@ -41,7 +44,9 @@ import {
 
 export type { RefusalKind } from './faults.ts';
 export { rootPath, joinComponents, parseName, parsePath, type Components } from './names.ts';
+export { findPublicFolder } from './public-folder.ts';
 export { removeTree } from './remove-tree.ts';
+export { syncFileSystem, syncFolder } from './sync.ts';
 export type { FolderSpace } from './space.ts';
 export type { FolderEntry, FolderListing, TreeEnd, TreeEntry, TreeOptions } from './tree.ts';
 export { findBestWalkMethod, type WalkMethodName } from './walk.ts';
@@ -65,6 +70,11 @@ export interface FolderRoot {
   open(path: Components): OpenFile;
   /** Creates a regular file for writing; `already_exists` if the name is taken. */
   create(path: Components): OpenFile;
+  /**
+   * Creates a file that shares the blocks of an open one until either is written (a reflink). False where the file system
+   * has no reflinks; `already_exists` if the name is taken.
+   */
+  clone(from: OpenFile, to: Components): Promise<boolean>;
   /** Describes what `open` or `listFolder` would find there. */
   stat(path: Components): FolderEntry;
   /** Where a link leads, as it is written; it is not followed. */
@@ -92,6 +102,13 @@ export interface FolderRoot {
   removeFolder(path: Components): Promise<void>;
 }
 
+/** As `openBelow`, of a folder that all may read; what is no such folder is refused, and none is `path_not_found`. */
+export function openPublicFolder(path: string | null, setting: string, mostEntries?: number): FolderRoot {
+  const folder = findPublicFolder(path, setting);
+  if (folder === null) throw new WorkcrateError('path_not_found', `There is no folder of ${setting}.`);
+  return openBelow(folder, mostEntries === undefined ? {} : { mostEntries });
+}
+
 /**
  * The directory itself is trusted: whoever can replace it chooses what is below it. Each call looks it up again, so it
  * need not exist yet and may be replaced.
@@ -107,6 +124,7 @@ export function openBelow(directory: string, options: RootOptions = {}): FolderR
   return {
     open: (path) => withPathErrors(path, () => openRegularFile(context, path)),
     create: (path) => withPathErrors(path, () => createFile(context, path)),
+    clone: (from, to) => cloneFile(context, from, to),
     stat: (path) => withPathErrors(path, () => statEntry(context, path)),
     readLink: (path) => withPathErrors(path, () => readLinkTarget(context, path)),
     list: (path = rootPath) => withPathErrors(path, () => listFolder(context, path, mostEntries)),
@@ -193,6 +211,23 @@ function createFile(context: WalkContext, path: Components): OpenFile {
   } catch (error) {
     closeSync(fd);
     throw error;
+  }
+}
+
+/** What file systems say that have no reflinks, or none between the two. */
+const noReflinkErrnos = new Set(['ENOTSUP', 'EOPNOTSUPP', 'EXDEV', 'EINVAL', 'ENOSYS', 'ENOTTY']);
+
+/** Never a copy of the bytes: whoever changes the file meanwhile would decide how many those are. */
+async function cloneFile(context: WalkContext, { fd }: OpenFile, to: Components): Promise<boolean> {
+  if (context.method !== walkMethods.descriptors) return false;
+  try {
+    using target = walkToFolder(context, to);
+    const flags = constants.COPYFILE_FICLONE_FORCE | constants.COPYFILE_EXCL;
+    await copyFile(`/proc/self/fd/${fd}`, target.folder.at(target.name), flags);
+    return true;
+  } catch (error) {
+    if (noReflinkErrnos.has(getErrno(error) ?? '')) return false;
+    throw toPathError(error, to.join('/'));
   }
 }
 

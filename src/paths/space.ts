@@ -9,6 +9,8 @@ import type { WalkContext, PathHandle } from './walk.ts';
 export interface FolderSpace {
   /** Infinity if something cannot be counted: it could be of any size. */
   readonly bytes: number;
+  /** What of it was counted even so. Infinity for what is too deep, which nobody counts whole later either. */
+  readonly leastBytes: number;
   /** There were more than `mostEntries`, and `bytes` is what was counted until then. */
   readonly isCut: boolean;
 }
@@ -36,6 +38,7 @@ interface SpaceCount {
 
 class TooManyEntries extends Error {}
 class Uncountable extends Error {}
+class TooDeep extends Uncountable {}
 
 /**
  * Counts by descriptors and with names as bytes, so that nothing is hidden by names that are not text, by paths that are
@@ -56,11 +59,17 @@ export function* countSpaceBelow(context: WalkContext, mostEntries: number): Gen
       linked: new Set(),
     };
     yield* countFolder(count, root, 0);
-    return { bytes: count.bytes, isCut: false };
+    return { bytes: count.bytes, leastBytes: count.bytes, isCut: false };
   } catch (error) {
-    if (count === null && getErrno(error) === 'ENOENT') return { bytes: 0, isCut: false };
-    if (error instanceof TooManyEntries) return { bytes: count!.bytes, isCut: true };
-    if (error instanceof Uncountable || isCausedByOwner(error)) return { bytes: Infinity, isCut: false };
+    if (count === null && getErrno(error) === 'ENOENT') return { bytes: 0, leastBytes: 0, isCut: false };
+    if (error instanceof TooManyEntries)
+      return { bytes: count!.bytes, leastBytes: count!.bytes, isCut: true };
+    if (error instanceof Uncountable || isCausedByOwner(error))
+      return {
+        bytes: Infinity,
+        leastBytes: error instanceof TooDeep ? Infinity : (count?.bytes ?? 0),
+        isCut: false,
+      };
     throw error;
   }
 }
@@ -78,7 +87,7 @@ function isCausedByOwner(error: unknown): boolean {
 }
 
 function* countFolder(count: SpaceCount, folder: PathHandle, depth: number): Generator<void, void> {
-  if (depth > maxDepth) throw new Uncountable();
+  if (depth > maxDepth) throw new TooDeep();
   const counted: CountedEntries = { names: new Set(), inodes: new Set() };
   for (let listings = 1; ; listings++) {
     try {

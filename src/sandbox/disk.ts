@@ -41,6 +41,8 @@ export interface WatchedDisk extends AsyncDisposable {
   admit(place: Workspace): Promise<void>;
   /** Before inputs are copied in; see `Sandbox.claimDisk`. */
   claim(place: Workspace, bytes: number): Promise<Disposable>;
+  /** See `Sandbox.measureDisk`. */
+  measure(place: Workspace): Promise<number>;
   /**
    * Calls `over` once when a user's folders take more than they may, or the disk is about to be full. Disposed of
    * when the run is over. While it is idle, as a session between cells, it is looked at less often.
@@ -55,6 +57,10 @@ export function createWatchedDisk(diskBytes: number, log: Log): WatchedDisk {
   return {
     admit: (place) => getShare(place).admit(),
     claim: (place, bytes) => getShare(place).claim(bytes),
+    async measure(place) {
+      const { bytes } = await meter.measure(place, { withUnlinked: false, signal: closing.signal });
+      return bytes;
+    },
     watch: (place, over, isIdle = () => false) => watchRun(place, getShare(place), meter, { over, isIdle }),
     async [Symbol.asyncDispose]() {
       closing.abort();
@@ -215,7 +221,7 @@ export const countInSlices = <T>(steps: Generator<void, T>, signal: AbortSignal)
 export interface WorkspaceSpace {
   /** Infinity if something cannot be counted. */
   readonly bytes: number;
-  /** Runs of the user have something open that cannot be inspected. */
+  /** Runs of the user have something open that cannot be inspected, or installs something that cannot be counted. */
   readonly mayHideMore: boolean;
 }
 
@@ -232,6 +238,7 @@ export interface CountOptions {
 export function* countWorkspace(counting: CountOptions): Generator<void, WorkspaceSpace | null> {
   const { place, withUnlinked, mostEntries, mostDescriptors } = counting;
   let bytes = 0;
+  let packagesMayHide = false;
   const checkpoints = getCheckpointsFolder(place);
   const folders = [place.workspace, place.artifacts, ...(existsSync(checkpoints) ? [checkpoints] : [])];
   for (const folder of folders) {
@@ -243,8 +250,10 @@ export function* countWorkspace(counting: CountOptions): Generator<void, Workspa
     const space = yield* countPackages(place.packages, mostEntries);
     if (space.isCut) return null;
     bytes += space.bytes;
+    packagesMayHide = space.mayHideMore;
   }
-  if (!withUnlinked || bytes === Infinity) return { bytes, mayHideMore: false };
+  if (!withUnlinked || bytes === Infinity) return { bytes, mayHideMore: packagesMayHide };
   const unlinked = yield* countUnlinkedSpace(place, mostDescriptors);
-  return unlinked.isCut ? null : { bytes: bytes + unlinked.bytes, mayHideMore: unlinked.mayHideMore };
+  if (unlinked.isCut) return null;
+  return { bytes: bytes + unlinked.bytes, mayHideMore: packagesMayHide || unlinked.mayHideMore };
 }

@@ -5,7 +5,8 @@
  *   python/current           a link to the one that runs see
  *   node/ID/node_modules     as Node looks for it; `node/current` likewise
  *   node/names/              a link for each package of `node/current`, for a root folder that can have no link itself
- *   cache/                   what was downloaded; `cache.json` has its size while nobody writes to it
+ *   cache/                   what was downloaded, for installs alone: no run sees it; `cache.json` has its size while nobody
+ *                            writes to it
  *
  * It installs nothing and writes no manifest: `packages/` does.
  */
@@ -126,17 +127,28 @@ function readKnownFolder(file: string): KnownFolder | null {
  * What a user's packages take on disk. Folders that nobody can write to any more are not looked into: their sizes are
  * known, and they may have ten thousands of files.
  */
-export function* countPackages(packages: string, mostEntries: number): Generator<void, FolderSpace> {
+export function* countPackages(packages: string, mostEntries: number): Generator<void, PackagesSpace> {
   let bytes = 0;
+  let mayHideMore = false;
   for (const folder of listCountedFolders(packages)) {
     yield;
     const known = readKnownFolder(`${folder}.json`);
-    const space = known ?? (yield* openBelow(folder).space(mostEntries));
-    // An install renames and deletes faster than folders are listed. It is counted again soon, and whole at its end.
-    bytes += space.bytes === Infinity ? 0 : space.bytes;
-    if ('isCut' in space && space.isCut) return { bytes, isCut: true };
+    if (known !== null) bytes += known.bytes;
+    else {
+      const space = yield* openBelow(folder).space(mostEntries);
+      // An install renames and deletes faster than folders are listed, so one that was not counted whole is not at fault
+      // yet. It is if the file system fills by more than was found, time and again.
+      bytes += space.leastBytes;
+      mayHideMore ||= space.bytes === Infinity;
+      if (space.isCut) return { bytes, isCut: true, mayHideMore };
+    }
   }
-  return { bytes, isCut: false };
+  return { bytes, isCut: false, mayHideMore };
+}
+
+export interface PackagesSpace extends Pick<FolderSpace, 'bytes' | 'isCut'> {
+  /** Not all of it could be counted. */
+  readonly mayHideMore: boolean;
 }
 
 function listCountedFolders(packages: string): string[] {

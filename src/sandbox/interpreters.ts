@@ -171,8 +171,10 @@ export function createDistributionLookup(
 /** What it prints; empty where it fails: a run of it will report what is wrong. */
 async function runScript(python: string, path: string, script: string): Promise<string> {
   try {
-    // Without the packages in the server's own home folder, which runs do not see.
+    // Without the packages in the server's own home folder, which runs do not see, and without modules that lie in the
+    // folder that the server was started in.
     const { stdout } = await promisify(execFile)(python, ['-s', '-c', script], {
+      cwd: '/',
       timeout: packagesAnswerMs,
       maxBuffer: 1_000_000,
       env: { PATH: path },

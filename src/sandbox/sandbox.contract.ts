@@ -9,6 +9,7 @@ import { outputContract } from './contract/output.contract.ts';
 import { packagesContract } from './contract/packages.contract.ts';
 import { placesContract } from './contract/places.contract.ts';
 import { queueContract } from './contract/queue.contract.ts';
+import { repeatableContract } from './contract/repeatable.contract.ts';
 import { toolsContract } from './contract/tools.contract.ts';
 import { sessionsContract } from './contract/sessions.contract.ts';
 import { wallsContract } from './contract/walls.contract.ts';
@@ -32,6 +33,7 @@ export function sandboxContract(name: string, make: MakeSandbox, ownDrivers = tr
     queueContract(make);
     placesContract(make);
     sessionsContract(make);
+    repeatableContract(make);
     networkContract(make);
     packagesContract(make);
     toolsContract(make);

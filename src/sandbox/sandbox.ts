@@ -58,7 +58,7 @@ export const claims = [
   'whole_tree',
   /** No syscall for keys, tracing, mounting, new namespaces or the kernel's newer interfaces. */
   'syscalls',
-  /** PATH HOME LANG TERM TMPDIR USER and nothing else. */
+  /** PATH HOME LANG TERM TMPDIR USER, what makes runs repeatable (`run-variables.ts`), and nothing else. */
   'environment',
   /** Nothing of one run is left for another, apart from /workspace and /artifacts. */
   'fresh',
@@ -96,6 +96,12 @@ export interface Workspace {
 export const getCheckpointsFolder = ({ workspace }: Workspace): string =>
   join(dirname(workspace), 'checkpoints');
 
+/**
+ * Where the server keeps what runs of a user made, until it is packed: beside the two folders, where no code of the user
+ * gets. It counts as the user's disk space, but gives way to everything else (`executions/kept-results.ts`).
+ */
+export const getResultsFolder = ({ workspace }: Workspace): string => join(dirname(workspace), 'results');
+
 /** Where `/workspace` and the like are on this machine; null if there is none. */
 export interface SandboxFolders {
   readonly workspace: string;
@@ -119,6 +125,8 @@ export interface RunRequest {
   readonly workingDir: string;
   readonly stdin: string;
   readonly timeoutMs: number;
+  /** When it was recorded to start, in milliseconds: its SOURCE_DATE_EPOCH. Left out, it is now. */
+  readonly startedAt?: number;
   /** Cancels: SIGTERM, grace, SIGKILL. */
   readonly signal: AbortSignal;
   /** Its way out; without one it has its own loopback alone, or the network of the host where that is the setting. */
@@ -201,7 +209,13 @@ export interface SessionRequest extends Pick<RunRequest, 'user' | 'place' | 'lan
   readonly environment?: RunNetwork['environment'] | null;
 }
 
-export type CellRequest = Pick<RunRequest, 'code' | 'stdin' | 'timeoutMs' | 'signal' | 'network'>;
+export interface CellRequest extends Pick<
+  RunRequest,
+  'code' | 'stdin' | 'timeoutMs' | 'startedAt' | 'signal' | 'network'
+> {
+  /** By which its user knows it, and tracebacks name it. Left out, cells are counted. */
+  readonly number?: number;
+}
 
 export interface CellEnd extends RunEnd {
   /** Whether the interpreter still has its variables. */
@@ -298,6 +312,8 @@ export interface Sandbox extends AsyncDisposable {
    * `start` would because of a full disk, so that not even a record is written there.
    */
   claimDisk(place: Workspace, bytes: number): Promise<Disposable>;
+  /** What the folders of a user take of `diskBytes` now; Infinity if something in them cannot be counted. */
+  measureDisk(place: Workspace): Promise<number>;
   /** Waits in the queue while `mostRuns` are running, or `mostRunsOfUser` of this user. */
   start(request: RunRequest): Promise<SandboxRun>;
   /** Starts an interpreter that keeps its state. It is not in the queue: its cells are. */

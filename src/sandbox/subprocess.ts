@@ -12,6 +12,7 @@ import { getInstallVariables } from './environments.ts';
 import { openProxyPort } from './gate.ts';
 import { fitLimits, readHardLimits, noHardLimits } from './hard-limits.ts';
 import { createDistributionLookup, createPackageLookup, createRuntimeLookup } from './interpreters.ts';
+import { toEpochVariable } from './run-variables.ts';
 import {
   languages,
   createRunQueue,
@@ -91,6 +92,7 @@ export async function subprocessSandbox(requested: SubprocessOptions): Promise<S
     folders: (place) => toHostFolders(place, options),
     warm: async () => {},
     claimDisk: (place, bytes) => disk.claim(place, bytes),
+    measureDisk: (place) => disk.measure(place),
     async start(request) {
       const leave = await queue.enter(request);
       try {
@@ -139,6 +141,7 @@ async function startSubprocess(
   const { certificates = null } = context.options;
   const environment = {
     ...(port === null ? {} : network?.environment(port.url, certificates)),
+    ...toEpochVariable(request.startedAt),
     ...(install === null ? {} : getInstallVariables(place.packages!, install.npm ?? '')),
   };
   const header = {

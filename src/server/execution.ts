@@ -83,8 +83,7 @@ export async function startCodeRunner(options: CodeRunnerOptions) {
     maxTimeoutMs: config.runMaxTimeout * 1000,
     outputBytes: config.runOutput,
     keepOutputSeconds: config.fileTtl,
-    retention: { successDays: config.keepSuccesses, failureDays: config.keepFailures },
-    recordBytes: config.recordsUserBytes,
+    ...toRecordLimits(config),
     orphanGraceMs: config.orphanGrace * 1000,
     outputBounds,
     ended(execution) {
@@ -148,6 +147,15 @@ export async function startCodeRunner(options: CodeRunnerOptions) {
     surroundings,
     python: surroundings && describePythonToOperator(surroundings, config.pythonPreload),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+/** How much of runs is kept, and for how long. */
+function toRecordLimits({ keepSuccesses, keepFailures, recordsUserBytes, keepResults }: Config) {
+  return {
+    retention: { successDays: keepSuccesses, failureDays: keepFailures },
+    recordBytes: recordsUserBytes,
+    keepBytes: keepResults,
   };
 }
 

@@ -47,7 +47,7 @@ import type { CodeRunner } from './execution.ts';
 import { getLinkBase } from './link-base.ts';
 import { createOperatorAccess } from './operator.ts';
 import { writeServerAddress } from './server-address.ts';
-import { createShutdown } from './shutdown.ts';
+import { createShutdown, type UnderWay } from './shutdown.ts';
 import { createStatus, measureDiskSpace } from './status.ts';
 import { createOperatorRoutes } from './status-report.ts';
 import type { Stores } from './stores.ts';
@@ -72,8 +72,8 @@ export interface ListenOptions extends AppContext {
   readonly tasks: Tasks;
   readonly calls: CallControl;
   readonly port: ReservedPort;
-  /** Whether HTTP is for links alone, since the client speaks over stdio. */
-  readonly linksOnly: boolean;
+  /** Whether the client speaks over stdio, and the server ends with it. */
+  readonly endsWithClient: boolean;
   /** The address that links and tokens name, once it is known. */
   readonly baseUrl: () => string;
 }
@@ -81,7 +81,6 @@ export interface ListenOptions extends AppContext {
 /** Opens authentication, MCP, routes and the listener: the part of the composition root for HTTP. */
 export async function startListening(options: ListenOptions) {
   const { config, metrics, audit, log } = options;
-  const { underWay, stop, cut } = options.calls;
   await using started = new AsyncDisposableStack();
   const instance = randomBytes(8).toString('hex');
   const access = started.use(openAuthentication(options));
@@ -95,14 +94,7 @@ export async function startListening(options: ListenOptions) {
     metadataUrl,
     log,
   });
-  const shutdown = createShutdown({
-    busy: () => metrics.transfers.in + metrics.transfers.out + underWay.calls,
-    delayMs: config.stopDelay * 1000,
-    drainMs: config.drainTimeout * 1000,
-    closed: stop,
-    calls: () => underWay.calls,
-    cut,
-  });
+  const shutdown = openShutdown(options);
   const storesReady = shareReadinessCheck(
     () => options.stores.demandReady(),
     config.auth.length === 0 ? 0 : readinessFreshMs,
@@ -130,7 +122,7 @@ export async function startListening(options: ListenOptions) {
       ask: auditTokens(createAskRoute(options.bridge), 'upload_page', audit),
     },
     mcp,
-    linksOnly: options.linksOnly,
+    linksOnly: options.endsWithClient && !config.stdioHttp,
     checkHostAndOrigin: createHostOriginCheck(config.publicUrl, config.host, config.linkHost),
     ...access,
     metrics,
@@ -143,6 +135,31 @@ export async function startListening(options: ListenOptions) {
   started.use(writeServerAddress(config.data, { url, instance, base: getLinkBase(config, url) }));
   const all = started.move();
   return { url, drain: () => shutdown.drain(server), [Symbol.asyncDispose]: () => all.disposeAsync() };
+}
+
+function openShutdown(options: ListenOptions) {
+  const { config, metrics, calls, code, log } = options;
+  return createShutdown({
+    underWay: () => ({
+      transfers: metrics.transfers.in + metrics.transfers.out,
+      calls: calls.underWay.calls,
+      ...countWithoutCall(options),
+    }),
+    delayMs: config.stopDelay * 1000,
+    drainMs: config.drainTimeout * 1000,
+    closed() {
+      code.executions.shutdown.refuseNew();
+      calls.stop();
+    },
+    cut: calls.cut,
+    log,
+  });
+}
+
+/** What goes on without its call. Over stdio nobody waits for it: the server ends with its client. */
+function countWithoutCall({ code, endsWithClient }: ListenOptions): Pick<UnderWay, 'runs' | 'installs'> {
+  if (endsWithClient) return { runs: 0, installs: 0 };
+  return { runs: code.executions.shutdown.countUnderWay(), installs: code.packages?.countUnderWay() ?? 0 };
 }
 
 function openHistory({ config, metrics, clock, log }: ListenOptions): History {

@@ -29,6 +29,7 @@ import { isLoopbackHost } from '../net/addresses.ts';
 import { createLog, type Log } from '../observability/log.ts';
 import { createMetrics } from '../observability/metrics.ts';
 import { openTracing } from '../observability/tracing.ts';
+import { findPublicFolder } from '../paths/paths.ts';
 import { programName } from '../program.ts';
 import { loadRoutes } from '../tool-search/tool-search.ts';
 import { readTrustedTime } from '../trusted-clock.ts';
@@ -68,7 +69,7 @@ export type Workcrate = Awaited<ReturnType<typeof startWorkcrate>>;
 
 /** The composition root: config → database, storage → rooms → app. Nothing else constructs a backend. */
 export async function startWorkcrate(settings: Config, mode: ServerMode) {
-  refuseOpenBind(settings);
+  refuseUnsafeSettings(settings);
   await using started = new AsyncDisposableStack();
   const place = started.use(await (mode.takePlace ?? takePlace)(settings));
   const config = { ...settings, data: place.data };
@@ -144,7 +145,7 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
     tasks,
     calls,
     port: place.port,
-    linksOnly: mode.sharesMachine && !config.stdioHttp,
+    endsWithClient: mode.sharesMachine,
     baseUrl,
   };
   const listener = started.use(await startListening(listenOptions));
@@ -210,8 +211,8 @@ function startDocuments(context: AppContext, started: AsyncDisposableStack) {
 
 /** What is wrong with a skill is logged at the start, and nobody waits for that. */
 function openSkills({ config, log }: Pick<AppContext, 'config' | 'log'>): Skills {
-  const { skillsPath: own, toolsPath: tools } = config;
-  const skills = createSkills({ own, shipped: shippedSkillsFolder, tools, log });
+  const { skillsPath: own, toolsPath: tools, replaceSkills: replaceable } = config;
+  const skills = createSkills({ own, shipped: shippedSkillsFolder, tools, replaceable, log });
   skills.list().catch((error: unknown) => log.error('skills.not_listed', { error }));
   return skills;
 }
@@ -273,6 +274,13 @@ function createRoomOffer(
 function warnOfLinkHost({ linkHost, publicUrl }: Config, log: Log): void {
   if (publicUrl !== null || linkHost === null || !isWildcard(linkHost)) return;
   log.warn('config.link_host_wildcard', { link_host: linkHost, links: 'localhost', listen_by: '--host' });
+}
+
+function refuseUnsafeSettings(config: Config): void {
+  refuseOpenBind(config);
+  // They are looked at again whenever they are opened.
+  findPublicFolder(config.toolsPath, '--tools-path');
+  findPublicFolder(config.skillsPath, '--skills-path');
 }
 
 function refuseOpenBind({ host, auth }: Config): void {

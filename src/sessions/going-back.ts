@@ -163,6 +163,8 @@ async function moveIn(
     stdin: '',
     timeoutMs: 10_000,
     signal: new AbortController().signal,
+    // It is none of the user's cells.
+    number: 0,
   });
   for await (const _chunk of run.stdout);
   for await (const _chunk of run.stderr);

@@ -57,7 +57,8 @@ export function createLive(given: NewLive): LiveSession {
     checkpointsMade: 0,
     history: given.record.history,
     lastUsed: given.record.createdAt,
-    lastNumber: 0,
+    // A fork goes on counting, so that no two of its cells have one number.
+    lastNumber: given.record.history.base?.cell ?? 0,
     cells: 0,
     running: Promise.resolve(),
     current: null,
@@ -106,7 +107,7 @@ async function runCell(
   ended: SlotOptions['ended'],
 ): Promise<CellRun> {
   demandGoingOn(live);
-  const run = await live.interpreter.run(cell);
+  const run = await live.interpreter.run({ ...cell, number });
   live.cells++;
   live.current = number;
   const settle = (end: CellEnd): CellEnd => {

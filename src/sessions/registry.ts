@@ -205,7 +205,8 @@ async function takeRow({ database, mostOfUser }: SessionsOptions, record: Sessio
   if (inserted === 'named') throw nameTakenError(record.name!);
 }
 
-function requireSandbox({ sandbox }: SessionsOptions, language: Language): Sandbox {
+function requireSandbox({ sandbox, executions }: SessionsOptions, language: Language): Sandbox {
+  executions.shutdown.demandGoingOn();
   if (typeof sandbox === 'string')
     throw new WorkcrateError('sandbox_unavailable', `No code can be run here. ${sandbox}`);
   if (sandbox.languages.includes(language)) return sandbox;

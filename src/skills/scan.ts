@@ -8,7 +8,7 @@ import { runInSlices } from '../concurrency/yield.ts';
 import { isWorkcrateError } from '../errors.ts';
 import {
   joinComponents,
-  openBelow,
+  openPublicFolder,
   parseName,
   readOpenFile,
   type FolderRoot,
@@ -19,7 +19,8 @@ import { formatBytes } from '../text.ts';
 import type { BrokenSkill, ScannedFolder, ScannedSkill, SkillFile } from './skill.ts';
 
 export interface SkillScanner {
-  readonly root: FolderRoot;
+  /** Its folder; none that is not to be read (`findPublicFolder`). */
+  open(): FolderRoot;
   scan(): Promise<ScannedFolder>;
 }
 
@@ -36,11 +37,11 @@ interface ReadSkill {
   readonly outcome: ScannedSkill | BrokenSkill;
 }
 
-export function createSkillScanner(directory: string): SkillScanner {
-  const root = openBelow(directory, { mostEntries: maxFolderEntries });
+export function createSkillScanner(directory: string | null): SkillScanner {
+  const open = (): FolderRoot => openPublicFolder(directory, '--skills-path', maxFolderEntries);
   let known: ReadonlyMap<string, ReadSkill> = new Map();
 
-  async function readSkill(name: string): Promise<ReadSkill> {
+  async function readSkill(root: FolderRoot, name: string): Promise<ReadSkill> {
     try {
       const { files, stamp } = await listSkillFiles(root, name);
       const before = known.get(name);
@@ -54,11 +55,11 @@ export function createSkillScanner(directory: string): SkillScanner {
   }
 
   return {
-    root,
+    open,
     async scan() {
-      const { names, broken } = listSkillFolders(root);
+      const { names, broken } = listSkillFolders(open);
       const read = new Map<string, ReadSkill>();
-      for (const name of names) read.set(name, await readSkill(name));
+      for (const name of names) read.set(name, await readSkill(open(), name));
       known = read;
       const outcomes = [...read.values()].map(({ outcome }) => outcome);
       return {
@@ -70,9 +71,9 @@ export function createSkillScanner(directory: string): SkillScanner {
 }
 
 /** Folders that may be skills. A folder that is not there has none. */
-function listSkillFolders(root: FolderRoot): { names: string[]; broken: BrokenSkill[] } {
+function listSkillFolders(open: () => FolderRoot): { names: string[]; broken: BrokenSkill[] } {
   try {
-    const { entries, unreadable } = root.list();
+    const { entries, unreadable } = open().list();
     const shown = entries.filter(({ name }) => !name.startsWith('.'));
     const names = shown.filter(({ type }) => type === 'folder').map(({ name }) => name);
     const broken = [

@@ -29,7 +29,8 @@ describe('skills in folders', () => {
     ];
     await write(join(shipped, 'given', 'SKILL.md'), manifest('given'));
     await write(join(shipped, 'other', 'SKILL.md'), manifest('other'));
-    skills = createSkills({ own, shipped, tools, log: createLog('debug', (line) => void logged.push(line)) });
+    const log = createLog('debug', (line) => void logged.push(line));
+    skills = createSkills({ own, shipped, tools, replaceable: ['given'], log });
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
@@ -63,7 +64,38 @@ describe('skills in folders', () => {
     recordProof('A12:changes-seen-without-a-restart');
   });
 
-  it('one of the operator is used instead of a shipped one of its name, unless it is broken', async () => {
+  it('one of the operator takes no place of a shipped one that was not named, and that is told', async () => {
+    await add('other', manifest('other', 'Mine'));
+    const { origin, description } = await skills.find('other');
+    assert.deepEqual([origin, description], ['shipped', 'About other']);
+    assert.match(await whyNot('other'), /comes with Workcrate.*--replace-skills other/);
+    assert.ok(logged.some((line) => line.includes('skills.left_out') && line.includes('--replace-skills')));
+    await rm(join(own, 'other'), { recursive: true });
+    recordProof('A12:shipped-not-replaced-silently');
+  });
+
+  it('a folder of skills or tools that is a link is not read', async () => {
+    const elsewhere = join(folder, 'elsewhere');
+    await write(join(elsewhere, 'secret', 'SKILL.md'), manifest('secret'));
+    await write(join(elsewhere, 'key.py'), "'A key.'");
+    const linked = join(folder, 'linked');
+    await symlink(elsewhere, linked);
+    const log = createLog('off');
+    const room = createSkills({ own: linked, shipped, tools: linked, replaceable: [], log });
+    const list = await room.list();
+    assert.deepEqual(
+      list.skills.map(({ name }) => name),
+      ['given', 'other'],
+    );
+    assert.match(list.broken[0]!.reason, /--skills-path: .*it is a link.*Name a plain folder/);
+    assert.deepEqual(await room.listTools(), []);
+    await assert.rejects(room.document('/tools/key.py'), /--tools-path: .*it is a link/);
+    const none = createSkills({ own: null, shipped, tools: null, replaceable: [], log });
+    assert.deepEqual((await none.list()).broken, []);
+    assert.deepEqual(await none.listTools(), []);
+  });
+
+  it('one of the operator is used instead of a shipped one that was named, unless it is broken', async () => {
     await add('given', manifest('given', 'Mine'));
     const { description, origin, replacesShipped, folderInRuns } = await skills.find('given');
     assert.deepEqual(
@@ -151,7 +183,7 @@ describe('skills in folders', () => {
       await write(join(many, name, 'SKILL.md'), manifest(name));
     }
     const log = createLog('off');
-    const crowd = await createSkills({ own: many, shipped, tools, log }).list();
+    const crowd = await createSkills({ own: many, shipped, tools, replaceable: [], log }).list();
     assert.equal(crowd.skills.length, 202);
     assert.deepEqual(
       crowd.broken.map(({ name }) => name),
@@ -160,7 +192,7 @@ describe('skills in folders', () => {
     if (process.getuid?.() === 0) return;
     await chmod(many, 0);
     assert.match(
-      (await createSkills({ own: many, shipped, tools, log }).list()).broken[0]!.reason,
+      (await createSkills({ own: many, shipped, tools, replaceable: [], log }).list()).broken[0]!.reason,
       /permission/,
     );
     await chmod(many, 0o700);
@@ -262,6 +294,7 @@ it('those that are shipped are whole', async () => {
     own: none,
     shipped: shippedSkillsFolder,
     tools: none,
+    replaceable: [],
     log: createLog('off'),
   }).list();
   assert.deepEqual(broken, []);

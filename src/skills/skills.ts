@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { shareNextTurn } from '../concurrency/shared-turn.ts';
 import { WorkcrateError } from '../errors.ts';
 import type { Log } from '../observability/log.ts';
-import type { FolderRoot } from '../paths/paths.ts';
 import { quoteName } from '../text.ts';
 import { createSkillScanner, readSkillFile } from './scan.ts';
 import type {
@@ -15,9 +14,9 @@ import type {
   FoundSkill,
   LeftOutSkill,
   ScannedFolder,
+  ScannedSkill,
   SkillContent,
   SkillList,
-  SkillOrigin,
   ToolFile,
 } from './skill.ts';
 import { createToolFiles } from './tool-files.ts';
@@ -26,23 +25,21 @@ import { createToolFiles } from './tool-files.ts';
 export const shippedSkillsFolder = join(import.meta.dirname, '../../src/skills/shipped');
 
 export interface SkillsOptions {
-  /** The folder of the operator, which is /skills in runs; it need not exist. */
-  readonly own: string;
+  /** The folder of the operator, which is /skills in runs; it need not exist. Null for none. */
+  readonly own: string | null;
   /** The folder of those that come with Workcrate. */
   readonly shipped: string;
-  /** The folder that is /tools in runs; it need not exist. */
-  readonly tools: string;
+  /** The folder that is /tools in runs; it need not exist. Null for none. */
+  readonly tools: string | null;
+  /** The shipped skills that those of the operator may replace, by name. */
+  readonly replaceable: readonly string[];
   readonly log: Log;
 }
 
 export type Skills = ReturnType<typeof createSkills>;
 
-export function createSkills({ own, shipped, tools, log }: SkillsOptions) {
+export function createSkills({ own, shipped, tools, replaceable, log }: SkillsOptions) {
   const scanners = { own: createSkillScanner(own), shipped: createSkillScanner(shipped) };
-  const roots: Readonly<Record<SkillOrigin, FolderRoot>> = {
-    own: scanners.own.root,
-    shipped: scanners.shipped.root,
-  };
   const toolFiles = createToolFiles(tools);
   let told = '';
 
@@ -51,6 +48,7 @@ export function createSkills({ own, shipped, tools, log }: SkillsOptions) {
     const found = joinSkills(
       await scanners.own.scan(),
       own === shipped ? { skills: [], broken: [] } : await scanners.shipped.scan(),
+      new Set(replaceable),
     );
     logBroken(found.broken);
     return found;
@@ -75,7 +73,7 @@ export function createSkills({ own, shipped, tools, log }: SkillsOptions) {
   async function read(name: string, path: string): Promise<SkillContent> {
     const skill = await find(name);
     if (!skill.files.some((one) => one.path === path)) throw unknownFileError(skill);
-    return { skill, path, bytes: await readSkillFile(roots[skill.origin], name, path) };
+    return { skill, path, bytes: await readSkillFile(scanners[skill.origin].open(), name, path) };
   }
 
   return {
@@ -101,15 +99,18 @@ export function createSkills({ own, shipped, tools, log }: SkillsOptions) {
   };
 }
 
-/** Those of the operator win. */
-function joinSkills(own: ScannedFolder, shipped: ScannedFolder): SkillList {
+/** A skill of the operator takes the place of a shipped one only where the operator says so. */
+function joinSkills(own: ScannedFolder, shipped: ScannedFolder, replaceable: ReadonlySet<string>): SkillList {
   const shippedNames = new Set(shipped.skills.map(({ name }) => name));
-  const owned = own.skills.map((skill): FoundSkill => ({
-    ...skill,
-    origin: 'own',
-    replacesShipped: shippedNames.has(skill.name),
-    folderInRuns: `/skills/${skill.name}`,
-  }));
+  const isTaken = ({ name }: ScannedSkill): boolean => shippedNames.has(name) && !replaceable.has(name);
+  const owned = own.skills
+    .filter((skill) => !isTaken(skill))
+    .map((skill): FoundSkill => ({
+      ...skill,
+      origin: 'own',
+      replacesShipped: shippedNames.has(skill.name),
+      folderInRuns: `/skills/${skill.name}`,
+    }));
   const ownNames = new Set(owned.map(({ name }) => name));
   const others = shipped.skills
     .filter(({ name }) => !ownNames.has(name))
@@ -123,10 +124,16 @@ function joinSkills(own: ScannedFolder, shipped: ScannedFolder): SkillList {
     skills: [...owned, ...others].toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     broken: [
       ...own.broken.map((one) => ({ ...one, origin: 'own' as const })),
+      ...own.skills
+        .filter(isTaken)
+        .map(({ name }) => ({ name, reason: takenReason(name), origin: 'own' as const })),
       ...shipped.broken.map((one) => ({ ...one, origin: 'shipped' as const })),
     ],
   };
 }
+
+const takenReason = (name: string): string =>
+  `A skill of this name comes with Workcrate, and that one is used. Rename yours, or start with --replace-skills ${name}.`;
 
 const maxNamed = 50;
 

@@ -6,7 +6,7 @@ import { shareNextTurn } from '../concurrency/shared-turn.ts';
 import { runInSlices } from '../concurrency/yield.ts';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import {
-  openBelow,
+  openPublicFolder,
   parsePath,
   readOpenFile,
   rootPath,
@@ -33,13 +33,13 @@ interface KnownFile extends ToolFile {
   readonly stamp: string;
 }
 
-export function createToolFiles(directory: string) {
-  const root = openBelow(directory);
+export function createToolFiles(directory: string | null) {
+  const open = (): FolderRoot => openPublicFolder(directory, '--tools-path');
   let known: ReadonlyMap<string, KnownFile> = new Map();
 
   const list = shareNextTurn(async (): Promise<ToolFile[]> => {
     const read = new Map<string, KnownFile>();
-    for (const { path, size, stamp } of await listSources(root)) {
+    for (const { path, size, stamp } of await listSources(open)) {
       const before = known.get(path);
       const isSame = before?.stamp === stamp;
       read.set(path, isSame ? before : { file: prefix + path, size, summary: await summarize(path), stamp });
@@ -51,7 +51,7 @@ export function createToolFiles(directory: string) {
   /** What is wrong with a file is told to whoever asks for it. */
   async function summarize(path: string): Promise<string> {
     try {
-      const { module } = documentBytes(path, await readSource(root, path));
+      const { module } = documentBytes(path, await readSource(open(), path));
       return (module.split('\n')[0] ?? '').slice(0, maxSummaryLength).toWellFormed();
     } catch (error) {
       if (isWorkcrateError(error)) return '';
@@ -65,7 +65,7 @@ export function createToolFiles(directory: string) {
     async document(file: string): Promise<DocumentedFile> {
       const path = file.startsWith(prefix) ? file.slice(prefix.length) : file;
       demandLanguage(file);
-      return documentBytes(prefix + path, await readSource(root, path));
+      return documentBytes(prefix + path, await readSource(open(), path));
     },
   };
 }
@@ -77,12 +77,12 @@ interface Source {
 }
 
 /** The first ones by name. A folder that is not there has none. */
-async function listSources(root: FolderRoot): Promise<Source[]> {
+async function listSources(open: () => FolderRoot): Promise<Source[]> {
   const sources: Source[] = [];
   const enters = (name: string): boolean =>
     !name.startsWith('.') && !name.startsWith('__') && name !== 'node_modules';
   try {
-    const steps = root.tree(rootPath, { mostEntries: maxTreeEntries, mostDepth: maxDepth, enters });
+    const steps = open().tree(rootPath, { mostEntries: maxTreeEntries, mostDepth: maxDepth, enters });
     await runInSlices(steps, {
       take({ path, stats }) {
         if (path === null || !stats.isFile() || findLanguage(path) === null) return;

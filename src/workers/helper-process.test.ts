@@ -158,3 +158,15 @@ for (const method of ['wait', 'spin'] as const)
     await once(server, 'exit');
     await demandEnd(pid);
   });
+
+it('it is killed before the server if the machine is out of memory', async (t) => {
+  const { helper } = newHelper(t);
+  const begun = Promise.withResolvers<number>();
+  const call = helper.call('spin', undefined, { report: (pid) => begun.resolve(pid) });
+  const refused = assert.rejects(call, { code: 'stopping' });
+  const pid = await begun.promise;
+  assert.equal(readFileSync(`/proc/${pid}/oom_score_adj`, 'utf8'), '900\n');
+  assert.notEqual(readFileSync('/proc/self/oom_score_adj', 'utf8'), '900\n');
+  await helper[Symbol.asyncDispose]();
+  await refused;
+});

@@ -4,6 +4,7 @@ import { constants } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { isWorkcrateError, type ErrorCode } from '../errors.ts';
+import { markExpendable } from './oom-score.ts';
 
 /** The argument of a worker that replaces one that has failed. */
 export const afterFailureFlag = 'after-failure';
@@ -136,6 +137,7 @@ export const startInProcess =
   (hearing) => {
     const { heard, ended } = hearing;
     const child = forkWorker(file, toWorkerArguments(hearing), options);
+    markExpendable(child.pid);
     child.on('message', (message) => heard(message as MessageFromWorker));
     child.on('error', ended);
     child.on('exit', (code, signal) => ended(toExitError(code, signal)));

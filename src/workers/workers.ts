@@ -16,6 +16,7 @@ import {
   type StartWorkerSide,
 } from './other-side.ts';
 
+export { becomeExpendable, expendableOomScore, markExpendable } from './oom-score.ts';
 export type { CommandWrapper } from './other-side.ts';
 
 /** What another thread or process does: named functions that take and return plain data. */

@@ -5,17 +5,24 @@
 import { join } from 'node:path';
 import type { Audit } from '../../audit/audit.ts';
 import type { Clock } from '../../clock.ts';
-import { asWorkcrateError } from '../../errors.ts';
+import { asWorkcrateError, isWorkcrateError } from '../../errors.ts';
 import type { Question, ToolContext } from '../../mcp/tool.ts';
 import { readOpenFile, type OpenFile } from '../../paths/paths.ts';
 import { collectBytes } from '../../streams.ts';
 import type { CacheEntry } from '../cache/cache.ts';
 import type { ArrivalMethod } from '../client-file.ts';
-import { mayAnswerAgain, mayAnswerFirst, type AgeTerms } from '../freshness.ts';
+import { isGivenByPerson, mayAnswerAgain, mayAnswerFirst, type AgeTerms } from '../freshness.ts';
 import { normalizeEncoding } from '../text/text.ts';
+import type { PathPolicy } from '../policy/policy.ts';
 import { openDirectly } from './direct.ts';
 import { clientRefusedError, notAFileError, tooLargeForMethodError } from './failures.ts';
-import { isInstructions, type ClientInstructions, type RequestCall, type UseAnswer } from './file-request.ts';
+import {
+  isInstructions,
+  type ClientInstructions,
+  type FileRequest,
+  type RequestCall,
+  type UseAnswer,
+} from './file-request.ts';
 import {
   createFileKeeper,
   toCollectLimit,
@@ -61,6 +68,21 @@ export function createFileReader(options: ReadRequestOptions) {
     return { ...keep(call, bytes, { mtime, mark: toFileMark(file) }, source), ...seen };
   }
 
+  /** What a person gave for a file that is read in place, unless the file changed since, or is asked for by name. */
+  function findGivenInstead(
+    { call, policy }: PreparedRequest,
+    { via, proof, ...terms }: ReadFileOptions,
+  ): ReadFile | null {
+    const { request, context } = call;
+    const { user } = context.caller;
+    const given = cache.peek(user, request.projectKey, request.path.relative);
+    if (given === null || !isGivenByPerson(given) || via === 'direct' || proof !== undefined) return null;
+    const mtime = findDirectMtime(request, policy);
+    if (mtime !== null && mtime > (given.mtime ?? given.receivedAt)) return null;
+    const entry = findRemembered(call, { suits: (came) => mayAnswerAgain(came, terms, clock()) });
+    return entry === null ? null : toReadFile(entry);
+  }
+
   const answered = (prepared: PreparedRequest, use: UseAnswer<FoundFile>): Promise<FoundFile | Question> =>
     offerUploadIfRefused(methods, prepared.call, () => readAnswer(prepared, use));
 
@@ -87,7 +109,8 @@ export function createFileReader(options: ReadRequestOptions) {
     const { call } = prepared;
     const use = toUseAnswer(call);
     if (prepared.state !== null) return answered(prepared, use);
-    if (prepared.isDirect) return readDirectly(prepared, input.refresh ?? false);
+    if (prepared.isDirect)
+      return findGivenInstead(prepared, input) ?? readDirectly(prepared, input.refresh ?? false);
     const came = await methods.findArrived(call, use, isSentFor(call, input));
     if (came !== null) return { ...came.value, spend: came.spend };
     return (input.refresh ? await forgetKept(methods, call) : await had(call, input)) ?? otherwise(prepared);
@@ -147,6 +170,17 @@ async function forgetKept(methods: FileMethods, { request, context }: RequestCal
 }
 
 const nothingAnnounced = { from: 'root', size: null, sha256: null, encoding: null, stored: null } as const;
+
+/** When a file on this machine changed; null where there is none. Where it leads is judged as for reading it. */
+function findDirectMtime(request: FileRequest, policy: PathPolicy): number | null {
+  try {
+    using file = openDirectly(request, policy);
+    return Math.trunc(file.stats.mtimeMs);
+  } catch (error) {
+    if (isWorkcrateError(error, 'path_not_found')) return null;
+    throw error;
+  }
+}
 
 /** Tells one state of a file from any other, also of the same size and time. */
 const toFileMark = ({ stats: { dev, ino, size, mtimeMs, ctimeMs } }: OpenFile): string =>

@@ -56,6 +56,7 @@ export async function collectRun(
     runtime: parseRunRuntime(execution),
     libraries: Object.entries(execution.libraries).map(([name, version]) => ({ name, version })),
     session: step.session,
+    cell: execution.cell,
     script: execution.script,
     workingDir,
     startedAt,

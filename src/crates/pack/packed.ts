@@ -101,6 +101,8 @@ export interface PackedRun {
   readonly libraries: readonly SoftwareVersion[];
   /** The session that it was a cell of; null if it was a run of its own. */
   readonly session: string | null;
+  /** The number of the cell, which tracebacks name. */
+  readonly cell: number | null;
   /** The saved script that it ran, as `name@version`; null if its code was written for it. */
   readonly script: string | null;
   readonly workingDir: string;

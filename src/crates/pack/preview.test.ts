@@ -35,6 +35,7 @@ function runOf(text: string): PackedRun {
     runtime: { name: text, version: text },
     libraries: [{ name: text, version: text }],
     session: text,
+    cell: 1,
     script: text,
     workingDir: text,
     startedAt: 0,

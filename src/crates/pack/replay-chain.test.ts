@@ -67,7 +67,10 @@ it('a step that does other things is named, and the next works on what it made n
     [['/workspace/own/sum.txt', 'differs']],
   );
   const told = formatReplayReport(report);
-  assert.match(told, /^Step 1 of 3$[^]*^Step 2 of 3$[^]*DIFFERS {2}sum\.txt\n[^]*sum\.txt \(input\)\n/m);
+  assert.match(
+    told,
+    /^Step 1 of 3$[^]*^Step 2 of 3$[^]*DIFFERS {2}sum\.txt \(its content differs\)\n[^]*sum\.txt \(input\)\n/m,
+  );
   assert.match(told, /first that differs\.\n$/);
 });
 

@@ -44,6 +44,10 @@ export interface ReplayStep {
   readonly folder: string;
   /** The session that it was a cell of; null if it was a run of its own. */
   readonly session: string | null;
+  /** The number of the cell; undefined if the crate does not say. */
+  readonly cell: number | undefined;
+  /** When the original run started, in milliseconds; undefined if the crate does not say. */
+  readonly startedAt: number | undefined;
   readonly code: PlannedText;
   readonly inputs: readonly PlannedInput[];
   /** Its standard input; null if it had none. */
@@ -75,9 +79,17 @@ function findActions({ entities }: CrateMetadata): Entity[] {
   if (actions.length === 0) throw replayUnsupportedError('it describes no run');
   if (actions.length > maxPackedRuns)
     throw replayUnsupportedError(`it describes ${actions.length} runs, and ${maxPackedRuns} are the limit`);
-  const getStart = (action: Entity): number => Date.parse(getEntityText(action, 'startTime') ?? '') || 0;
+  const getStart = (action: Entity): number => readStart(action) ?? 0;
   return actions.toSorted((one, other) => getStart(one) - getStart(other));
 }
+
+const readStart = (action: Entity): number | undefined =>
+  keepPositive(Date.parse(getEntityText(action, 'startTime') ?? ''));
+
+const readCell = (metadata: CrateMetadata, action: Entity): number | undefined =>
+  keepPositive(Number(/^\d{1,6}$/.exec(readRunProperty(metadata, action, runPropertyNames.cell) ?? '')?.[0]));
+
+const keepPositive = (number: number): number | undefined => (number > 0 ? number : undefined);
 
 function planStep(metadata: CrateMetadata, action: Entity, made: ReadonlyMap<Entity, readonly string[]>) {
   const instrument = findOnlyInstrument(metadata, action);
@@ -98,6 +110,8 @@ function planStep(metadata: CrateMetadata, action: Entity, made: ReadonlyMap<Ent
     runtime: readRecordedRuntime(metadata, instrument, language),
     folder,
     session: readRunProperty(metadata, action, runPropertyNames.session),
+    cell: readCell(metadata, action),
+    startedAt: readStart(action),
     code: { path, sha256: readRecordedHash(instrument) },
     inputs: checkDistinctInputs(
       objects.filter((entity) => !isStdin(entity)).map((entity) => toPlannedInput(entity, folder, made)),

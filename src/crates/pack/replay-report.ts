@@ -1,6 +1,7 @@
 import type { CallDiff, CallState } from '../../tool-calls/recorded.ts';
 import { shownFolder } from './packed.ts';
-import type { ReplayStep } from './replay-plan.ts';
+import type { ReplayDifference } from './replay-difference.ts';
+import type { PlannedFile, ReplayStep } from './replay-plan.ts';
 
 export type ReplayResultState = 'same' | 'differs' | 'missing' | 'extra' | 'unknown';
 
@@ -10,10 +11,12 @@ export interface ReplayResultDiff {
   readonly state: ReplayResultState;
   readonly expected: string | null;
   readonly found: string | null;
+  /** In what a result differs; null if it does not. */
+  readonly difference: ReplayDifference | null;
 }
 
 /** An input that a step before was to make. */
-export interface ReplayInputDiff extends ReplayResultDiff {
+export interface ReplayInputDiff extends Omit<ReplayResultDiff, 'difference'> {
   readonly state: 'same' | 'differs' | 'missing';
 }
 
@@ -52,24 +55,27 @@ export interface ReplayReport {
   readonly steps: readonly ReplayStepReport[];
 }
 
-/** Compares the results of both runs. `found` has the hashes of this run's files, by their paths inside. */
-export function diffReplayResults(
+/**
+ * Compares the results of both runs. `found` has the hashes of this run's files, by their paths inside; `judge` looks at
+ * a result that differs.
+ */
+export async function diffReplayResults(
   { folder, results }: Pick<ReplayStep, 'folder' | 'results'>,
   found: ReadonlyMap<string, string>,
-): ReplayResultDiff[] {
+  judge: (result: PlannedFile, path: string) => Promise<ReplayDifference>,
+): Promise<ReplayResultDiff[]> {
   const known = new Set<string>();
-  const expected = results.map(({ names, sha256 }): ReplayResultDiff => {
+  const expected: ReplayResultDiff[] = [];
+  for (const result of results) {
+    const { names, sha256 } = result;
     const made = names.filter((name) => found.has(name));
     const path = made.find((name) => found.get(name) === sha256) ?? made[0] ?? names[0]!;
     known.add(path);
     const now = found.get(path) ?? null;
-    return {
-      name: toShownName(folder, path),
-      state: compareHashes(sha256, now),
-      expected: sha256,
-      found: now,
-    };
-  });
+    const state = compareHashes(sha256, now);
+    const difference = state === 'differs' ? await judge(result, path) : null;
+    expected.push({ name: toShownName(folder, path), state, expected: sha256, found: now, difference });
+  }
   const extra = [...found].filter(([path]) => !known.has(path));
   return [
     ...expected,
@@ -78,6 +84,7 @@ export function diffReplayResults(
       state: 'extra',
       expected: null,
       found: hash,
+      difference: null,
     })),
   ];
 }
@@ -124,14 +131,29 @@ const resultStateLabels: Readonly<Record<ReplayResultState, string>> = {
 function formatVerdict({ reproduced, steps }: ReplayReport): string {
   if (!reproduced) {
     const first = steps.findIndex((step) => !step.reproduced) + 1;
-    return steps.length === 1
-      ? 'Not reproduced.'
-      : `Not reproduced: step ${first} is the first that differs.`;
+    const where = steps.length === 1 ? '' : `: step ${first} is the first that differs`;
+    const what = steps.every(hasOnlyOtherDates) ? ', but only dates and ids in files differ' : '';
+    return `Not reproduced${where}${what}.`;
   }
   return steps.some(({ results }) => results.some(({ state }) => state === 'same'))
     ? `Reproduced: every result${steps.length === 1 ? '' : ' of every step'} is the same, byte for byte.`
     : 'Reproduced as far as can be told: it ended as before, and has no results to compare.';
 }
+
+/** Whether nothing else keeps a step from being reproduced. */
+const hasOnlyOtherDates = (step: ReplayStepReport): boolean =>
+  isStepReproduced({
+    ...step,
+    results: step.results.map((result) =>
+      result.difference === 'dates_and_ids' ? { ...result, state: 'same' } : result,
+    ),
+  });
+
+const differenceLabels: Readonly<Record<ReplayDifference, string>> = {
+  dates_and_ids: ' (only dates and ids differ)',
+  content: ' (its content differs)',
+  unknown: ' (whether more than dates and ids differs, cannot be told)',
+};
 
 /** The report for people. */
 export function formatReplayReport(report: ReplayReport): string {
@@ -155,7 +177,8 @@ function formatStep(step: ReplayStepReport): string[] {
       ({ name, state }) => `  ${resultStateLabels[state]}  ${replaceControlCharacters(name)} (input)`,
     ),
     ...step.results.map(
-      ({ name, state }) => `  ${resultStateLabels[state]}  ${replaceControlCharacters(name)}`,
+      ({ name, state, difference }) =>
+        `  ${resultStateLabels[state]}  ${replaceControlCharacters(name)}${difference === null ? '' : differenceLabels[difference]}`,
     ),
     ...formatCalls(step.calls),
     `  stdout: ${stdout === 'unknown' ? 'not in the crate, so not compared' : stdout}`,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { tmpdir } from 'node:os';
 import { describe, it } from 'node:test';
 import { isWorkcrateError, type ErrorCode } from '../../errors.ts';
+import { recordProof } from '../../requirements.testing.ts';
 import { chunksOf } from '../../storage/bytes.testing.ts';
 import { keep, openPacking } from './packing.testing.ts';
 import { writeReplayInput } from './replay-workspace.ts';
@@ -51,6 +52,37 @@ it('a run that does the same again is reproduced, result by result', async () =>
   assert.match(formatReplayReport(report), /same {5}sum\.txt[^]*Reproduced/);
   const [step] = toReplayJson(report)['steps'] as Record<string, unknown>[];
   assert.equal(step!['duration_ms'], onlyStep(report).durationMs);
+});
+
+it('of a result that differs it is told whether only dates and ids do', async () => {
+  const svg = (inner: string): string => `
+import os, uuid, datetime
+id = uuid.uuid4().hex
+open('plot.svg', 'w').write(f'<svg><dc:date>{datetime.datetime.now()}</dc:date><g id="{id}"/><use href="#{id}"/>${inner}</svg>')
+`;
+  const dated = await replay(await packedRun(svg('')));
+  assert.deepEqual(
+    onlyStep(dated).results.map(({ name, state, difference }) => [name, state, difference]),
+    [['plot.svg', 'differs', 'dates_and_ids']],
+  );
+  assert.equal(dated.reproduced, false);
+  assert.match(
+    formatReplayReport(dated),
+    /DIFFERS {2}plot\.svg \(only dates and ids differ\)[^]*Not reproduced, but only dates and ids in files differ\./,
+  );
+  const other = await replay(await packedRun(svg('{uuid.uuid4()}')));
+  assert.match(
+    formatReplayReport(other),
+    /DIFFERS {2}plot\.svg \(its content differs\)[^]*Not reproduced\.$/m,
+  );
+  const binary = await replay(
+    await packedRun("import os\nopen('x.bin', 'wb').write(b'\\0' + os.urandom(9))"),
+  );
+  assert.match(
+    formatReplayReport(binary),
+    /x\.bin \(whether more than dates and ids differs, cannot be told\)/,
+  );
+  recordProof('B13:replay-tells-dates-from-content');
 });
 
 it('what a run was given on stdin is given again, and not as a file', async () => {

@@ -5,13 +5,20 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import { WorkcrateError } from '../../errors.ts';
+import { isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import { digestWhileReading } from '../../files/files.ts';
 import type { RunEnd, Sandbox, SandboxRun, Workspace } from '../../sandbox/sandbox.ts';
 import { collectBytes, collectText } from '../../streams.ts';
 import type { CrateMetadata } from '../crate.ts';
 import { openStepTools, planCalls, type ReplayTools, type StepTools } from './replay-calls.ts';
-import { planReplay, type PlannedInput, type PlannedText, type ReplayStep } from './replay-plan.ts';
+import { judgeDifference, maxComparedBytes, type ReplayDifference } from './replay-difference.ts';
+import {
+  planReplay,
+  type PlannedFile,
+  type PlannedInput,
+  type PlannedText,
+  type ReplayStep,
+} from './replay-plan.ts';
 import {
   diffReplayResults,
   isStepReproduced,
@@ -26,6 +33,7 @@ import {
   snapshotReplayFolders,
   writeReplayInput,
 } from './replay-workspace.ts';
+import { shownFolder } from './packed.ts';
 import { hashShownResults } from './shown-results.ts';
 import { locateWorkspaceFile, rereadWorkspaceFile } from './workspace-files.ts';
 
@@ -98,11 +106,29 @@ async function replayStep(replay: Replay, step: ReplayStep): Promise<ReplayStepR
     runtime: await sandbox.runtime(step.language),
     sandbox: sandbox.kind,
     inputs: inputs.filter(({ state }) => state !== 'same'),
-    results: diffReplayResults(step, found),
+    results: await diffReplayResults(step, found, (result, path) => judgeResult(replay, result, path)),
     calls: tools.compare(),
     complete: changes.complete,
   };
   return { reproduced: isStepReproduced(report), ...report };
+}
+
+/** What is not in the crate, or not in a file, cannot be looked at. */
+async function judgeResult(replay: Replay, result: PlannedFile, name: string): Promise<ReplayDifference> {
+  const { place, signal } = replay;
+  const made = name.startsWith(shownFolder) ? null : locateWorkspaceFile(place, '/', name);
+  if (result.path === null || made === null) return 'unknown';
+  try {
+    const file = { path: result.path, sha256: result.sha256 };
+    const before = await collectBytes(await readVerifiedFile(replay, file, maxComparedBytes));
+    const after = await collectBytes(limitBytes(rereadWorkspaceFile(made, signal), name, maxComparedBytes));
+    return judgeDifference(before, after);
+  } catch (error) {
+    // A crate without these bytes, or with other ones than it says, still has their hash.
+    const known = ['too_large', 'not_found', 'hash_mismatch'] as const;
+    if (known.some((code) => isWorkcrateError(error, code))) return 'unknown';
+    throw error;
+  }
 }
 
 const maxCallFileBytes = 4 * 1024 ** 2;
@@ -163,22 +189,30 @@ async function readVerifiedFile({ read, signal }: ReplayOptions, file: PlannedTe
     );
   const through = digestWhileReading(bytes);
   return (async function* (): AsyncGenerator<Uint8Array> {
-    let left = limit;
-    for await (const chunk of through.bytes) {
-      left -= chunk.length;
-      if (left < 0)
-        throw new WorkcrateError(
-          'too_large',
-          `${quoteCratePath(file.path)} has more than ${limit} bytes, the limit.`,
-        );
-      yield chunk;
-    }
+    yield* limitBytes(through.bytes, file.path, limit);
     if (file.sha256 === null || through.digest().sha256 === file.sha256) return;
     throw new WorkcrateError(
       'hash_mismatch',
       `${quoteCratePath(file.path)} is not what the crate says it is: its sha256 differs. Get the crate again.`,
     );
   })();
+}
+
+async function* limitBytes(
+  bytes: AsyncIterable<Uint8Array>,
+  path: string,
+  limit: number,
+): AsyncGenerator<Uint8Array> {
+  let left = limit;
+  for await (const chunk of bytes) {
+    left -= chunk.length;
+    if (left < 0)
+      throw new WorkcrateError(
+        'too_large',
+        `${quoteCratePath(path)} has more than ${limit} bytes, the limit.`,
+      );
+    yield chunk;
+  }
 }
 
 const maxReplayCodeBytes = 16 * 1024 ** 2;
@@ -219,7 +253,9 @@ async function runReplayStep(
   { code, stdin, tools }: ReplayCode,
 ): Promise<ReplayOutcome> {
   const { sandbox, place, sessions, timeoutMs, signal } = replay;
-  const { language, folder: workingDir, session } = step;
+  const { language, folder: workingDir, session, cell: number, startedAt } = step;
+  // With the date of the original run, so that files that have a date in them can be the same.
+  const request = { code, stdin, timeoutMs, signal, ...(startedAt === undefined ? {} : { startedAt }) };
   const started =
     session === null
       ? await sandbox.start({
@@ -227,14 +263,11 @@ async function runReplayStep(
           user: replayUser,
           place,
           language,
-          code,
           workingDir,
-          stdin,
-          timeoutMs,
-          signal,
+          ...request,
           ...tools.request,
         })
-      : await sessions.runCell(step, session, { code, stdin, timeoutMs, signal });
+      : await sessions.runCell(step, session, { ...request, ...(number === undefined ? {} : { number }) });
   const [stdout, stderr, shown, end] = await Promise.all([
     hashReplayOutput(started.stdout),
     readOutputTail(started.stderr),

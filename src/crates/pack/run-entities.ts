@@ -147,16 +147,18 @@ function createActionEntity(run: PackedRun, specification: CrateSpecification, a
 export const runPropertyNames = {
   folder: 'working folder',
   session: 'session',
+  cell: 'cell',
   script: 'script',
   incomplete: 'inputs_may_be_incomplete',
 } as const;
 
 function listRunProperties(run: PackedRun): RunLimit[] {
-  const { workingDir, session, script, inputsMayBeIncomplete, limits } = run;
+  const { workingDir, session, cell, script, inputsMayBeIncomplete, limits } = run;
   const toProperty = (name: string, value: string): RunLimit => ({ name, value, unit: null });
   return [
     toProperty(runPropertyNames.folder, workingDir),
     ...(session === null ? [] : [toProperty(runPropertyNames.session, session)]),
+    ...(cell === null ? [] : [toProperty(runPropertyNames.cell, String(cell))]),
     ...(script === null ? [] : [toProperty(runPropertyNames.script, script)]),
     ...(inputsMayBeIncomplete ? [toProperty(runPropertyNames.incomplete, 'true')] : []),
     ...limits,

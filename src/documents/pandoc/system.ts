@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { WorkcrateError } from '../../errors.ts';
 import type { Log } from '../../observability/log.ts';
-import type { CommandWrapper } from '../../workers/workers.ts';
+import { markExpendable, type CommandWrapper } from '../../workers/workers.ts';
 import { findConfinement } from '../confinement.ts';
 import {
   pandocFailedError,
@@ -247,12 +247,14 @@ async function runPandocProgram({ signal, input, ...options }: ProgramRunOptions
 /** In a process group of its own, so that it can be killed with its children. */
 function spawnProgram({ wrapper, program, args, folder, env }: Omit<ProgramRunOptions, 'signal' | 'input'>) {
   const [command, ...first] = wrapper === null ? [program] : [wrapper.command, ...wrapper.args, program];
-  return spawn(command!, [...first, ...args], {
+  const child = spawn(command!, [...first, ...args], {
     cwd: folder,
     env: { ...env },
     stdio: ['pipe', 'ignore', 'pipe'],
     detached: true,
   });
+  markExpendable(child.pid);
+  return child;
 }
 
 function killProcessGroup(pid: number | undefined): void {

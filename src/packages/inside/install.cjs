@@ -3,7 +3,16 @@
 // fetches is told on stderr, how it ended on the last line of stdout. Nobody believes it: whoever started this looks at what
 // is there.
 const { spawn } = require('node:child_process');
-const { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } = require('node:fs');
+const {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} = require('node:fs');
+const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 
 /** Of the network where it has its own. */
@@ -12,6 +21,8 @@ const { WORKCRATE_PACKAGES: root, WORKCRATE_NPM: npm } = process.env;
 const task = JSON.parse(readFileSync(0, 'utf8'));
 const folder = join(root, 'node', task.environment);
 const scratch = join(root, 'cache', `scratch-${task.environment}`);
+/** Here alone are credentials: no other sandbox has this /tmp. */
+const secrets = mkdtempSync(join(tmpdir(), 'secrets-'));
 
 const end = (facts) => process.stdout.write(`\nworkcrate: ${JSON.stringify(facts)}\n`);
 
@@ -35,7 +46,7 @@ function makeArguments() {
     ...fixedArguments.split(' '),
     `--registry=${task.registry}`,
     `--cache=${join(root, 'cache/npm')}`,
-    `--userconfig=${join(scratch, 'npmrc')}`,
+    `--userconfig=${join(secrets, 'npmrc')}`,
     `--globalconfig=${join(scratch, 'none')}`,
     ...(proxy ? [`--proxy=${proxy}`, `--https-proxy=${proxy}`, '--noproxy='] : []),
     ...(existsSync(certificates) ? [`--cafile=${certificates}`] : []),
@@ -47,7 +58,7 @@ async function install() {
   const described = { name: 'packages', private: true, dependencies, overrides };
   writeFileSync(join(folder, 'package.json'), JSON.stringify(described, null, 2));
   keepVersions();
-  writeFileSync(join(scratch, 'npmrc'), task.npmrc, { mode: 0o600 });
+  writeFileSync(join(secrets, 'npmrc'), task.npmrc, { mode: 0o600 });
   const child = spawn(process.execPath, [join(npm, 'bin/npm-cli.js'), ...makeArguments()], {
     cwd: folder,
     // Compiled code of npm would go to the scratch folder, in hundreds of files that nobody uses again.
@@ -74,4 +85,6 @@ function readError(output) {
 mkdirSync(scratch);
 void install()
   .then(end)
-  .finally(() => rmSync(scratch, { recursive: true, force: true }));
+  .finally(() => {
+    for (const used of [scratch, secrets]) rmSync(used, { recursive: true, force: true });
+  });

@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 # Of the network where it has its own.
 CERTIFICATES = os.environ.get("SSL_CERT_FILE") or "/etc/ssl/certs/ca-certificates.crt"
@@ -83,11 +84,16 @@ def run_pip(task, environment, cache, scratch, limits):
     for host in task["plainHosts"]:
         command += ["--trusted-host", host]
     command += ["install", "--no-warn-script-location", "--progress-bar", "off", "-c", scratch + "/limits"]
-    command += ["--index-url", task["indexes"][0]]
-    for index in task["indexes"][1:]:
-        command += ["--extra-index-url", index]
     command += [] if task["allowsSource"] else ["--only-binary", ":all:"]
-    command += ["--"] + task["specs"]
+    # With credentials, which no other sandbox of the user may see: not on the command line, and in no folder but /tmp.
+    with tempfile.NamedTemporaryFile("w", prefix="indexes-") as indexes:
+        indexes.write("--index-url %s\n" % task["indexes"][0])
+        indexes.writelines("--extra-index-url %s\n" % index for index in task["indexes"][1:])
+        indexes.flush()
+        return follow(command + ["-r", indexes.name, "--"] + task["specs"], scratch)
+
+
+def follow(command, scratch):
     variables = dict(os.environ, PIP_CONFIG_FILE=os.devnull, PYTHONNOUSERSITE="1", TMPDIR=scratch)
     running = subprocess.Popen(
         command, cwd="/", env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT

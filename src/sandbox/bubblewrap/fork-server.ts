@@ -233,7 +233,7 @@ function keepLastErrorText(stderr: Readable): () => string {
 }
 
 /** What a worker needs of its cgroup. */
-export type RunGroup = Pick<Group, 'add' | 'events' | 'kill'>;
+export type RunGroup = Pick<Group, 'events' | 'kill'>;
 
 interface GroupSlot {
   readonly group: Group;
@@ -253,13 +253,34 @@ export function createGroupPool(cgroups: Cgroups, limits: RunLimitSettings, log:
   const remove = ({ group }: GroupSlot): void =>
     void group.remove().catch((error: unknown) => log.error('sandbox.group_stays', { error }));
 
+  const addTo = async (id: string, slot: GroupSlot, pid: number): Promise<GroupSlot> => {
+    taken.set(id, slot);
+    try {
+      await slot.group.add(pid);
+      return slot;
+    } catch (error) {
+      taken.delete(id);
+      remove(slot);
+      throw error;
+    }
+  };
+  /** Somebody may have removed a group that nobody was in: systemd, a container runtime, a tidy operator. */
+  const addOrReplace = async (id: string, pid: number): Promise<GroupSlot> => {
+    try {
+      return await addTo(id, free.pop() ?? makeSlot(cgroups.make(id, limits)), pid);
+    } catch (error) {
+      if (!isGroupGone(error)) throw error;
+      log.warn('sandbox.group_gone', { error });
+      return addTo(id, makeSlot(cgroups.make(`${id}-again`, limits)), pid);
+    }
+  };
+
   return {
-    take(id: string): RunGroup | null {
+    /** Puts a process into a group of its own. A group that is gone is not used again: another is made, once. */
+    async take(id: string, pid: number): Promise<RunGroup | null> {
       if (cgroups.kind === 'none') return null;
-      const slot = free.pop() ?? makeSlot(cgroups.make(id, limits));
-      taken.set(id, slot);
+      const slot = await addOrReplace(id, pid);
       return {
-        add: (pid) => slot.group.add(pid),
         events: () => countEventsSince(slot),
         kill() {
           slot.wasKilled = true;
@@ -286,6 +307,9 @@ export function createGroupPool(cgroups: Cgroups, limits: RunLimitSettings, log:
     },
   };
 }
+
+const isGroupGone = (error: unknown): boolean =>
+  error instanceof Error && ['ENOENT', 'ENODEV'].includes(getErrno(error.cause) ?? '');
 
 const noGroupEvents = { oomKilled: 0, pidsRefused: 0, memoryPeakBytes: null };
 

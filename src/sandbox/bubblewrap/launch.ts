@@ -14,16 +14,20 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { WorkcrateError } from '../../errors.ts';
+import { findPublicFolder } from '../../paths/paths.ts';
+import { becomeExpendable } from '../../workers/workers.ts';
 import {
   getNodeModules,
   listWritableFolders,
   npmInside,
+  packageLanguages,
   packageProgramFolders,
   packagesInside,
   type Installation,
 } from '../environments.ts';
 import { certificatesInside, gateInside } from '../gate.ts';
 import { insideFolder } from '../inside-folder.ts';
+import { getRepeatableVariables } from '../run-variables.ts';
 import type { Workspace } from '../sandbox.ts';
 
 /** Where a root server binds what a user's sandbox may see. Other processes see it empty. */
@@ -48,6 +52,7 @@ function makeForkServerEnvironment(python: string) {
     TERM: 'dumb',
     TMPDIR: '/tmp',
     USER: 'user',
+    ...getRepeatableVariables('/opt/workcrate/inside'),
   };
 }
 
@@ -87,7 +92,13 @@ export interface SandboxProfile {
  */
 export function buildSandboxCommand(stage: Stage | null, profile: SandboxProfile): string[] {
   const { uid } = profile;
-  if (stage === null) return buildBubblewrapCommand(profile, (mount) => mount.source);
+  if (stage === null)
+    return [
+      ...splitFlags('/bin/sh -c'),
+      `${becomeExpendable} exec "$@"`,
+      'sh',
+      ...buildBubblewrapCommand(profile, (mount) => mount.source),
+    ];
   const staged = profile.mounts.map((mount, at) => ({ mount, at: createBindTarget(stage, mount, at) }));
   const sourceOf = (wanted: BindMount): string => staged.find(({ mount }) => mount === wanted)!.at;
   return [
@@ -103,6 +114,7 @@ export function buildSandboxCommand(stage: Stage | null, profile: SandboxProfile
 const splitFlags = (text: string): string[] => text.split(' ');
 
 const bindAllScript =
+  `${becomeExpendable} ` +
   'while [ "$1" != -- ]; do mount --bind -- "$1" "$2" || exit 1; shift 2; done; shift; exec "$@"';
 
 /** An empty folder or file as a mount point. */
@@ -203,20 +215,27 @@ export function listMounts(options: MountOptions): BindMount[] {
     readOnly(gate, gateInside),
     ...(certificates === null ? [] : [readOnly(certificates, certificatesInside)]),
     ...pythonFolders.map((folder) => readOnly(folder, folder)),
-    ...(tools === null || !existsSync(tools) ? [] : [readOnly(tools, '/tools')]),
-    ...(skills === null || !existsSync(skills) ? [] : [readOnly(skills, '/skills')]),
+    ...listPublicMounts(tools, '--tools-path', '/tools'),
+    ...listPublicMounts(skills, '--skills-path', '/skills'),
     writable(place.workspace, '/workspace'),
     writable(place.artifacts, '/artifacts'),
     ...(place.packages === null ? [] : listPackageMounts(place.packages, install)),
   ];
 }
 
+function listPublicMounts(path: string | null, setting: string, target: string): BindMount[] {
+  const folder = findPublicFolder(path, setting);
+  return folder === null ? [] : [readOnly(folder, target)];
+}
+
 /** What may be written lies in what is read-only, and so comes after it. */
 function listPackageMounts(packages: string, install: Installation | null): BindMount[] {
   const folders = install === null ? [] : listWritableFolders(install);
+  const mount = (kind: typeof readOnly, name: string): BindMount =>
+    kind(join(packages, name), join(packagesInside, name));
   return [
-    readOnly(packages, packagesInside),
-    ...folders.map((name) => writable(join(packages, name), join(packagesInside, name))),
+    ...packageLanguages.map((name) => mount(readOnly, name)),
+    ...folders.map((name) => mount(writable, name)),
     ...(install?.npm ? [readOnly(install.npm, npmInside)] : []),
   ];
 }
@@ -255,7 +274,7 @@ export async function findPython(chosen: string | null): Promise<Python> {
   const path = chosen ?? '/usr/bin/python3';
   if (systemPythonPattern.test(path) && existsSync(path)) return { path, folders: [], prefix: null };
   try {
-    const { stdout } = await promisify(execFile)(path, ['-c', askForFolders], {
+    const { stdout } = await promisify(execFile)(path, ['-I', '-c', askForFolders], {
       timeout: 20_000,
       env: outerEnvironment,
     });

@@ -2,13 +2,7 @@ import type { Log } from '../../observability/log.ts';
 import type { Cgroups } from '../cgroups/cgroups.ts';
 import type { Gate, GatePass } from '../gate.ts';
 import { languages, type RunLimitSettings, type Workspace } from '../sandbox.ts';
-import {
-  findHostPid,
-  createGroupPool,
-  startForkServer,
-  type RunGroup,
-  type WantedTools,
-} from './fork-server.ts';
+import { findHostPid, createGroupPool, startForkServer, type WantedTools } from './fork-server.ts';
 import type { MountOptions } from './launch.ts';
 import { openWorkerPipes } from './pipes.ts';
 import type { PreloadedEvent } from './preload.ts';
@@ -94,12 +88,6 @@ export async function startUserSandbox(place: Workspace, options: UserSandboxOpt
   const tell = (id: string, command: Readonly<Record<string, string>>): void =>
     server.send(relayed.has(id) ? { relay: command } : command);
 
-  const putIntoGroup = async (id: string, parent: number, pid: number): Promise<RunGroup | null> => {
-    const group = groups.take(id);
-    await group?.add(findHostPid(parent, pid));
-    return group;
-  };
-
   return {
     ended: server.ended,
     async make(id, kind, { pass, tools }) {
@@ -117,7 +105,7 @@ export async function startUserSandbox(place: Workspace, options: UserSandboxOpt
           gate: pass?.token,
           tools: tools ?? undefined,
         });
-        const group = await putIntoGroup(id, parent, made.pid);
+        const group = await groups.take(id, findHostPid(parent, made.pid));
         const worker = attachWorker(openWorkerPipes(parent, made.ends), id, language, group);
         tell(id, { opened: id });
         return await waitUntilReady(worker);

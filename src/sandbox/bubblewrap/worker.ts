@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { WatchedDisk } from '../disk.ts';
 import { getInstallVariables, npmInside, packagesInside } from '../environments.ts';
 import { toProxyVariables } from '../gate.ts';
+import { toEpochVariable } from '../run-variables.ts';
 import { collectReports, secretBytes } from '../sessions/frames.ts';
 import type { SessionProcess } from '../sessions/session.ts';
 import {
@@ -183,6 +184,7 @@ export function runOnWorker(
   const longer = setTimeout(() => userSandbox.watch(worker.id), watchAfterMs);
   const environment = {
     ...toProxyVariables(network?.environment, { certificates }),
+    ...toEpochVariable(request.startedAt),
     ...(install === null ? {} : getInstallVariables(packagesInside, npmInside)),
   };
   const shown = { hasPackages: install === null, hasTools: tools !== null };

@@ -163,7 +163,7 @@ touch /node_modules/written 2> /dev/null && echo wrote; rm -rf /packages/* 2> /d
         .split('\n')
         .filter((line) => line !== '')
         .sort(),
-      ['cache', 'node', 'python'],
+      ['node', 'python'],
     );
   });
 }

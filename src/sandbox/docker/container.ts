@@ -1,13 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync, statSync, type Dirent } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { WorkcrateError } from '../../errors.ts';
+import { findPublicFolder } from '../../paths/paths.ts';
+import { expendableOomScore } from '../../workers/workers.ts';
 import {
   getInstallVariables,
   listWritableFolders,
   nodeNamesFolder,
   npmInside,
+  packageLanguages,
   packagesInside,
   type Installation,
 } from '../environments.ts';
@@ -147,6 +150,7 @@ function toContainerLimits(options: DockerOptions, uid: number): object {
     MemorySwap: memoryBytes,
     // The supervisor is one more.
     PidsLimit: processes + 1,
+    OomScoreAdj: expendableOomScore,
     NanoCpus: Math.round(cpus * 1e9),
     ShmSize: tmpBytes,
     Tmpfs: { '/tmp': folder('1777'), '/home/user': folder('700'), '/dev/shm': folder('1777') },
@@ -174,19 +178,25 @@ function listDockerMounts(options: DockerOptions, place: Workspace | null): Dock
       toBindMount(place.workspace, '/workspace', false),
       toBindMount(place.artifacts, '/artifacts', false),
     );
-  if (isExistingFolder(skills)) mounts.push(toBindMount(skills, '/skills', true));
+  const shared = findPublicFolder(skills, '--skills-path');
+  if (shared !== null) mounts.push(toBindMount(shared, '/skills', true));
   return mounts;
 }
 
 /** A folder cannot be mounted into one that is read-only and lacks it, so the operator's tools are mounted one by one. */
 function listToolMounts({ tools }: DockerOptions, called: string | null): DockerMount[] {
-  if (called === null) return isExistingFolder(tools) ? [toBindMount(tools, toolsInside, true)] : [];
-  const own = isExistingFolder(tools) ? readdirSync(tools).filter((name) => name !== 'mcp') : [];
+  const folder = findPublicFolder(tools, '--tools-path');
+  if (called === null) return folder === null ? [] : [toBindMount(folder, toolsInside, true)];
+  const own = folder === null ? [] : readdirSync(folder, { withFileTypes: true }).filter(isMountable);
   return [
-    ...own.map((name) => toBindMount(join(tools!, name), `${toolsInside}/${name}`, true)),
+    ...own.map(({ name }) => toBindMount(join(folder!, name), `${toolsInside}/${name}`, true)),
     toBindMount(called, `${toolsInside}/mcp`, true),
   ];
 }
+
+/** The engine would follow a link to wherever it leads. */
+const isMountable = (entry: Dirent): boolean =>
+  entry.name !== 'mcp' && (entry.isFile() || entry.isDirectory());
 
 function listGateMounts(gate: Gate | null, { certificates = null }: DockerOptions): DockerMount[] {
   if (gate === null) return [];
@@ -202,7 +212,7 @@ function listPackageMounts(place: Workspace | null, install: Installation | null
   const names = join(packages, nodeNamesFolder);
   const folders = install === null ? [] : listWritableFolders(install);
   return [
-    toBindMount(packages, packagesInside, true),
+    ...packageLanguages.map((name) => toBindMount(join(packages, name), join(packagesInside, name), true)),
     ...(isExistingFolder(names) ? [toBindMount(names, '/node_modules', true)] : []),
     ...folders.map((name) => toBindMount(join(packages, name), join(packagesInside, name), false)),
     ...(install?.npm ? [toBindMount(install.npm, npmInside, true)] : []),

@@ -14,6 +14,7 @@ import {
   type StopReason,
 } from '../sandbox.ts';
 import { toProxyVariables } from '../gate.ts';
+import { toEpochVariable } from '../run-variables.ts';
 import { collectReports, secretBytes } from '../sessions/frames.ts';
 import type { Container, DockerOptions } from './container.ts';
 import type { Engine } from './engine.ts';
@@ -40,7 +41,10 @@ export function runInContainer(
   const heldMs = request.tools?.clock.mostHeldMs ?? 0;
   const mostMs = request.timeoutMs + heldMs + limits.graceMs + abandonAfterMs;
   const secret = randomBytes(secretBytes);
-  const environment = toProxyVariables(request.network?.environment, { certificates });
+  const environment = {
+    ...toProxyVariables(request.network?.environment, { certificates }),
+    ...toEpochVariable(request.startedAt),
+  };
   const run = container.begin({ ...request, code: addHeader(request, secret), mostMs, environment });
   const killed = Promise.withResolvers<null>();
   const killContainer = async () => {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { insideFolder } from '../inside-folder.ts';
 import { nodeDriver } from '../drivers.ts';
 import { packageProgramFolders, packagesInside } from '../environments.ts';
+import { getRepeatableVariables } from '../run-variables.ts';
 import type { Language } from '../sandbox.ts';
 
 /**
@@ -299,6 +300,7 @@ const environment = {
   TERM: 'dumb',
   TMPDIR: '/tmp',
   USER: 'user',
+  ...getRepeatableVariables(modulesInContainer),
 };
 
 /** What a container runs. The filter is a BPF program for seccomp, empty for none. */

@@ -3,31 +3,34 @@ import { constants } from 'node:os';
 import { test } from 'node:test';
 import { notApplicable, python, underFilter } from './applied.testing.ts';
 import { createSeccompPolicy } from './policy.ts';
-import { machines, syscalls, type Machine } from './syscalls.ts';
+import { machines, syscalls, type Machine, type Syscall } from './syscalls.ts';
 
-const { EAFNOSUPPORT, ENOSYS, EPERM } = constants.errno;
+const { EAFNOSUPPORT, EINVAL, ENOPROTOOPT, ENOSYS, ENOTTY, EOPNOTSUPP, EPERM } = constants.errno;
 const noPython = notApplicable(python);
 const noBwrap = notApplicable();
 const policy = createSeccompPolicy('none');
-const unknown = new Set(Object.entries(policy).flatMap(([name, rule]) => (rule === 'unknown' ? [name] : [])));
-const byArgument = new Set(
-  Object.entries(policy).flatMap(([name, rule]) => (typeof rule === 'string' ? [] : [name])),
-);
+const errnoOf = new Map<unknown, number>([
+  ['unknown', ENOSYS],
+  ['refuse', EPERM],
+  ['notSupported', EOPNOTSUPP],
+]);
 
 test('under the filter every forbidden call fails as it should', { skip: noPython }, async () => {
   const column = machines[process.arch as Machine].column;
-  const calls = Object.entries(syscalls).filter(
-    ([name, numbers]) => !byArgument.has(name) && numbers[column] !== null,
-  );
+  const calls = Object.entries(policy).flatMap(([name, rule]) => {
+    const number = syscalls[name as Syscall][column];
+    const errno = errnoOf.get(rule);
+    return number === null || errno === undefined ? [] : [{ name, number, errno }];
+  });
+  assert.ok(calls.length > 70, `${calls.length}`);
   // Arguments that mean nothing, so that a call that slipped through would fail in another way.
-  const seen = await errnos(calls.map(([, numbers]) => [numbers[column] ?? 0, -1, -1, -1, -1, -1]));
-  for (const [index, [name]] of calls.entries())
-    assert.equal(seen[index], unknown.has(name) ? ENOSYS : EPERM, name);
+  const seen = await errnos(calls.map(({ number }) => [number, -1, -1, -1, -1, -1]));
+  for (const [index, { name, errno }] of calls.entries()) assert.equal(seen[index], errno, name);
 });
 
 test('under the filter arguments decide', { skip: noPython }, async () => {
   const column = machines[process.arch as Machine].column;
-  const { clone, ioctl, personality, socket, socketpair } = syscalls;
+  const { clone, ioctl, personality, prctl, setsockopt, socket, socketpair } = syscalls;
   const rows: [number[], number][] = [
     [[clone[column], 0x1000_0011], EPERM],
     [[clone[column], 0x0002_0011], EPERM],
@@ -35,6 +38,11 @@ test('under the filter arguments decide', { skip: noPython }, async () => {
     [[ioctl[column], -1, 0x1_0000_5412], EPERM],
     [[ioctl[column], -1, 0x541c], EPERM],
     [[ioctl[column], -1, 0x5401], constants.errno.EBADF],
+    [[ioctl[column], -1, 0x4030_5828], ENOTTY],
+    [[prctl[column], 22, 2, 0], EINVAL],
+    [[prctl[column], 3], 0],
+    [[setsockopt[column], -1, 41, 48, 0, 0], ENOPROTOOPT],
+    [[setsockopt[column], -1, 1, 2, 0, 0], constants.errno.EBADF],
     [[personality[column], 0x4_0000], EPERM],
     [[personality[column], -1], 0],
     [[socket[column], 40, 1, 0], EAFNOSUPPORT],

@@ -3,7 +3,15 @@
  * the programs inside the sandbox do.
  */
 import { assemble, type BpfLine } from './bpf.ts';
-import { createSeccompPolicy, verdicts, type ArgumentRule } from './policy.ts';
+import {
+  createSeccompPolicy,
+  unlisted,
+  verdicts,
+  type ArgumentRule,
+  type Rule,
+  type SeccompPolicy,
+  type SeccompVerdict,
+} from './policy.ts';
 import { machines, syscalls, type Machine, type Syscall } from './syscalls.ts';
 
 /** Offsets in `struct seccomp_data`. Both machines are little endian, so an argument's low half comes first. */
@@ -12,7 +20,6 @@ const archAt = 4;
 const argumentsAt = 16;
 
 type Network = 'none' | 'host';
-type SeccompPolicy = ReturnType<typeof createSeccompPolicy>;
 
 /** From this number on, up to the next range, a call goes to this label. */
 interface SyscallRange {
@@ -37,12 +44,14 @@ function* generateProgram(machine: Machine, policy: SeccompPolicy): Generator<Bp
   yield { op: 'equal', value: machines[machine].audit, yes: null, no: 'kill' };
   yield { op: 'load', offset: numberAt };
   yield* generateSearch(listSyscallRanges(machine, policy));
+  for (const verdict of Object.keys(verdicts) as SeccompVerdict[]) yield* generateReturn(verdict, verdict);
   for (const [name, rule] of Object.entries(policy))
     if (typeof rule !== 'string') yield* generateArgumentCheck(name, rule);
-  for (const [name, value] of Object.entries(verdicts)) {
-    yield { op: 'label', name };
-    yield { op: 'return', value };
-  }
+}
+
+function* generateReturn(label: string, verdict: SeccompVerdict): Generator<BpfLine> {
+  yield { op: 'label', name: label };
+  yield { op: 'return', value: verdicts[verdict] };
 }
 
 function listSyscallRanges(machine: Machine, policy: SeccompPolicy): SyscallRange[] {
@@ -50,13 +59,13 @@ function listSyscallRanges(machine: Machine, policy: SeccompPolicy): SyscallRang
     Object.entries(policy).map(([name, rule]) => toNumberedRule(machine, name as Syscall, rule)),
   );
   const { foreignFrom } = machines[machine];
-  const found: SyscallRange[] = [{ from: 0, to: 'allow' }];
+  const found: SyscallRange[] = [{ from: 0, to: unlisted }];
   for (const number of [...targets.keys()].filter((key) => key !== null).sort((a, b) => a - b)) {
     // The number before has ended its own range already.
     if (found.at(-1)?.from === number) found.pop();
-    found.push({ from: number, to: targets.get(number) ?? 'allow' }, { from: number + 1, to: 'allow' });
+    found.push({ from: number, to: targets.get(number) ?? unlisted }, { from: number + 1, to: unlisted });
   }
-  if (foreignFrom !== null) found.push({ from: foreignFrom, to: 'unknown' });
+  if (foreignFrom !== null) found.push({ from: foreignFrom, to: unlisted });
   return found.filter(({ to }, index) => to !== found[index - 1]?.to);
 }
 
@@ -81,18 +90,18 @@ function* generateSearch(ranges: readonly SyscallRange[]): Generator<BpfLine> {
   yield* generateSearch(right);
 }
 
+/** Followed by returns of its own: a jump to those of the search would be backward. */
 function* generateArgumentCheck(name: string, rule: ArgumentRule): Generator<BpfLine> {
   yield { op: 'label', name };
   yield { op: 'load', offset: argumentsAt + 8 * rule.argument };
-  const match = chooseTarget(rule.match, `${name}, if so`);
-  const otherwise = chooseTarget(rule.otherwise, `${name}, if not`);
+  const [match, otherwise] = [`${name}, if so`, `${name}, if not`];
   for (const [index, value] of rule.values.entries()) {
     const isLast = index === rule.values.length - 1;
     yield { op: rule.when, value, yes: match, no: isLast ? otherwise : null };
   }
-  if (typeof rule.match !== 'string') yield* generateArgumentCheck(match, rule.match);
-  if (typeof rule.otherwise !== 'string') yield* generateArgumentCheck(otherwise, rule.otherwise);
+  yield* generateRule(match, rule.match);
+  yield* generateRule(otherwise, rule.otherwise);
 }
 
-const chooseTarget = (next: string | ArgumentRule, label: string): string =>
-  typeof next === 'string' ? next : label;
+const generateRule = (label: string, rule: Rule): Generator<BpfLine> =>
+  typeof rule === 'string' ? generateReturn(label, rule) : generateArgumentCheck(label, rule);

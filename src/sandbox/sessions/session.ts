@@ -7,6 +7,7 @@ import type { FairQueue } from '../../concurrency/fair-queue.ts';
 import { createMutex } from '../../concurrency/mutex.ts';
 import { WorkcrateError } from '../../errors.ts';
 import type { WatchedDisk } from '../disk.ts';
+import { toEpochSeconds } from '../run-variables.ts';
 import {
   createStopper,
   runCancelledError,
@@ -221,7 +222,7 @@ function startCell(
   router: Router,
   branch: Branch,
   number: number,
-  { code, stdin, timeoutMs, signal }: CellRequest,
+  { code, stdin, timeoutMs, signal, startedAt, number: label = number }: CellRequest,
 ): StartedCell {
   let late: NodeJS.Timeout | undefined;
   const { name } = branch;
@@ -235,7 +236,7 @@ function startCell(
       late = setTimeout(() => process.kill(stop.reason ?? 'timeout'), killMs);
     },
   });
-  router.tell({ cell: { branch: name, number, code, stdin } });
+  router.tell({ cell: { branch: name, number, label, epoch: toEpochSeconds(startedAt), code, stdin } });
   const done = Promise.withResolvers<Report['header']>();
   const began = performance.now();
   const clear = (): void => clearTimeout(late);

@@ -5,10 +5,13 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, existsSync, openSync, statSync, symlinkSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { getErrno, WorkcrateError } from '../../errors.ts';
+import { findPublicFolder } from '../../paths/paths.ts';
+import { markExpendable } from '../../workers/workers.ts';
 import type { WatchedDisk } from '../disk.ts';
 import { getNodeModules, packageProgramFolders } from '../environments.ts';
+import { getRepeatableVariables } from '../run-variables.ts';
 import type { RunEnd, RunRequest, SandboxFolders, SandboxOptions, Stopper, Workspace } from '../sandbox.ts';
 import {
   buildCommand,
@@ -82,9 +85,12 @@ export function toHostFolders(
   { workspace, artifacts }: Workspace,
   { tools, skills }: SandboxOptions,
 ): SandboxFolders {
-  const there = (folder: string | null): string | null =>
-    folder !== null && existsSync(folder) ? resolve(folder) : null;
-  return { workspace, artifacts, tools: there(tools), skills: there(skills) };
+  return {
+    workspace,
+    artifacts,
+    tools: findPublicFolder(tools, '--tools-path'),
+    skills: findPublicFolder(skills, '--skills-path'),
+  };
 }
 
 /** A run with another uid starts in its folder, but cannot open it by path if a folder above is closed to it. */
@@ -146,6 +152,7 @@ async function spawnInterpreter(
       detached: true,
       ...(programs.setpriv === null && request.place.uid !== null ? { uid, gid: uid } : {}),
     });
+    markExpendable(child.pid);
     await waitForSpawn(child);
     return child;
   } catch (error) {
@@ -187,6 +194,7 @@ function makeRunEnvironment(
     TERM: 'dumb',
     TMPDIR: tmp,
     USER: 'user',
+    ...getRepeatableVariables(runFolders.modules),
   };
 }
 

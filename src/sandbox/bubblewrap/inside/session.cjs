@@ -239,14 +239,18 @@ const interrupted = new WeakSet();
 const unfinished = [];
 const isMuted = () => interrupted.has(cellOf.getStore() ?? {});
 
-async function runCell(number, code) {
-  const own = { number, shown: 0, beyond: 0, failed: false, interrupt: makePromise(), promises: [] };
+let lastEpoch;
+async function runCell({ cell: number, label = number, epoch }, code) {
+  const own = { number, label, shown: 0, beyond: 0, failed: false, interrupt: makePromise(), promises: [] };
   own.interrupt.promise.catch(() => {});
   cell = own;
   input = null;
   let status = 'ok';
   try {
-    const name = `cell-${number}`;
+    // That of its own start, unless the code has chosen another.
+    if (epoch && process.env.SOURCE_DATE_EPOCH === lastEpoch)
+      process.env.SOURCE_DATE_EPOCH = lastEpoch = epoch;
+    const name = `cell-${label}`;
     const running = cellOf.run(own, () => guard(() => evaluate(rewriteCode(code), name)));
     let { value } = await Promise.race([running, own.interrupt.promise]);
     // A call of an async function at the end is the code, not a value.
@@ -294,7 +298,7 @@ function cutOwnFrames(text, details) {
     kept.splice(
       1,
       0,
-      `    at ${details.url || `cell-${cell?.number}`}:${details.lineNumber + 1}:${details.columnNumber + 1}`,
+      `    at ${details.url || `cell-${cell?.label}`}:${details.lineNumber + 1}:${details.columnNumber + 1}`,
     );
   return kept.join('\n');
 }
@@ -388,7 +392,7 @@ socket.on('data', (chunk) => {
     const code = read.subarray(start, end).toString();
     read = read.subarray(end);
     if ('interrupt' in header) cell?.interrupt.reject(new Interrupt());
-    else work = work.then(() => ('close' in header ? process.exit(0) : runCell(header.cell, code)));
+    else work = work.then(() => ('close' in header ? process.exit(0) : runCell(header, code)));
   }
 });
 socket.on('end', () => process.exit(0));

@@ -16,6 +16,8 @@ FIRST_LINE = (
     "PS1= PS2= PS0=; set +o history +H +m; unset HISTFILE MAILCHECK; export -n PWD SHLVL OLDPWD; unset OLDPWD;"
     " exec 2>&%d %d>&-; \\builtin printf 'ready\\0' >&%d\n" % (ERRORS, ERRORS, ANSWERS)
 )
+# A line of its own: where the code has made it read-only, the error discards the line.
+EPOCH_LINE = '[[ ${SOURCE_DATE_EPOCH-} != "%s" ]] || \\builtin export SOURCE_DATE_EPOCH=%s 2>/dev/null\n'
 CELL_LINE = '\\builtin eval "$(</dev/fd/%d)" <&%d %d<&- %d<&- %d>&-\n' % (CODE, INPUT, INPUT, CODE, ANSWERS)
 # An interrupt discards the rest of the line, so the answer is a line of its own.
 ANSWER_LINE = (
@@ -36,6 +38,7 @@ def get_bash_descriptors(connection, code):
 class BashCodec:
     def __init__(self, code):
         self.code = code
+        self.epoch = ""
 
     def pack(self, header, payload):
         if "close" in header:
@@ -45,7 +48,14 @@ class BashCodec:
         code = replace_errexit(payload)
         fill_file(self.code, code)
         after = "" if code is payload else AFTER_ERREXIT
-        return (CELL_LINE + ANSWER_LINE + after).encode()
+        return (self.set_epoch(header.get("epoch")) + CELL_LINE + ANSWER_LINE + after).encode()
+
+    def set_epoch(self, epoch):
+        """Each cell has that of its own start, unless the code has chosen another."""
+        if epoch is None or epoch == self.epoch:
+            return ""
+        before, self.epoch = self.epoch, epoch
+        return EPOCH_LINE % (before, epoch)
 
     def take(self, read):
         end = read.find(b"\0")

@@ -22,6 +22,8 @@ from .python import get_exit_code, leave, make_main
 from .start import become_branch
 from .streams import SPARE, Streams
 
+EPOCH = "SOURCE_DATE_EPOCH"
+
 
 class PythonBranch:
     def __init__(self, connection, start, cells):
@@ -29,6 +31,7 @@ class PythonBranch:
         self.at_start = set(sys.modules)
         self.is_running_code = False
         self.was_interrupted = False
+        self.epoch = None
         self.streams = Streams()
         self.packages = start.get("packages", FOLDER)
         sys.argv[:] = [""]
@@ -70,7 +73,7 @@ class PythonBranch:
 
     def handle(self, header, payload, descriptors):
         if "cell" in header:
-            self.run_cell(header["cell"], payload.decode("utf-8", "surrogatepass"))
+            self.run_cell(header, payload.decode("utf-8", "surrogatepass"))
         elif "fork" in header:
             self.fork(header["fork"], descriptors)
 
@@ -79,7 +82,13 @@ class PythonBranch:
             self.was_interrupted = True
             raise KeyboardInterrupt
 
-    def run_cell(self, number, code):
+    def set_epoch(self, epoch):
+        """Each cell has that of its own start, unless the code has chosen another."""
+        if epoch is not None and os.environ.get(EPOCH) == self.epoch:
+            os.environ[EPOCH] = self.epoch = epoch
+
+    def run_cell(self, header, code):
+        number = header["cell"]
         before = set(threading.enumerate())
         self.streams.mend()
         signal.signal(signal.SIGINT, self.on_interrupt)
@@ -87,8 +96,9 @@ class PythonBranch:
         error = None
         try:
             self.is_running_code = True
+            self.set_epoch(header.get("epoch"))
             see_packages(self.packages)
-            error = self.cells.run(number, "cell %d" % number, code)
+            error = self.cells.run(number, "cell %d" % header.get("label", number), code)
             self.streams.flush()
             self.is_running_code = False
         except BaseException as raised:

@@ -26,7 +26,8 @@ class Commands:
         branch.begin_cell(to, cell["number"], read_clock())
         # All branches have one file as their stdin, and share the position in it.
         fill_file(self.stdin, (cell.get("stdin") or "").encode("utf-8", "surrogatepass"))
-        branch.send({"cell": cell["number"]}, cell["code"].encode("utf-8", "surrogatepass"))
+        header = {name: cell[name] for name in ("label", "epoch") if name in cell}
+        branch.send({"cell": cell["number"], **header}, cell["code"].encode("utf-8", "surrogatepass"))
         self.flush(branch)
 
     def checkpoint(self, to, branch, options):

@@ -4,6 +4,8 @@ environment, which every program of a run would see."""
 import sys
 
 BACKEND = "module://%s.figures" % __package__
+# As in the file matplotlibrc, which is not read where the code has one of its own.
+SALT = "workcrate"
 
 # Whom figures.py shows its figures to.
 shown_to = None
@@ -18,9 +20,25 @@ def watch_imports(results):
 def install():
     """Does nothing the second time, so that the fork server can do it before it preloads."""
     if "matplotlib" in sys.modules:
-        choose_backend(sys.modules["matplotlib"])
+        prepare(sys.modules["matplotlib"])
     elif not any(isinstance(finder, MatplotlibFinder) for finder in sys.meta_path):
         sys.meta_path.insert(0, MatplotlibFinder())
+
+
+def prepare(matplotlib):
+    choose_backend(matplotlib)
+    salt_ids(matplotlib)
+
+
+def salt_ids(matplotlib):
+    """The ids in SVGs are the same every time, also after a return to the defaults, unless a salt was chosen."""
+    try:
+        for params in (matplotlib.rcParams, matplotlib.rcParamsOrig, matplotlib.rcParamsDefault):
+            if dict.get(params, "svg.hashsalt") is None:
+                params["svg.hashsalt"] = SALT
+    except Exception:
+        # Not the matplotlib that we know: its ids differ from run to run.
+        pass
 
 
 def choose_backend(matplotlib):
@@ -60,7 +78,7 @@ def watch_loader(loader):
 
     def exec_module(module):
         execute(module)
-        choose_backend(module)
+        prepare(module)
 
     try:
         loader.exec_module = exec_module
