@@ -102,7 +102,7 @@ export interface ExecuteContext extends ExecutionsOptions {
   readonly hashes: FileHashes;
   readonly write: BatchWriter;
   readonly ends: Pick<ReturnType<typeof createEndWriter>, 'end'>;
-  readonly kept: Pick<KeptResults, 'startKeeping' | 'watchDisk'>;
+  readonly kept: Pick<KeptResults, 'startKeeping' | 'watch'>;
 }
 
 /** One run from the request to the record. */
@@ -123,7 +123,7 @@ export async function executeRequest(
     throw blocked;
   }
   const place = await room.places.of(caller.user);
-  room.kept.watchDisk(place);
+  room.kept.watch(caller.user, place);
   const grant = await grantToRun(room, request);
   const folder = prepareFolder(room, caller, place, id, request);
   let given: Inputs | null = null;

@@ -28,7 +28,7 @@ import type { Guard } from '../guard/guard.ts';
 import { judgeCode, type JudgedRequest } from './guarded-run.ts';
 import { createJournal } from './journal.ts';
 import { createFollower } from './follow.ts';
-import { createKeptResults } from './kept-results.ts';
+import { createKeptResults, type KeptResults } from './kept-results.ts';
 import { createLiveRuns } from './live-runs.ts';
 import type { NetworkPort } from './network-use.ts';
 import type { LiveRun } from './live.ts';
@@ -136,7 +136,8 @@ export function createExecutions(options: ExecutionsOptions) {
   const { kept, forget, ended, settle } = createRetention(options, () => live.isBusy());
   const live = createLiveRuns({ ...options, write });
   const isLive = (id: string): boolean => live.has(id) || ends.isWaiting(id);
-  const room: ExecuteContext = { ...options, ended, ends, write, kept, hashes: createFileHashes() };
+  const sandbox = letKeptGiveWay(options.sandbox, kept);
+  const room: ExecuteContext = { ...options, sandbox, ended, ends, write, kept, hashes: createFileHashes() };
 
   const begin = (caller: Caller, request: ExecutionRequest, control: RunControl): Promise<LiveRun> =>
     live.begin(caller, control, (underWay) => executeRequest(room, caller, request, underWay));
@@ -199,6 +200,9 @@ export function createExecutions(options: ExecutionsOptions) {
      * it: only the signal of `control` and `cancel` end it before its time. Rejects where nothing was recorded.
      */
     begin,
+
+    /** What code runs in. What is kept of runs gives way to what is claimed there. */
+    sandbox,
 
     /** Counts what is under way, and refuses new runs. */
     shutdown: live.shutdown,
@@ -269,6 +273,17 @@ export function createExecutions(options: ExecutionsOptions) {
   };
 }
 
+const letKeptGiveWay = (sandbox: Sandbox | string, kept: Pick<KeptResults, 'giveWay'>): Sandbox | string =>
+  typeof sandbox === 'string'
+    ? sandbox
+    : {
+        ...sandbox,
+        async claimDisk(place, bytes) {
+          await kept.giveWay(place, bytes);
+          return sandbox.claimDisk(place, bytes);
+        },
+      };
+
 /** What stays of runs, their records and the bytes of their results, and what goes. */
 function createRetention(options: ExecutionsOptions, isBusy: () => boolean) {
   const { database, recordBytes: mostBytes, log } = options;
@@ -281,7 +296,7 @@ function createRetention(options: ExecutionsOptions, isBusy: () => boolean) {
     forget,
     ended(execution: Execution): void {
       share.add(execution);
-      kept.noteKept(execution);
+      kept.noteEnded(execution);
       options.ended(execution);
     },
     async settle(): Promise<void> {

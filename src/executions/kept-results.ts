@@ -21,9 +21,9 @@ import {
 import { getResultsFolder, type Sandbox, type Workspace } from '../sandbox/sandbox.ts';
 import { listWorkspaces, type Workspaces } from '../workspaces/workspaces.ts';
 import type { Execution } from './fields.ts';
-import { createDiskWatch, createKeptQuota } from './kept-quota.ts';
+import { createKeptQuota } from './kept-quota.ts';
 import type { ResultFile } from './made-results.ts';
-import { createResultKeeper, removeKept, type ResultKeeper } from './result-keeper.ts';
+import { createResultKeeper, keptFolderBytes, removeKept, type ResultKeeper } from './result-keeper.ts';
 import { executionIdForm } from './store.ts';
 
 export interface KeptResultsOptions {
@@ -55,8 +55,10 @@ const knownAtOnce = 200;
 
 export function createKeptResults(options: KeptResultsOptions) {
   const { database, places, sandbox, keepBytes, isBusy, log } = options;
-  const disk = createDiskWatch(log, (missing) => dropOldest(null, missing));
-  const quota = createKeptQuota({ measure: measureUser, dropOldest, log });
+  const countKept = (owner: string): Promise<number> => sumKeptBytes(database, owner);
+  const quota =
+    typeof sandbox === 'string' ? null : createKeptQuota({ sandbox, countKept, dropOldest, isBusy, log });
+  const claims = new Map<string, Disposable>();
   let orphansAt = -Infinity;
 
   async function removeFiles(rows: readonly Pick<RunWithKept, 'id' | 'owner'>[]): Promise<void> {
@@ -92,27 +94,30 @@ export function createKeptResults(options: KeptResultsOptions) {
     }
   }
 
-  async function measureUser(owner: string): Promise<{ kept: number; most: number }> {
-    const place = typeof sandbox === 'string' ? null : await places.find(owner);
-    if (typeof sandbox === 'string' || place === null) return { kept: 0, most: 0 };
-    const most = Math.max(0, sandbox.limits.diskBytes - (await sandbox.measureDisk(place)));
-    return { kept: await countKept(database, owner), most };
-  }
-
   return {
-    /** Code is about to run: the disk is looked at until none does. */
-    watchDisk: (place: Workspace): void => disk.watch(place, isBusy),
+    /** Code of this user is about to run. */
+    watch: (owner: string, place: Workspace): void => quota?.watch(owner, place),
+
+    /** Older results go before the server writes so many bytes into the folders of a user whose code runs. */
+    giveWay: async (place: Workspace, bytes: number): Promise<void> => quota?.giveWay(place, bytes),
 
     /** For the results of one run, so many bytes. */
-    async startKeeping(place: Workspace, id: string, bytes: number): Promise<ResultKeeper> {
+    async startKeeping(
+      place: Workspace,
+      { id, owner }: Pick<Execution, 'id' | 'owner'>,
+      bytes: number,
+    ): Promise<ResultKeeper> {
       const most = Math.min(keepBytes, bytes);
-      const hasRoom = most === 0 || (await disk.hasRoom(place, most));
-      return createResultKeeper(place, id, hasRoom ? keepBytes : null);
+      if (most === 0) return createResultKeeper(place, id, keepBytes);
+      const claim = (await quota?.claim(owner, place, most + keptFolderBytes)) ?? null;
+      if (claim !== null) claims.set(id, claim);
+      return createResultKeeper(place, id, claim === null ? null : keepBytes);
     },
 
-    /** A run has ended that kept something. */
-    noteKept({ owner, keptBytes }: Pick<Execution, 'owner' | 'keptBytes'>): void {
-      if (keptBytes > 0) quota.trimSoon(owner);
+    /** The row of a run has its end, and says what is kept. */
+    noteEnded({ id }: Pick<Execution, 'id'>): void {
+      claims.get(id)?.[Symbol.dispose]();
+      claims.delete(id);
     },
 
     /** Removes the bytes of runs whose rows are gone, or never said that there are any. */
@@ -139,16 +144,15 @@ export function createKeptResults(options: KeptResultsOptions) {
 
     /** Makes room where it is needed, and removes bytes that a crash has left without a row. */
     async sweep(): Promise<void> {
-      await quota.trimAll();
-      await disk.look();
+      const [oldest] = await listOldest(database, null);
+      await quota?.sweep(oldest === undefined ? null : await places.find(oldest.owner));
       if (performance.now() - orphansAt < orphansEveryMs) return;
       orphansAt = performance.now();
       await removeOrphans({ database, places, log });
     },
 
     async [Symbol.asyncDispose](): Promise<void> {
-      disk.stop();
-      await quota[Symbol.asyncDispose]();
+      await quota?.[Symbol.asyncDispose]();
     },
   };
 }
@@ -161,7 +165,7 @@ function listOldest(database: Database, owner: string | null): Promise<RunWithKe
   );
 }
 
-async function countKept(database: Database, owner: string): Promise<number> {
+async function sumKeptBytes(database: Database, owner: string): Promise<number> {
   const [row] = await database.query<{ bytes: number }>(
     'SELECT CAST(COALESCE(SUM(kept_bytes), 0) AS BIGINT) AS bytes FROM executions WHERE owner = ? AND kept_bytes > 0',
     owner,

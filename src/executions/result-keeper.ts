@@ -16,7 +16,7 @@ import type { ResultFile } from './made-results.ts';
 const maxJoinedBytes = 1024 ** 2;
 
 /** What a folder and a file take on disk beside their bytes, roughly. */
-const folderBytes = 8192;
+export const keptFolderBytes = 8192;
 
 /** Whether the file system below a folder was found to have no reflinks, by folder. */
 const withoutReflinks = new Set<string>();
@@ -113,7 +113,7 @@ export function createResultKeeper(place: Workspace, id: string, most: number | 
       return isBroken ? -1 : most! - taken;
     },
     get bytes() {
-      return parts === 0 ? 0 : taken + folderBytes;
+      return parts === 0 ? 0 : taken + keptFolderBytes;
     },
     async copy(source, size) {
       try {

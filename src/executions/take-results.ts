@@ -11,6 +11,7 @@ import { openBelow } from '../paths/paths.ts';
 import type { Workspace } from '../sandbox/sandbox.ts';
 import { canRunsRead } from '../workspaces/workspaces.ts';
 import { hashDescriptor, isInState } from './file-hashes.ts';
+import type { Execution } from './fields.ts';
 import type { ChangedFile, EndedComparison } from './folder-diff.ts';
 import type { KeptResults } from './kept-results.ts';
 import {
@@ -31,13 +32,13 @@ interface ResultsContext {
 
 interface EndedRun {
   readonly place: Workspace;
-  readonly begun: { readonly id: string };
+  readonly begun: Pick<Execution, 'id' | 'owner'>;
 }
 
 /** What is to be recorded of what a run made. What cannot be hashed must not cost anybody the result. */
 export async function recordResults(
   { kept, clock, log }: ResultsContext,
-  { place, begun: { id } }: EndedRun,
+  { place, begun }: EndedRun,
   compared: EndedComparison,
 ): Promise<RecordedResults> {
   const { made, moreMade, difference } = compared;
@@ -46,10 +47,10 @@ export async function recordResults(
   if (made.length === 0) return { resultFiles: { files: [], more: moreMade }, ...nothingKept };
   const bytes = made.reduce((sum, { state }) => sum + Number(state.size), 0);
   try {
-    using keeper = await kept.startKeeping(place, id, bytes);
+    using keeper = await kept.startKeeping(place, begun, bytes);
     return await takeResults({ place, keeper, now: clock() }, compared);
   } catch (error) {
-    log.error('execution.results_not_hashed', { id, error });
+    log.error('execution.results_not_hashed', { id: begun.id, error });
     return unknownResults;
   }
 }

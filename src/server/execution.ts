@@ -111,7 +111,7 @@ export async function startCodeRunner(options: CodeRunnerOptions) {
     executions,
     files,
     places,
-    sandbox,
+    sandbox: executions.sandbox,
     networkEnvironment: networks.port?.environment ?? null,
     data: config.data,
     workspaces: folder,
