@@ -123,7 +123,7 @@ export async function executeRequest(
     throw blocked;
   }
   const place = await room.places.of(caller.user);
-  room.kept.watch(caller.user, place);
+  room.kept.watch(place);
   const grant = await grantToRun(room, request);
   const folder = prepareFolder(room, caller, place, id, request);
   let given: Inputs | null = null;

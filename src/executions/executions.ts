@@ -26,7 +26,7 @@ import { createFileHashes } from './file-hashes.ts';
 import type { Changes } from './folder-diff.ts';
 import type { Guard } from '../guard/guard.ts';
 import { judgeCode, type JudgedRequest } from './guarded-run.ts';
-import { createJournal } from './journal.ts';
+import { createJournal, type Journal } from './journal.ts';
 import { createFollower } from './follow.ts';
 import { createKeptResults, type KeptResults } from './kept-results.ts';
 import { createLiveRuns } from './live-runs.ts';
@@ -115,23 +115,7 @@ export function createExecutions(options: ExecutionsOptions) {
   const write = createBatchWriter(database);
   const logs = join(options.data, 'logs');
   const journal = createJournal(logs, clock, (error) => log.error('execution.journal_not_synced', { error }));
-  /** Runs whose lines could not be written, and are written again of their rows. */
-  const owed = new Set<string>();
-
-  /** A journal that cannot be written must not cost anybody the result: the row has it too. */
-  async function note(execution: Execution): Promise<void> {
-    try {
-      await journal.append(execution);
-    } catch (error) {
-      log.error('execution.not_in_journal', { id: execution.id, error });
-      if (owed.size < maxOwedLines) owed.add(execution.id);
-    }
-  }
-
-  const writeOwed = async (): Promise<void> => {
-    for (const id of owed) await appendRows(database, journal, [id]).then(() => owed.delete(id));
-  };
-
+  const { note, writeOwed } = createLineWriter(database, journal, log);
   const ends = createEndWriter({ database, write, note, log });
   const { kept, forget, ended, settle } = createRetention(options, () => live.isBusy());
   const live = createLiveRuns({ ...options, write });
@@ -273,15 +257,34 @@ export function createExecutions(options: ExecutionsOptions) {
   };
 }
 
-const letKeptGiveWay = (sandbox: Sandbox | string, kept: Pick<KeptResults, 'giveWay'>): Sandbox | string =>
+/** Writes the line of each run that has ended, and later those that could not be written, of their rows. */
+function createLineWriter(database: Database, journal: Journal, log: Log) {
+  const owed = new Set<string>();
+  return {
+    /** A journal that cannot be written must not cost anybody the result: the row has it too. */
+    async note(execution: Execution): Promise<void> {
+      try {
+        await journal.append(execution);
+      } catch (error) {
+        log.error('execution.not_in_journal', { id: execution.id, error });
+        if (owed.size < maxOwedLines) owed.add(execution.id);
+      }
+    },
+    async writeOwed(): Promise<void> {
+      for (const id of owed) await appendRows(database, journal, [id]).then(() => owed.delete(id));
+    },
+  };
+}
+
+/** Where the disk is full, kept results go before a run is refused. */
+const letKeptGiveWay = (sandbox: Sandbox | string, kept: Pick<KeptResults, 'withRoom'>): Sandbox | string =>
   typeof sandbox === 'string'
     ? sandbox
     : {
         ...sandbox,
-        async claimDisk(place, bytes) {
-          await kept.giveWay(place, bytes);
-          return sandbox.claimDisk(place, bytes);
-        },
+        claimDisk: (place, bytes) => kept.withRoom(place, bytes, () => sandbox.claimDisk(place, bytes)),
+        start: (request) => kept.withRoom(request.place, 0, () => sandbox.start(request)),
+        startSession: (request) => kept.withRoom(request.place, 0, () => sandbox.startSession(request)),
       };
 
 /** What stays of runs, their records and the bytes of their results, and what goes. */

@@ -1,8 +1,8 @@
 /**
- * The kept bytes of what runs made: until when they stay, how much they take, and how they are read again. They give way
- * to everything else: where a user's folders need the room, or the disk does, the oldest go first, and those that are in
- * a crate before all others. The row says that they are gone before they are. How they are written is in
- * `result-keeper.ts`; the rows are those of executions.
+ * The kept bytes of what runs made: until when they stay, how much they take, and how they are read again. Where their
+ * share is used up, or the disk is needed, the oldest go first, and those that are in a crate before all others. The row
+ * says that they are gone before they are. How they are written is in `result-keeper.ts`; the rows are those of
+ * executions.
  */
 import { read } from 'node:fs';
 import { promisify } from 'node:util';
@@ -29,7 +29,7 @@ import { executionIdForm } from './store.ts';
 export interface KeptResultsOptions {
   readonly database: Database;
   readonly places: Pick<Workspaces, 'find'>;
-  readonly sandbox: Pick<Sandbox, 'limits' | 'measureDisk'> | string;
+  readonly sandbox: Pick<Sandbox, 'limits'> | string;
   /** The most bytes of one run. */
   readonly keepBytes: number;
   /** Whether code runs. */
@@ -57,7 +57,9 @@ export function createKeptResults(options: KeptResultsOptions) {
   const { database, places, sandbox, keepBytes, isBusy, log } = options;
   const countKept = (owner: string): Promise<number> => sumKeptBytes(database, owner);
   const quota =
-    typeof sandbox === 'string' ? null : createKeptQuota({ sandbox, countKept, dropOldest, isBusy, log });
+    typeof sandbox === 'string'
+      ? null
+      : createKeptQuota({ diskBytes: sandbox.limits.diskBytes, countKept, dropOldest, isBusy, log });
   const claims = new Map<string, Disposable>();
   let orphansAt = -Infinity;
 
@@ -95,23 +97,36 @@ export function createKeptResults(options: KeptResultsOptions) {
   }
 
   return {
-    /** Code of this user is about to run. */
-    watch: (owner: string, place: Workspace): void => quota?.watch(owner, place),
+    /** Code is about to run. */
+    watch: (place: Workspace): void => quota?.watch(place),
 
-    /** Older results go before the server writes so many bytes into the folders of a user whose code runs. */
-    giveWay: async (place: Workspace, bytes: number): Promise<void> => quota?.giveWay(place, bytes),
+    /** Does something that needs the disk; where that is full, older results go, and it is done once more. */
+    async withRoom<T>(place: Workspace, bytes: number, act: () => Promise<T>): Promise<T> {
+      try {
+        return await act();
+      } catch (error) {
+        if (!isWorkcrateError(error, 'storage_full') || quota === null) throw error;
+        await quota.makeRoom(place, bytes);
+        return act();
+      }
+    },
 
-    /** For the results of one run, so many bytes. */
+    /** For the results of one run, of these sizes. */
     async startKeeping(
       place: Workspace,
       { id, owner }: Pick<Execution, 'id' | 'owner'>,
-      bytes: number,
+      sizes: readonly number[],
     ): Promise<ResultKeeper> {
-      const most = Math.min(keepBytes, bytes);
-      if (most === 0) return createResultKeeper(place, id, keepBytes);
-      const claim = (await quota?.claim(owner, place, most + keptFolderBytes)) ?? null;
+      const most = Math.max(0, Math.min(keepBytes, (quota?.shareBytes ?? 0) - keptFolderBytes));
+      // What can never be kept drives out nothing.
+      const wanted = Math.min(
+        most,
+        sizes.reduce((sum, size) => (size <= most ? sum + size : sum), 0),
+      );
+      if (wanted === 0) return createResultKeeper(place, id, most);
+      const claim = (await quota?.claim(owner, place, wanted + keptFolderBytes)) ?? null;
       if (claim !== null) claims.set(id, claim);
-      return createResultKeeper(place, id, claim === null ? null : keepBytes);
+      return createResultKeeper(place, id, claim === null ? null : most);
     },
 
     /** The row of a run has its end, and says what is kept. */
@@ -145,7 +160,8 @@ export function createKeptResults(options: KeptResultsOptions) {
     /** Makes room where it is needed, and removes bytes that a crash has left without a row. */
     async sweep(): Promise<void> {
       const [oldest] = await listOldest(database, null);
-      await quota?.sweep(oldest === undefined ? null : await places.find(oldest.owner));
+      const place = oldest === undefined ? null : await places.find(oldest.owner);
+      if (place !== null) await quota?.makeRoom(place, 0);
       if (performance.now() - orphansAt < orphansEveryMs) return;
       orphansAt = performance.now();
       await removeOrphans({ database, places, log });

@@ -56,7 +56,6 @@ export function plainSandbox(
     folders: () => null,
     warm: async () => {},
     claimDisk: async () => ({ [Symbol.dispose]() {} }),
-    measureDisk: async () => 0,
     async start(request) {
       if (options.refuse) throw options.refuse;
       const child = started(request, tmp);

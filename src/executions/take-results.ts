@@ -45,9 +45,9 @@ export async function recordResults(
   // Nobody compared: nobody knows.
   if (made.length === 0 && !difference.complete && moreMade === 0) return unknownResults;
   if (made.length === 0) return { resultFiles: { files: [], more: moreMade }, ...nothingKept };
-  const bytes = made.reduce((sum, { state }) => sum + Number(state.size), 0);
+  const sizes = made.map(({ state }) => Number(state.size));
   try {
-    using keeper = await kept.startKeeping(place, begun, bytes);
+    using keeper = await kept.startKeeping(place, begun, sizes);
     return await takeResults({ place, keeper, now: clock() }, compared);
   } catch (error) {
     log.error('execution.results_not_hashed', { id: begun.id, error });

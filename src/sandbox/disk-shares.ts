@@ -76,8 +76,6 @@ export interface DiskShare {
    * is checked, as by `admit`.
    */
   claim(bytes: number): Promise<Disposable>;
-  /** What the folders take at most: see `Sandbox.measureDisk`. */
-  measure(enough: number): Promise<number>;
   /**
    * After a run, in the background. Short runs are over before anybody looks at what they write, so it is looked at
    * now and then between them, and always where there was too much already.
@@ -244,14 +242,6 @@ function openShare(
       const claimed = known.admitted.then(() => claim(bytes));
       known.admitted = claimed.catch(() => {});
       return claimed;
-    },
-    async measure(enough) {
-      const { usedBytes } = await measureFreeSpace(place.workspace);
-      const grown = Math.max(0, usedBytes - known.usedWhenMeasured);
-      if (known.usedWhenMeasured > 0 && known.bytes + grown <= enough) return known.bytes + grown;
-      known.used = usedBytes;
-      await measure();
-      return known.bytes;
     },
     settle(run) {
       const { beganOver, wasOver } = run;

@@ -41,8 +41,6 @@ export interface WatchedDisk extends AsyncDisposable {
   admit(place: Workspace): Promise<void>;
   /** Before inputs are copied in; see `Sandbox.claimDisk`. */
   claim(place: Workspace, bytes: number): Promise<Disposable>;
-  /** See `Sandbox.measureDisk`. */
-  measure(place: Workspace, enough: number): Promise<number>;
   /**
    * Calls `over` once when a user's folders take more than they may, or the disk is about to be full. Disposed of
    * when the run is over. While it is idle, as a session between cells, it is looked at less often.
@@ -57,7 +55,6 @@ export function createWatchedDisk(diskBytes: number, log: Log): WatchedDisk {
   return {
     admit: (place) => getShare(place).admit(),
     claim: (place, bytes) => getShare(place).claim(bytes),
-    measure: (place, enough) => getShare(place).measure(enough),
     watch: (place, over, isIdle = () => false) => watchRun(place, getShare(place), meter, { over, isIdle }),
     async [Symbol.asyncDispose]() {
       closing.abort();

@@ -98,7 +98,7 @@ export const getCheckpointsFolder = ({ workspace }: Workspace): string =>
 
 /**
  * Where the server keeps what runs of a user made, until it is packed: beside the two folders, where no code of the user
- * gets. It counts as the user's disk space, but gives way to everything else (`executions/kept-results.ts`).
+ * gets. It has a share of its own, and gives way to everything else (`executions/kept-results.ts`).
  */
 export const getResultsFolder = ({ workspace }: Workspace): string => join(dirname(workspace), 'results');
 
@@ -312,11 +312,6 @@ export interface Sandbox extends AsyncDisposable {
    * `start` would because of a full disk, so that not even a record is written there.
    */
   claimDisk(place: Workspace, bytes: number): Promise<Disposable>;
-  /**
-   * What the folders of a user take of `diskBytes`, at most; Infinity if something in them cannot be counted. A guess by how
-   * much the file system has filled is enough where it is no more than `enough`; else they are measured.
-   */
-  measureDisk(place: Workspace, enough: number): Promise<number>;
   /** Waits in the queue while `mostRuns` are running, or `mostRunsOfUser` of this user. */
   start(request: RunRequest): Promise<SandboxRun>;
   /** Starts an interpreter that keeps its state. It is not in the queue: its cells are. */

@@ -92,7 +92,6 @@ export async function subprocessSandbox(requested: SubprocessOptions): Promise<S
     folders: (place) => toHostFolders(place, options),
     warm: async () => {},
     claimDisk: (place, bytes) => disk.claim(place, bytes),
-    measureDisk: (place, enough) => disk.measure(place, enough),
     async start(request) {
       const leave = await queue.enter(request);
       try {

@@ -109,7 +109,6 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
       pools.fillBehind(pool);
     },
     claimDisk: (place, bytes) => disk.claim(place, bytes),
-    measureDisk: (place, enough) => disk.measure(place, enough),
     async start(request) {
       const leave = await queue.enter(request);
       try {

@@ -98,7 +98,6 @@ export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
     folders: () => null,
     warm: (user, place) => waiting.warm(user, place),
     claimDisk: (place, bytes) => disk.claim(place, bytes),
-    measureDisk: (place, enough) => disk.measure(place, enough),
     async start(request) {
       const leave = await queue.enter(request);
       try {
