@@ -126,6 +126,55 @@ describe(`single use (${backends})`, () => {
     }
   });
 
+  /** After an answer that was read, each ends the connection by a reset, as a pool of connections or a proxy does. */
+  const later: Readonly<Record<string, (path: string) => { first: string; next: string }>> = {
+    'the next request on its connection': (path) => ({ first: ask(path), next: ask('/livez') }),
+    'the next download on its connection': (path) => ({ first: ask(path), next: ask(largePath) }),
+    'a pipelined request': (path) => ({ first: ask(path) + ask(largePath), next: '' }),
+    'two pipelined requests': (path) => ({ first: ask(path) + ask('/livez') + ask(largePath), next: '' }),
+    'half of a request': (path) => ({ first: ask(path), next: 'GET /li' }),
+    'the pieces before it': (path) => ({
+      first: ask(path, 'Range: bytes=0-3\r\n') + ask(path, 'Range: bytes=4-\r\n'),
+      next: ask('/livez'),
+    }),
+    'a range of the whole': (path) => ({ first: ask(path, 'Range: bytes=0-\r\n'), next: ask(largePath) }),
+  };
+  let largePath = '';
+  for (const [name, requests] of Object.entries(later))
+    it(`a used link stays used when ${name} comes before a reset of the connection`, async () => {
+      largePath = new URL((await share(server, large)).downloadUrl).pathname;
+      const link = await share(server, 'a whole file', { single_use: true });
+      await resetLater(link.downloadUrl, requests(new URL(link.downloadUrl).pathname), 'file');
+      await neverAgain(link.downloadUrl);
+    });
+
+  it('a used link to several files stays used when another download on its connection is reset', async () => {
+    largePath = new URL((await share(server, large)).downloadUrl).pathname;
+    const ids = [(await share(server, 'one')).fileId, (await share(server, 'two')).fileId];
+    const bundle = await server.call('bundle_files', { file_ids: ids, filename: 'both', single_use: true });
+    const url = bundle.data.downloadUrl as string;
+    // The last bytes of a ZIP: the length of its comment.
+    await resetLater(url, { first: ask(new URL(url).pathname), next: ask(largePath) }, 'PK\x05\x06');
+    await neverAgain(url);
+  });
+
+  it('a client that has closed its sending side has one copy, or a second one after a reset', async () => {
+    const link = await share(server, 'a whole file', { single_use: true });
+    let complete = 0;
+    for (let round = 0; round < 4; round++) {
+      const { hostname, port, pathname } = new URL(link.downloadUrl);
+      const socket = connect({ host: hostname, port: Number(port) }).on('error', () => {});
+      let text = '';
+      socket.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')));
+      socket.end(ask(pathname));
+      await eventually(() => socket.destroyed || isWhole(text), 5);
+      socket.resetAndDestroy();
+      if (text.includes('a whole file')) complete++;
+      await wait(200);
+    }
+    assert.ok(complete <= 2, `${complete} copies`);
+  });
+
   it('it stays used up after a restart, and an unused one stays usable', async () => {
     if (server.config.storage === 'memory') return;
     const [used, unused] = [
@@ -138,6 +187,41 @@ describe(`single use (${backends})`, () => {
     assert.equal(await (await fetch(unused.downloadUrl)).text(), 'b');
   });
 });
+
+const ask = (path: string, headers = ''): string =>
+  `GET ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`;
+
+/** Reads until it has the text, sends what comes later, and resets the connection with bytes unread. */
+async function resetLater(
+  url: string,
+  requests: { first: string; next: string },
+  until: string,
+): Promise<void> {
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port) }).on('error', () => {});
+  socket.write(requests.first);
+  let text = '';
+  await new Promise<void>((resolve, reject) => {
+    socket.once('close', () => reject(new Error(`The connection ended: ${text}`)));
+    socket.on('data', (chunk: Buffer) => {
+      text += chunk.toString('latin1');
+      if (text.includes(until)) resolve();
+    });
+  });
+  socket.pause();
+  socket.write(requests.next);
+  await wait(300);
+  socket.resetAndDestroy();
+}
+
+/** The watch for a reset is over as soon as the connection is. */
+async function neverAgain(url: string): Promise<void> {
+  for (let round = 0; round < 5; round++) {
+    await wait(200);
+    const got = await fetch(url);
+    assert.equal(got.status, 404, await got.text());
+  }
+}
 
 /** Reads the whole answer, then ends the connection in a way that no honest client does. */
 async function readAndEnd(url: string, ending: 'rubbish' | 'reset'): Promise<string> {

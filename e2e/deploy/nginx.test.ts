@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { freePort } from '../../src/free-port.testing.ts';
 import { tokenRooms } from '../../src/http/requests.ts';
 import { patch, send, uploadUrl } from '../behaviour/upload.testing.ts';
@@ -111,6 +112,25 @@ describe('one server behind nginx, with --downloads accel', { skip: noNginx }, (
     const deleted = await share(server, bytes);
     await server.call('delete_file', { file_id: deleted.fileId });
     assert.equal((await fetch(deleted.downloadUrl)).status, 410);
+  });
+
+  it('a used link stays used when nginx resets the connection that it kept, for somebody else', async () => {
+    // The server sends a bundle itself, as it does a file of a single-use link.
+    const { fileId } = await share(server, randomBytes(64 * megabyte));
+    const more = await server.call('bundle_files', { file_ids: [fileId], filename: 'all' });
+    for (let round = 0; round < 5; round++) {
+      const once = await share(server, bytes, { single_use: true });
+      assert.ok(bytes.equals(await (await fetch(once.downloadUrl)).bytes()));
+      // nginx closes its connection to the server with bytes unread.
+      const other = await fetch(more.data.downloadUrl as string);
+      const reader = other.body!.getReader();
+      await reader.read();
+      await reader.cancel();
+      for (let look = 0; look < 5; look++) {
+        await pause(100);
+        assert.equal((await fetch(once.downloadUrl)).status, 404);
+      }
+    }
   });
 
   it('small files, and who comes past nginx, get their bytes from the server', async () => {

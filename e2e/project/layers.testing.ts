@@ -194,7 +194,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     assembly: 'difference pins report upstream-tool',
   },
   http: {
-    all: 'answer',
+    all: 'answer connection',
     assembly:
       'app auth client-address host-origin openapi page-cookie page-sign-in port rate-limit server sign-in-state',
   },

@@ -3,7 +3,6 @@
  * after authentication. It speaks no TLS (a proxy does), and graceful shutdown is directed by `server/`.
  */
 import { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
@@ -17,6 +16,7 @@ import { isOpenedInBrowser } from '../html/response.ts';
 import { answerError } from './answer.ts';
 import type { Auth } from './auth.ts';
 import type { ClientAddress } from './client-address.ts';
+import { admitRequest } from './connection.ts';
 import { answerErrorPage } from './error-page.ts';
 import { refuseSeveralHosts } from './host-origin.ts';
 import type { ReservedPort } from './port.ts';
@@ -58,9 +58,8 @@ export function createHttpServer(options: HttpServerOptions): Server {
     options.mcp.fetch(request, options.auth.getCaller(env)),
   );
   const server = new HttpServer({ ...listenerLimits, ServerResponse: HttpResponse });
-  const waiting = new WeakMap<Socket, number>();
   const answer = (req: IncomingMessage, res: HttpResponse): void => {
-    if (!admitPipelined(waiting, req.socket, res)) return void req.socket.destroy();
+    if (!admitRequest(req.socket, res)) return void req.socket.destroy();
     if (bringsBody(req)) res.once('finish', () => lingerThenClose(req));
     server.await(
       traceRequest(
@@ -75,16 +74,6 @@ export function createHttpServer(options: HttpServerOptions): Server {
   server.on('request', answer);
   server.on('checkContinue', answer);
   return server;
-}
-
-/** Unanswered requests that one connection may have; clients that read their answers stay far below. */
-const mostPipelined = 100;
-
-function admitPipelined(waiting: WeakMap<Socket, number>, socket: Socket, res: ServerResponse): boolean {
-  const count = (waiting.get(socket) ?? 0) + 1;
-  waiting.set(socket, count);
-  res.once('close', () => waiting.set(socket, (waiting.get(socket) ?? 1) - 1));
-  return count <= mostPipelined;
 }
 
 const closeSettleMs = 5000;

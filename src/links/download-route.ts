@@ -6,6 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { asWorkcrateError, getErrno, isWorkcrateError, WorkcrateError, type ErrorCode } from '../errors.ts';
+import { countRequests } from '../http/connection.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Previews } from '../previews/previews.ts';
@@ -52,6 +53,7 @@ export function createDownloadRoute(options: DownloadRouteOptions) {
   return async (req: IncomingMessage, res: ServerResponse, token: string): Promise<void> => {
     if (req.method !== 'GET' && req.method !== 'HEAD')
       throw new WorkcrateError('method_not_allowed', 'Use GET or HEAD to fetch a file.');
+    const place = countRequests(req.socket);
     // A pipelined request waits for those before it, and the link must still be valid when it is next.
     const turn = socketInTurn(res);
     if ((turn instanceof Promise ? await turn : turn) === null) return;
@@ -59,7 +61,7 @@ export function createDownloadRoute(options: DownloadRouteOptions) {
     const view = readLinkView(req);
     if (view === 'page') return answerLinkPage(res, { link, download, previews: options.previews });
     if (view === 'preview' && !link.singleUse) return sendPreview(options, req, res, link, download);
-    if (link.singleUse && req.method === 'GET') await sendSingleUse(options, req, res, link, download);
+    if (link.singleUse && req.method === 'GET') await sendSingleUse(options, req, res, link, download, place);
     else await sendReusable(options, req, res, link, download);
   };
 }
@@ -145,8 +147,11 @@ async function sendSingleUse(
   res: ServerResponse,
   link: Link,
   download: Download,
+  place: number,
 ): Promise<void> {
   const { links } = options;
+  const { socket } = req;
+  const { bytesRead } = socket;
   await using lease = await waitForLease(links, link);
   if (!lease) throw linkBusyError();
   const delivered = await links.delivered(link);
@@ -154,7 +159,6 @@ async function sendSingleUse(
   const plan = planDownload(req.headers, usedAtEnd, ([range, ...more]) =>
     range && more.length === 0 && range.start <= delivered ? [range] : null,
   );
-  const { socket } = req;
   let sent: Sent = { sent: 0, complete: false };
   try {
     sent = await sendDownload(options, res, link, usedAtEnd, plan);
@@ -167,7 +171,10 @@ async function sendSingleUse(
   const finished = sent.complete && plan.range?.end === download.size;
   countDownload(options, link, plan.status, sent, finished);
   if (!finished) return;
-  if (await isResetAfterEnd(socket)) await links.reopen(link, lease);
+  const isReset = await isResetAfterEnd(socket);
+  const isFollowed = countRequests(socket) > place || socket.bytesRead > bytesRead;
+  // After anything else on the connection, the reset may be of that: this answer counts as delivered.
+  if (isReset && !isFollowed) await links.reopen(link, lease);
   else await options.completed(link, download);
 }
 
