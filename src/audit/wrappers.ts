@@ -38,7 +38,8 @@ export function auditTool(tool: Tool, audit: Audit): Tool {
         if (isSynced) await audit.synced();
         return answer;
       } catch (error) {
-        noteFailure(audit, event, error, context.signal);
+        const subject = event.subject ?? findFailedSubject(auditFields, input);
+        noteFailure(audit, { ...event, subject }, error, context.signal);
         throw error;
       }
     },
@@ -80,13 +81,18 @@ const readBackground = (background: unknown): Details =>
 
 /** What a call is about. Its arguments need not fit the schema of the tool: it may have been refused for that. */
 function findSubject({ subject, link }: AuditFields, given: CallFields): string | null {
-  const found = findFirstText(subject, given);
-  if (found !== null || link === undefined) return found;
-  const { [link.id]: id, [link.token]: token } = given;
+  return (link === undefined ? null : findLink(link, given)) ?? findFirstText(subject, given);
+}
+
+function findLink(names: NonNullable<AuditFields['link']>, given: CallFields): string | null {
+  const { [names.id]: id, [names.token]: token } = given;
   // Where an id is asked for, some give the token.
   if (typeof id === 'string') return toPublicLink(id) ?? id;
   return typeof token === 'string' ? toPublicLink(token) : null;
 }
+
+const findFailedSubject = ({ failed = [] }: AuditFields, given: CallFields): string | null =>
+  findFirstText(failed, given);
 
 function findFirstText(names: readonly string[], fields: CallFields): string | null {
   return names.map((name) => toSubject(fields[name])).find((text) => text !== null) ?? null;
@@ -159,7 +165,10 @@ export function auditRefusedCalls(audit: Audit, tools: readonly Pick<Tool, 'name
     const about =
       auditFields === undefined
         ? { operation: 'tools/call', subject: tool }
-        : { operation: tool, subject: findSubject(auditFields, given) };
+        : {
+            operation: tool,
+            subject: findSubject(auditFields, given) ?? findFailedSubject(auditFields, given),
+          };
     const event = { ...about, user, client, result: error.code };
     const { kind, ...details } = error.details;
     if (typeof kind === 'string') audit.violation({ ...event, details }, kind, error);

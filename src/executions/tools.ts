@@ -128,6 +128,7 @@ function createExecuteCodeTool(options: ExecutionToolsOptions): Tool {
     auditFields: {
       subject: [],
       made: ['execution_id'],
+      failed: ['session_id'],
       files: ['files', 'client_files', 'crate_files'],
       runEnd: { reason: 'end_reason', exitCode: 'exit_code', background: 'background' },
     },

@@ -53,7 +53,7 @@ export function linkStatus({ links }: StatusToolsOptions): Tool {
     output: statusOutput,
     annotations: { readOnlyHint: true, openWorldHint: false },
     auditFields: {
-      subject: [],
+      subject: ['file_id'],
       link: { id: 'link_id', token: 'token' },
       made: ['filename', 'link_id'],
     },

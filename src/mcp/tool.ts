@@ -125,11 +125,17 @@ export type ToolGroup = (typeof toolGroups)[number] | (typeof furtherGroups)[num
  * What the audit log shows of a call: names of arguments and of fields of the answer. Each tool declares its own, since
  * only its room knows their meaning.
  */
-export interface AuditFields<Argument extends string = string, Field extends string = string> {
+export interface AuditFields<
+  Argument extends string = string,
+  Field extends string = string,
+  TextArgument extends string = Argument,
+> {
   /** The subject of the call: the first of these arguments that is present, text or a list of names. May be empty. */
-  readonly subject: readonly Argument[];
-  /** The arguments that name a link, by its id and by its token. They are used if there is no other subject. */
-  readonly link?: { readonly id: Argument; readonly token: Argument };
+  readonly subject: readonly TextArgument[];
+  /** The subject of a call that failed and made nothing, where none of those is one. */
+  readonly failed?: readonly TextArgument[];
+  /** The arguments that name a link, by its id and by its token. They are the subject before any other. */
+  readonly link?: { readonly id: TextArgument; readonly token: TextArgument };
   /** The subject where no argument is one: the first of these fields of the answer that is present. */
   readonly made?: readonly Field[];
   /** Arguments that list files, as names or as objects with a `path`. */
@@ -141,6 +147,15 @@ export interface AuditFields<Argument extends string = string, Field extends str
 }
 
 type NamesIn<Schema extends z.ZodObject> = keyof z.output<Schema> & string;
+
+/** Of what a schema has parsed, the fields that are text or a list of texts: nothing else can be shown as a subject. */
+type TextNamesIn<Schema extends z.ZodObject> = {
+  [Name in NamesIn<Schema>]: z.output<Schema>[Name] extends string | readonly string[] | null | undefined
+    ? Name
+    : string extends Name
+      ? Name
+      : never;
+}[NamesIn<Schema>];
 
 /** A tool is data plus a handler. */
 export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.ZodObject = z.ZodObject> {
@@ -155,7 +170,7 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.
   readonly input: Input;
   readonly output: Output;
   readonly annotations: ToolAnnotations;
-  readonly auditFields: AuditFields<NamesIn<Input>, NamesIn<Output>>;
+  readonly auditFields: AuditFields<NamesIn<Input>, NamesIn<Output>, TextNamesIn<Input>>;
   /** Whether a call that lasts may become a task, for clients that know tasks. */
   readonly mayBeTask?: boolean;
   /** Whether its room writes the lines of the audit log for its calls itself. */

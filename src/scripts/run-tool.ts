@@ -73,6 +73,7 @@ export function createRunScriptTool(options: RunScriptOptions): Tool {
     auditFields: {
       subject: [],
       made: ['execution_id'],
+      failed: ['name', 'session_id'],
       files: ['files', 'client_files', 'crate_files'],
       runEnd: { reason: 'end_reason', exitCode: 'exit_code', background: 'background' },
     },

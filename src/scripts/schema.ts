@@ -14,12 +14,7 @@ const scriptName = z
 /** `plot` or `plot@3`. */
 export const scriptReference = z
   .string()
-  .transform((text, context) => {
-    const reference = parseScriptReference(text);
-    if (reference !== null) return reference;
-    context.addIssue({ code: 'custom', message: `${scriptNameRule}; @3 behind it names version 3` });
-    return z.NEVER;
-  })
+  .refine((text) => parseScriptReference(text) !== null, `${scriptNameRule}; @3 behind it names version 3`)
   .describe('name, or name@3 for version 3');
 
 const tagForm = /^[\p{L}\p{N}][\p{L}\p{N} ._:-]{0,39}$/u;

@@ -14,7 +14,7 @@ import type { Log } from '../observability/log.ts';
 import type { Language } from '../sandbox/sandbox.ts';
 import { quoteName } from '../text.ts';
 import { demandNotRemoved } from '../users/users.ts';
-import { parseScriptReference, toScriptLabel, type ScriptReference } from './names.ts';
+import { parseScriptReference, scriptNameRule, toScriptLabel, type ScriptReference } from './names.ts';
 import type { ScriptQuota } from './quota.ts';
 import {
   countRun,
@@ -70,6 +70,13 @@ export interface WholeScript extends FoundScript {
   readonly allVersions: readonly number[];
 }
 
+/** The numbers of what was deleted of a script, and how many versions are left. */
+export interface DeletedVersions {
+  readonly name: string;
+  readonly deleted: number[];
+  readonly left: number;
+}
+
 export type Scripts = ReturnType<typeof createScripts>;
 
 /** Keeps scripts of users. */
@@ -93,10 +100,11 @@ export function createScripts({ database, executions, quota, clock, log }: Scrip
       await demandNotRemoved(tx, caller, begunAt);
       return insertVersion(tx, caller.user, saved, quota);
     });
-    return get(caller, { name: wanted.name, version });
+    return get(caller, toScriptLabel({ name: wanted.name, version }));
   }
 
-  async function get(caller: Caller, reference: ScriptReference): Promise<WholeScript> {
+  async function get(caller: Caller, named: string): Promise<WholeScript> {
+    const reference = demandReference(named);
     const { name, version } = reference;
     const found = await findVersion(database, caller.user, name, version);
     const allVersions = await listVersionNumbers(database, caller.user, name);
@@ -157,11 +165,12 @@ export function createScripts({ database, executions, quota, clock, log }: Scrip
     /** The latest version of each script that fits, by name. */
     find,
 
-    /** Deletes one version, or the script with all of them; gives their numbers, and how many are left. */
-    async delete(caller: Caller, reference: ScriptReference): Promise<{ deleted: number[]; left: number }> {
+    /** Deletes one version, or the script with all of them. */
+    async delete(caller: Caller, named: string): Promise<DeletedVersions> {
+      const reference = demandReference(named);
       const { name, version } = reference;
       const done = await database.transaction((tx) => deleteVersions(tx, caller.user, name, version));
-      if (done.deleted.length > 0) return { deleted: done.deleted, left: done.left.length };
+      if (done.deleted.length > 0) return { name, deleted: done.deleted, left: done.left.length };
       throw unknownScriptError(reference, done.left);
     },
 
@@ -223,6 +232,13 @@ async function completeFromSource(
 function describeOutcome({ succeeded, reason, exitCode }: Execution): string {
   if (succeeded) return 'ok';
   return reason === 'exit' ? `exit code ${exitCode}` : reason;
+}
+
+/** Callers name a script in one text, `plot` or `plot@3`, and the audit log shows that text. */
+function demandReference(named: string): ScriptReference {
+  const reference = parseScriptReference(named);
+  if (reference === null) throw new WorkcrateError('invalid_input', `${scriptNameRule}.`);
+  return reference;
 }
 
 function unknownScriptError({ name, version }: ScriptReference, versions: readonly number[]): WorkcrateError {

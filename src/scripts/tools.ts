@@ -135,9 +135,8 @@ function createDeleteTool({ scripts }: ScriptToolsOptions): Tool {
     output: z.object({ name: z.string(), deleted: z.array(z.number()), left: z.number() }),
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
     auditFields: { subject: ['name'] },
-    async handle({ name: reference }, { caller }) {
-      const { name } = reference;
-      const { deleted, left } = await scripts.delete(caller, reference);
+    async handle({ name: named }, { caller }) {
+      const { name, deleted, left } = await scripts.delete(caller, named);
       return { text: describeDeleted(name, deleted, left), structured: { name, deleted, left } };
     },
   });

@@ -94,6 +94,7 @@ function createSendTool(options: SessionToolsOptions): Tool {
     auditFields: {
       subject: [],
       made: ['execution_id'],
+      failed: ['session_id'],
       files: ['files', 'client_files', 'crate_files'],
       runEnd: { reason: 'end_reason', exitCode: 'exit_code', background: 'background' },
     },
