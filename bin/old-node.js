@@ -10,10 +10,36 @@ export const nodePackage = platform === 'darwin-arm64' ? `node-bin-${platform}` 
 
 /** Over stdio it also answers, because clients show their user the error of a handshake, and seldom stderr. */
 export function refuse(problem) {
-  const message = `workcrate: ${problem}. ${describeRemedy()}`;
+  refuseWith(`${problem}. ${describeRemedy()}`);
+}
+
+/** The Node that npm brought is there, and the machine lacks a library that it needs. */
+export function refuseWithoutLibrary(found, library) {
+  const cause = `this is Node ${found}, and the Node ${needed} that comes with workcrate needs ${library}, which is missing here`;
+  refuseWith(`${cause}. ${describeLibraryRemedy(library)}`);
+}
+
+function refuseWith(text) {
+  const message = `workcrate: ${text}`;
   process.stderr.write(`${message}\n`);
   process.exitCode = 1;
   if (process.argv.includes('stdio')) answerRequests(message);
+}
+
+/** Null where a program did not start for another reason. glibc and macOS name the library in words of their own. */
+export function findMissingLibrary(said) {
+  const match =
+    /error while loading shared libraries: ([\w.+-]+):/.exec(said) || /Library not loaded: (\S+)/.exec(said);
+  return match === null ? null : match[1];
+}
+
+/** Debian names a library's package after it: libgcc_s.so.1 is in libgcc-s1. Others have names that follow no rule. */
+function describeLibraryRemedy(library) {
+  const parts = /^([\w+-]+)\.so\.(\d+)$/.exec(library);
+  if (parts === null || !existsSync('/usr/bin/apt-get'))
+    return 'Install the package of your system that has it.';
+  const become = process.getuid() === 0 ? '' : 'sudo ';
+  return `Install it: ${become}apt-get install ${parts[1].replace('_', '-')}${parts[2]}`;
 }
 
 function describeRemedy() {

@@ -1,14 +1,15 @@
 #!/bin/sh
 # The system's packages that npm does not bring. Called before `npm start` and by `npm test`:
 #
-#   sh scripts/system-packages.sh start                  what a sandbox needs
+#   sh scripts/system-packages.sh node                   what the Node that npm brings needs to start at all
+#   sh scripts/system-packages.sh start                  that, and what a sandbox needs
 #   sh scripts/system-packages.sh test                   that, and what some tests need
 #   sh scripts/system-packages.sh test nginx openssl     of all that, only these commands
 #   sh scripts/system-packages.sh science                numpy, pandas and matplotlib for the Python of runs
 #
 # Where all is there, nothing is run or said. Root on a Debian gets what is missing by apt-get; everybody else is
-# told the command. Nothing here keeps the server from starting, but a signal does. WORKCRATE_NO_INSTALL=1 turns
-# it off. All that is said goes to stderr.
+# told the command. Only a signal, or a Node that still lacks a library, keeps the server from starting.
+# WORKCRATE_NO_INSTALL=1 turns it off. All that is said goes to stderr.
 set -uf
 
 # command:package, as Debian names it.
@@ -16,7 +17,7 @@ needed='bwrap:bubblewrap python3:python3 setpriv:util-linux unshare:util-linux m
 # Without it code runs, and nobody installs packages for Python.
 handy='pip:python3-pip'
 wanted='dockerd:docker.io strace:strace ceph-mon:ceph-mon ceph-osd:ceph-osd radosgw:radosgw pg_ctlcluster:postgresql
-  nginx:nginx-light prometheus:prometheus sqlite3:sqlite3 openssl:openssl nbformat:python3-nbformat chromium:chromium'
+  nginx:nginx-light prometheus:prometheus sqlite3:sqlite3 openssl:openssl nbformat:python3-nbformat chromium:chromium debootstrap:debootstrap'
 # module:package. Where Debian's own records cannot be asked, Python is.
 science='numpy:python3-numpy pandas:python3-pandas matplotlib:python3-matplotlib'
 # Those that would be started at every boot.
@@ -31,6 +32,8 @@ child=
 main() {
   [ "${WORKCRATE_NO_INSTALL:-}" = 1 ] && return
   [ "$purpose" = science ] && { provide_science; return; }
+  provide_node || exit 1
+  [ "$purpose" = node ] && return
   [ "$purpose" = start ] && sandbox_is_elsewhere && return
   look_into_sbin
   missing "$needed"
@@ -40,6 +43,48 @@ main() {
   packages=
   [ "$purpose" = test ] && missing "$wanted $science"
   [ -z "$lacking$adding$packages" ] || provide "$lacking" "$packages"
+}
+
+# Each time it is tried, Node names one library that it lacks.
+provide_node() {
+  tries=4
+  while find_lacking_library; do
+    tries=$((tries - 1))
+    if [ "$tries" -gt 0 ] && can_install; then
+      announce "$package" 'for Node to start'
+      install "$package"
+    else
+      manager
+      case $manager in
+        *apt-get*) say "Node cannot start until you install:$manager $package" ;;
+        *) say "Node cannot start until you install the package of your system that has $library" ;;
+      esac
+      return 1
+    fi
+  done
+}
+
+# Sets $library to what a Node lacks, the one that npm brings or the first on PATH, and $package to where Debian has
+# it: libgcc_s.so.1 is in libgcc-s1.
+find_lacking_library() {
+  for node in "${0%/*}/../node_modules/.bin/node" node; do
+    command -v "$node" >/dev/null || continue
+    case $("$node" --version 2>&1) in
+      *'error while loading shared libraries: '*.so.*:*) ;;
+      *) continue ;;
+    esac
+    library=$("$node" --version 2>&1)
+    library=${library#*libraries: }
+    library=${library%%:*}
+    package=${library%%.so.*}${library##*.so.}
+    case $package in *_*) package=${package%%_*}-${package#*_} ;; esac
+    return 0
+  done
+  return 1
+}
+
+can_install() {
+  command -v apt-get >/dev/null && command -v timeout >/dev/null && [ "$(id -u)" = 0 ]
 }
 
 sandbox_is_elsewhere() {
@@ -81,9 +126,7 @@ provide_science() {
   only='  '
   missing "$science"
   [ -n "$packages" ] || return
-  if command -v apt-get >/dev/null && command -v timeout >/dev/null && [ "$(id -u)" = 0 ]; then
-    trap 'stop 130' INT
-    trap 'stop 143' TERM HUP
+  if can_install; then
     announce "$packages" 'for the Python of runs'
     install "$packages"
     missing "$science"
@@ -95,7 +138,7 @@ provide_science() {
 provide() {
   if [ "$(uname -s)" = Darwin ]; then
     say_macos
-  elif command -v apt-get >/dev/null && command -v timeout >/dev/null && [ "$(id -u)" = 0 ]; then
+  elif can_install; then
     install_all "$1" "$2"
   else
     name "$1" "$2"
@@ -103,8 +146,6 @@ provide() {
 }
 
 install_all() {
-  trap 'stop 130' INT
-  trap 'stop 143' TERM HUP
   if [ -n "$1$adding" ]; then
     announce "$1${1:+${adding:+ }}$adding" 'for code to run in a sandbox with packages'
     install "$1 $adding"
@@ -150,6 +191,8 @@ announce() {
 
 # The errors of the first try are not shown, since lists that are out of date are no reason to worry anybody.
 install() {
+  trap 'stop 130' INT
+  trap 'stop 143' TERM HUP
   have_lists && apt 300 install --no-install-recommends --no-remove -y $1 2>/dev/null && return
   apt 120 update
   apt 300 install --no-install-recommends --no-remove -y $1

@@ -47,6 +47,7 @@ const traces: Readonly<Record<string, readonly RegExp[]>> = {
   openssl: [named('openssl')],
   nbformat: [named('import nbformat')],
   chromium: [named('chromium')],
+  debootstrap: [named('debootstrap')],
   numpy: [science],
   pandas: [science],
   matplotlib: [science],

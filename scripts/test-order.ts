@@ -5,6 +5,7 @@ export const longest = [
   'src/packages/bubblewrap.test',
   'e2e/users/isolation.test',
   'e2e/cli/package.test',
+  'e2e/cli/bare-machine.test',
   'e2e/network/attacks.test',
   'e2e/deploy/',
   'e2e/clients/',

@@ -3,14 +3,14 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { cp, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { it } from 'node:test';
 import { recordProof } from '../../src/requirements.testing.ts';
 import { findOldNode, pretendOldNode } from './old-node.testing.ts';
 import { environment, run, temporaryFolder } from './program.testing.ts';
 
 const launchers = join(import.meta.dirname, '../../bin');
-const names = ['old-node.js', 'start.js', 'stdio.js', 'workcrate.js'];
+const names = ['old-node.js', 'start.js', 'stdio.js', 'workcrate.js', 'workcrate.sh'];
 const ownNode = `${process.platform === 'darwin' && process.arch === 'arm64' ? 'node-bin' : 'node'}-${process.platform}-${process.arch}`;
 
 /** A project in which the package is installed; its program tells that it was reached. */
@@ -92,6 +92,46 @@ it('a Node beside the package that cannot be run is reported with the remedy', a
   assert.ok(stderr.endsWith(`${remedy('serve')}\n`), stderr);
 });
 
+/** Puts a Node beside the package that lacks a library, and says so as the loader does. */
+async function installLackingNode(folder: string, said: string): Promise<string> {
+  const node = await installNode(folder, '26.10.0');
+  await rm(node);
+  await writeFile(node, `#!/bin/sh\necho "$0: ${said}" >&2\nexit 127\n`, { mode: 0o755 });
+  return node;
+}
+
+it('a library that the Node beside the package lacks is named before that Node gets the streams', async () => {
+  await using place = await installPackage();
+  const said = 'error while loading shared libraries: libatomic.so.1: cannot open shared object file';
+  await installLackingNode(place.path, said);
+  const { command } = await pretendOldNode(place.path);
+  const { code, stdout, stderr } = await run(['serve'], { program: [...command, place.launch] });
+  assert.deepEqual([code, stdout], [1, '']);
+  assert.match(
+    stderr,
+    /^workcrate: this is Node 20\.20\.2, and the Node 26 that comes with workcrate needs libatomic\.so\.1, which is missing here\. Install (?:it: (?:sudo )?apt-get install libatomic1|the package of your system that has it\.)\n$/,
+  );
+});
+
+it('what npx starts passes over a Node that cannot be started, also by a link', async () => {
+  await using place = await installPackage();
+  const broken = await installLackingNode(place.path, 'error while loading shared libraries: libz.so.9: no');
+  const bin = join(place.path, 'node_modules/.bin');
+  await mkdir(bin);
+  await symlink('../workcrate/bin/workcrate.sh', join(bin, 'workcrate'));
+  const path = [dirname(broken), dirname(process.execPath), '/usr/bin:/bin'].join(delimiter);
+  const { code, stdout } = await run(['serve', '--port', '0'], {
+    program: [join(bin, 'workcrate')],
+    env: { PATH: path },
+  });
+  assert.deepEqual([code, stdout], [0, 'reached serve --port 0\n']);
+  const none = await run(['doctor'], {
+    program: [join(bin, 'workcrate')],
+    env: { PATH: `${dirname(broken)}:/usr/bin/none:/bin/none` },
+  });
+  assert.equal(none.code, 127);
+});
+
 it('a checkout without its packages is told to install them', async () => {
   await using place = await installPackage();
   await mkdir(join(place.home, 'src'));
@@ -139,7 +179,7 @@ for (const [how, file, words] of [
   });
 
 it('what an old Node reads has no syntax and no module name that came after Node 12', () => {
-  for (const name of names.filter((one) => one !== 'start.js')) {
+  for (const name of names.filter((one) => one !== 'start.js' && one.endsWith('.js'))) {
     const text = readFileSync(join(launchers, name), 'utf8').replaceAll(/\/\/.*|\/\*.*?\*\//gs, '');
     assert.doesNotMatch(text, /\?\?|\?\.[a-z[(]|[|&]{2}=|'node:|^await|\bclass\b|\.at\(|\d_\d/m, name);
   }

@@ -121,7 +121,7 @@ it('what is published can be installed into an empty folder and serves files', a
   });
 
   await t.test('a file goes in, comes out, and is packed and found as a crate', async () => {
-    const program = [process.execPath, join(home.path, 'node_modules/.bin/workcrate')];
+    const program = [join(home.path, 'node_modules/.bin/workcrate')];
     await using server = await serve(['--data', join(home.path, 'data')], { program, cwd: home.path });
     const { file_id } = await upload(server, 'a.txt', 'hello');
     const { data } = await server.call('share_file', { file_id });

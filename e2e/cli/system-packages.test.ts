@@ -24,6 +24,7 @@ const others = [
   'sqlite3',
   'openssl',
   'chromium',
+  'debootstrap',
 ];
 const policy = '/usr/sbin/policy-rc.d';
 
@@ -290,6 +291,60 @@ it(
     });
   },
 );
+
+/** A Node that starts once these libraries are there, and names one at a time as the loader does. */
+const lackingNode = (...libraries: string[]): string =>
+  ['#!/bin/sh']
+    .concat(
+      libraries.map(
+        (library) =>
+          `[ -e "\${0%/*}/${library}" ] || { echo "node: error while loading shared libraries: ${library}: cannot open shared object file" >&2; exit 127; }`,
+      ),
+    )
+    .join('\n');
+
+const installingLibraries = `#!/bin/sh
+echo "$@" >> "$RECORD"
+case " $* " in *\\ libatomic1\\ *) : > "\${0%/*}/libatomic.so.1" ;; *\\ libgcc-s1\\ *) : > "\${0%/*}/libgcc_s.so.1" ;; esac
+`;
+
+it('root gets the libraries that Node lacks, one after the other', { skip: without(root) }, async () => {
+  await using place = await machine(needed, {
+    node: lackingNode('libatomic.so.1', 'libgcc_s.so.1'),
+    'apt-get': installingLibraries,
+  });
+  const { code, stderr } = await place.run(root, 'node');
+  assert.equal(code, 0, stderr);
+  assert.match(stderr, /for Node to start: .* libatomic1 .*\n.*for Node to start: .* libgcc-s1 /);
+  assert.deepEqual(await place.run(root, 'start'), silent);
+});
+
+it('where a library of Node cannot be installed, its name is told and nothing starts', async (t) => {
+  if (without(root, ordinary) !== false) return t.skip(String(without(root, ordinary)));
+  const node = lackingNode('libstdc++.so.6');
+  await using debian = await machine(needed, { node, 'apt-get': failing });
+  for (const [prefix, become] of [
+    [root, ''],
+    [ordinary, 'sudo '],
+  ] as const)
+    for (const purpose of ['node', 'start', 'test']) {
+      const { code, stderr } = await debian.run(prefix, purpose, { WORKCRATE_SANDBOX: 'off' });
+      assert.equal(code, 1);
+      assert.match(
+        stderr,
+        new RegExp(`Node cannot start until you install:.* ${become}apt-get install .* libstdc\\+\\+6\n$`),
+      );
+    }
+  await using other = await machine(needed, { node, dnf: failing });
+  const { code, stderr } = await other.run(root, 'start');
+  assert.deepEqual(
+    [code, stderr],
+    [
+      1,
+      'workcrate: Node cannot start until you install the package of your system that has libstdc++.so.6\n',
+    ],
+  );
+});
 
 it(
   'libraries of Python are installed if they are asked for, or named',
