@@ -117,7 +117,16 @@ export const requirements = {
     'truncated',
     'too-large',
   ],
-  B12: ['run-packed-with-provenance', 'valid-process-run-crate', 'files-packed', 'found-and-fetched-again'],
+  B12: [
+    'run-packed-with-provenance',
+    'valid-process-run-crate',
+    'files-packed',
+    'found-and-fetched-again',
+    'no-other-bytes-than-the-run-made',
+    'what-is-gone-is-said',
+    'not-hashed-is-said',
+    'inputs-by-their-hash',
+  ],
   B13: [
     'known-inputs-named-in-the-call',
     'known-inputs-left-by-earlier-executions',

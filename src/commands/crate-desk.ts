@@ -2,7 +2,7 @@ import { createExternalCrateTargets, type Crates } from '../crates/crates.ts';
 import { makeDataFolder } from '../data-folder/data-folder.ts';
 import { openDatabase } from '../database/open.ts';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
-import { getCalls, getExecution } from '../executions/executions.ts';
+import { createKeptReader, getCalls, getExecution } from '../executions/executions.ts';
 import { createFiles } from '../files/files.ts';
 import { localCaller, type Caller } from '../identity.ts';
 import { createLinks } from '../links/links.ts';
@@ -84,6 +84,7 @@ export async function openCrateDesk({ config: given, flags }: CommandInput): Pro
   const executions = {
     get: (who: Caller, id: string) => getExecution(database, who, id),
     getCalls: (who: Caller, id: string) => getCalls(database, who, id),
+    ...createKeptReader({ database, places }),
   };
   const crates = opened.use(
     openCrates({ config, clock, log, database, sources, files, links, executions, places }),

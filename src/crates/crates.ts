@@ -171,6 +171,7 @@ export function createCrates(options: CratesOptions) {
         const written = { source: packing.target.url, object: object.name };
         const crateId = await indexing.call('takeIn', written, { signal: watching.signal });
         const { locator } = await findPlace(caller, crateId, watching.signal);
+        await packing.notePacked(caller, packed);
         return await handOut({ crateId, locator, size: object.size, sha256, notes });
       } catch (error) {
         await takeBack(object);

@@ -58,8 +58,8 @@ export type { OutputPiece, OutputPieces } from './live-output.ts';
 export type { InputFileRecord, OtherFile } from './input-files.ts';
 export { writeNotebook } from './notebook.ts';
 export type { KnownInput } from './known-inputs.ts';
-export type { ReadResult } from './kept-results.ts';
-export { type RecordedResults, type ResultFile, type ResultFiles } from './made-results.ts';
+export { createKeptReader, type ReadResult } from './kept-results.ts';
+export { describeGap, type RecordedResults, type ResultFile, type ResultFiles } from './made-results.ts';
 export type { NetworkPort, NetworkUse, OpenNetwork } from './network-use.ts';
 export { getExtension, maxResults, parseResult } from './results.ts';
 export type { OutputBounds } from './truncation.ts';
@@ -215,7 +215,7 @@ export function createExecutions(options: ExecutionsOptions) {
     getCalls: (caller: Caller, id: string): Promise<CallRecord> => getCalls(database, caller, id),
 
     /** The bytes of a result of the caller's run, as they were when it ended; null where they are not kept, or gone. */
-    findResult: kept.find,
+    findResult: kept.findResult,
 
     /** These runs of the caller are in a crate now: what is kept of them goes first. */
     notePacked: kept.notePacked,

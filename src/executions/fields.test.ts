@@ -36,7 +36,7 @@ const sample: Execution = {
       cut: false,
       rows: null,
       columns: null,
-      parts: [{ mime: 'image/png', size: 9, fileId: 'file_3', problem: null }],
+      parts: [{ mime: 'image/png', size: 9, sha256: 'ef', fileId: 'file_3', problem: null }],
     },
   ],
   moreResults: 4,

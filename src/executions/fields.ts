@@ -11,7 +11,7 @@ import type { InputFileRecord } from './input-files.ts';
 import { knownInputShape, showKnownInput, type KnownInput } from './known-inputs.ts';
 import { shownResultFiles, type RecordedResults, type ResultFiles } from './made-results.ts';
 import { networkShape, showNetworkUse, type NetworkUse } from './network-use.ts';
-import { resultShape, showResult, type RunResult } from './results.ts';
+import { restoreResults, resultShape, showResult } from './results.ts';
 
 /** `refused` is a run that never started. */
 export const reasons = ['running', ...endReasons, 'refused'] as const;
@@ -209,7 +209,7 @@ export const executionFields = {
     'results',
     'end',
     z.array(resultShape).describe('Values, displays and figures'),
-    (parsed: readonly RunResult[]) => parsed,
+    restoreResults,
     (results) => results.map(showResult),
   ),
   moreResults: makePlainField(

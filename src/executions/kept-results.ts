@@ -138,8 +138,30 @@ export function createKeptResults(options: KeptResultsOptions) {
     /** Removes the bytes of runs whose rows are gone, or never said that there are any. */
     removeFiles,
 
+    ...createKeptReader({ database, places }),
+
+    /** Makes room where it is needed, and removes bytes that a crash has left without a row. */
+    async sweep(): Promise<void> {
+      const [oldest] = await listOldest(database, null);
+      const place = oldest === undefined ? null : await places.find(oldest.owner);
+      if (place !== null) await quota?.makeRoom(place, 0);
+      if (performance.now() - orphansAt < orphansEveryMs) return;
+      orphansAt = performance.now();
+      await removeOrphans({ database, places, log });
+    },
+
+    async [Symbol.asyncDispose](): Promise<void> {
+      await quota?.[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** What those need who pack results: it needs no sandbox, and no server. */
+export function createKeptReader({ database, places }: Pick<KeptResultsOptions, 'database' | 'places'>) {
+  return {
     /** The bytes of a result of the caller's run, as they were when it ended; null where they are not kept, or gone. */
-    async find({ user }: Caller, id: string, file: ResultFile): Promise<ReadResult | null> {
+    async findResult({ user }: Caller, id: string, file: ResultFile): Promise<ReadResult | null> {
+      if (file.sha256 === null) return null;
       if (file.size === 0) return readNothing;
       const place = file.kept && (await places.find(user));
       if (place === null || !hasBytes(place, id, file)) return null;
@@ -155,20 +177,6 @@ export function createKeptResults(options: KeptResultsOptions) {
         user,
         ...ids,
       );
-    },
-
-    /** Makes room where it is needed, and removes bytes that a crash has left without a row. */
-    async sweep(): Promise<void> {
-      const [oldest] = await listOldest(database, null);
-      const place = oldest === undefined ? null : await places.find(oldest.owner);
-      if (place !== null) await quota?.makeRoom(place, 0);
-      if (performance.now() - orphansAt < orphansEveryMs) return;
-      orphansAt = performance.now();
-      await removeOrphans({ database, places, log });
-    },
-
-    async [Symbol.asyncDispose](): Promise<void> {
-      await quota?.[Symbol.asyncDispose]();
     },
   };
 }

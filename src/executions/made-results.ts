@@ -57,7 +57,7 @@ export interface RecordedResults {
 export const unknownResults: RecordedResults = { resultFiles: null, keptBytes: 0, keptSince: 0 };
 
 /** Why there are no bytes of a result, in words; null where they are kept. */
-function describeGap({ sha256, kept, gap }: ResultFile, keptBytes: number): string | null {
+export function describeGap({ sha256, kept, gap }: ResultFile, keptBytes: number): string | null {
   if (sha256 === null) return `not hashed: ${gapTexts[gap ?? 'unreadable']}`;
   // Of an empty file everything is known.
   if (kept === null) return gap && `not kept: ${gapTexts[gap]}`;

@@ -78,12 +78,12 @@ async function storePart(
   const file = { name: `${stem}.${getExtension(mime)}`, mediaType: mime, origin: 'result', keepSeconds };
   try {
     await judge?.checkPart(mime, bytes);
-    const { id: fileId, size } = await files.add({ user }, file, toStream(bytes));
-    return { mime, size, fileId, problem: null };
+    const { id: fileId, size, sha256 } = await files.add({ user }, file, toStream(bytes));
+    return { mime, size, sha256, fileId, problem: null };
   } catch (error) {
     const known = asWorkcrateError(error);
     log[isOurFault(known) ? 'error' : 'info']('execution.result_not_kept', { id, error });
-    return { mime, size: bytes.length, fileId: null, problem: publicMessage(known) };
+    return { mime, size: bytes.length, sha256: null, fileId: null, problem: publicMessage(known) };
   }
 }
 

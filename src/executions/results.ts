@@ -16,6 +16,8 @@ export type ResultKind = (typeof resultKinds)[number];
 export interface ResultPart {
   readonly mime: string;
   readonly size: number;
+  /** Null where it could not be stored, and in records of earlier releases. */
+  readonly sha256: string | null;
   /** Null where it could not be stored. */
   readonly fileId: string | null;
   /** Why it could not be stored. */
@@ -55,6 +57,13 @@ export const resultShape = z.object({
   columns: z.number().int().nullable().describe('Null of a series'),
   parts: z.array(partShape),
 });
+
+/** Rows of earlier releases have no hashes. */
+export const restoreResults = (parsed: readonly RunResult[]): readonly RunResult[] =>
+  parsed.map((result) => ({
+    ...result,
+    parts: result.parts.map((part) => ({ ...part, sha256: part.sha256 ?? null })),
+  }));
 
 export const showPart = ({ mime, size, fileId, problem }: ResultPart): z.input<typeof partShape> => ({
   mime,

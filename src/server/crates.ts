@@ -143,7 +143,7 @@ export interface OpenCratesOptions extends Pick<AppContext, 'config' | 'clock' |
   readonly sources: CrateSources;
   readonly files: Files;
   readonly links: Links;
-  readonly executions: Pick<Executions, 'get' | 'getCalls'>;
+  readonly executions: Pick<Executions, 'get' | 'getCalls' | 'findResult' | 'notePacked'>;
   readonly sessions?: Pick<Sessions, 'cells'> | undefined;
   readonly places: Pick<Workspaces, 'find'>;
 }

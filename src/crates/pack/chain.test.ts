@@ -91,18 +91,38 @@ async function recordBefore(
   );
 }
 
-it('a result that a later step found and then changed is described with its hash, and not held', async () => {
-  await using stage = await openPacking();
+/** Three steps that write to one file, and the crate of them. */
+async function packThreeWriters(stage: Stage) {
   const { room } = stage;
-  const there = { workingDir: '/workspace/shared' };
+  const folder = '/workspace/shared';
+  const there = { workingDir: folder };
   const { execution: first } = await room.run({ ...there, code: 'echo 1 >log.txt; echo x >kept.txt' });
   const { execution: second } = await room.run({ ...there, code: 'echo 2 >>log.txt' });
   const { execution: third } = await room.run({ ...there, code: 'echo 3 >>log.txt' });
-  const folder = '/workspace/shared';
   for (const run of [first, third]) await recordBefore(stage, run, {}, true);
   await recordBefore(stage, second, { [`${folder}/log.txt`]: '1\n', [`${folder}/kept.txt`]: 'x\n' });
   const packed = await stage.pack({ executionIds: [first.id, second.id, third.id] });
-  const graph = await graphOf(stage.zipOf(packed));
+  return { first, second, third, packed, zip: stage.zipOf(packed) };
+}
+
+it('what each step wrote to one file is packed as that step left it', async () => {
+  await using stage = await openPacking();
+  const { first, second, third, packed, zip } = await packThreeWriters(stage);
+  const [graph, members] = [await graphOf(zip), await membersOf(zip)];
+  const texts = [first, second, third].map(({ id }) =>
+    idsOf(graph.find(`#${id}`)['result'])
+      .filter((path) => path.endsWith('log.txt'))
+      .map((path) => members.get(path)),
+  );
+  assert.deepEqual(texts, [['1\n'], ['1\n2\n'], ['1\n2\n3\n']]);
+  assert.ok(idsOf(graph.find(`#${second.id}`)['object']).includes('step-1/results/working/log.txt'));
+  assert.deepEqual(ownNotes(packed), []);
+});
+
+it('a result whose bytes nobody kept is described with its hash, also as what a later step found', async () => {
+  await using stage = await openPacking({}, { keepBytes: 0 });
+  const { first, second, third, packed, zip } = await packThreeWriters(stage);
+  const graph = await graphOf(zip);
   const find = (id: string): GraphEntity => graph.find(`#${id}`);
 
   const [gone, kept] = ['#gone-step-1%2Fresults%2Fworking%2Flog.txt', 'step-1/results/working/kept.txt'];
@@ -110,17 +130,15 @@ it('a result that a later step found and then changed is described with its hash
   assert.deepEqual(idsOf(find(second.id)['object']).sort(), [gone, kept].sort());
   assert.equal(graph.find(gone)['sha256'], sha256('1\n'));
   assert.equal(graph.find(gone)['@type'], 'CreativeWork');
-  // Nobody hashed what the second left before the third changed it.
-  const [unknown] = idsOf(find(second.id)['result']);
-  assert.deepEqual([graph.find(unknown!)['sha256'], graph.find(unknown!)['name']], [undefined, 'log.txt']);
+  const [later] = idsOf(find(second.id)['result']);
+  assert.deepEqual([graph.find(later!)['sha256'], later!.startsWith('#gone-')], [sha256('1\n2\n'), true]);
   assert.deepEqual(idsOf(find(third.id)['result']), ['step-3/results/working/log.txt']);
+  const why =
+    'not kept: the results of the run were larger than what is kept of a run (--keep-results); the file was changed since';
+  assert.equal(graph.find(gone)['creativeWorkStatus'], `Not in this crate: ${why}`);
   assert.deepEqual(
-    ownNotes(packed).map((note) => note.replace(/^"log.txt",? /, '')),
-    [
-      'as step 1 left it, is gone: the crate describes it, but does not contain it.',
-      'of step 2 was changed by step 3.',
-      'as step 2 left it, is gone: the crate describes it, but does not contain it.',
-    ],
+    ownNotes(packed),
+    ['step 1', 'step 2'].map((step) => `Described, but not in the crate: "log.txt" of ${step}: ${why}.`),
   );
   const note = packed.notes.find((text) => text.startsWith('inputs_may_be_incomplete: '));
   assert.match(note!, /step 1, step 3 may have read/);
@@ -153,7 +171,7 @@ it('a run alone has what it found as inputs too, and one that nobody hashed is o
   assert.equal(graph.find('inputs/a.txt')['alternateName'], 'a.txt');
   assert.equal(graph.find('inputs/artifacts/c.txt')['alternateName'], '/artifacts/c.txt');
   assert.deepEqual(packed.notes, [
-    'The input "b.txt" was not hashed: the crate describes it, but does not contain it.',
+    'Described, but not in the crate: "b.txt" of the run: not hashed: it changed, or took too long, while the run started.',
   ]);
 });
 

@@ -72,6 +72,9 @@ const getBaseName = (path: string): string => path.slice(path.lastIndexOf('/') +
 
 export const isPackedFile = (file: FileOfRun): file is PackedFile => 'mediaType' in file;
 
+/** How the status of a file begins that is described without its bytes; why follows. Replays and validation read it. */
+export const missingMark = 'Not in this crate: ';
+
 /** A `#` makes it an entity that is not part of the payload: the way to describe a file that is missing. */
 export const toRunFileId = (file: FileOfRun): string =>
   isPackedFile(file) ? pathToEntityId(file.path) : toLocalEntityId('gone', file.path);
@@ -84,7 +87,8 @@ export function createRunFileEntity(
   if (isPackedFile(file)) return createFileEntity(file);
   return createGraphEntity(toRunFileId(file), describesMissingFiles ? 'File' : 'CreativeWork', {
     name: getBaseName(file.knownAs[0] ?? file.path),
-    description: file.description,
+    description: `${file.description}. It is not in this crate: ${file.missing}.`,
+    creativeWorkStatus: `${missingMark}${file.missing}`,
     alternateName: compactTexts(file.knownAs),
     localPath: describesMissingFiles ? file.path : null,
     contentSize: file.size === null ? null : String(file.size),

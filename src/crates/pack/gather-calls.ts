@@ -86,6 +86,6 @@ async function collectValue(
   if (typeof value === 'object' && value !== null && hashDefinition(value) === sha256)
     return addTextFile(collector, toSortedJson(value), jsonType, labels);
   const path = collector.naming(labels.folder, name);
-  const gone = `${description}. Only its hash was kept.`;
-  return { path, knownAs: [path], description: gone, size: null, sha256, origin: null };
+  const missing = 'it was too large to be kept, so only its hash was';
+  return { path, knownAs: [path], description, size: null, sha256, origin: null, missing };
 }

@@ -1,20 +1,30 @@
 /** Collects the inputs of a run: files that it was given, that it found or opened, and its stdin. */
 import type { InputFileRecord, KnownInput } from '../../executions/executions.ts';
 import { toInsidePath, type ChainStep } from './chain.ts';
-import { addStoredFile, addTextFile, addWorkspaceFile, type PackCollector } from './gather.ts';
 import {
-  stdinFileName,
-  type FileOfRun,
-  type FileOrigin,
-  type MissingFile,
-  type PackedFile,
-} from './packed.ts';
-import { locateWorkspaceFile, measureWorkspaceFile } from './workspace-files.ts';
+  addRecordedBytes,
+  addStoredFile,
+  addTextFile,
+  describeMissingFile,
+  type PackCollector,
+} from './gather.ts';
+import { stdinFileName, type FileOfRun, type FileOrigin, type PackedFile } from './packed.ts';
+import { findUnchanged } from './recorded-bytes.ts';
 
 /** Executions store NUL as this, since PostgreSQL cannot store NUL. */
 export const nulReplacement = '\u2400';
 
-/** The inputs of a run: stored files, or copies in the workspace if they are unchanged; and its stdin. */
+/** An input as recorded: by the hash that it had when the run started. */
+interface RecordedInput extends Omit<InputFileRecord, 'sha256'> {
+  readonly sha256: string | null;
+  /** The run that made it, where that is known. */
+  readonly madeBy?: string | null;
+}
+
+/**
+ * The inputs of a run by their recorded hashes: stored files, kept results of other runs, or files in the workspace that
+ * are unchanged; and its stdin.
+ */
 export async function collectRunInputs(collector: PackCollector, step: ChainStep): Promise<FileOfRun[]> {
   const { workingDir, inputs: given, knownInputs } = step.execution;
   const inputs = new Set<FileOfRun>();
@@ -30,32 +40,38 @@ export async function collectRunInputs(collector: PackCollector, step: ChainStep
 async function collectRunInput(
   collector: PackCollector,
   step: ChainStep,
-  input: InputFileRecord,
+  input: RecordedInput,
 ): Promise<FileOfRun> {
-  const path = toInsidePath(step.execution.workingDir, input.name);
-  const earlier = collector.shared.findCopy(path, input.sha256);
+  const { shared } = collector;
+  const { sha256, size, name } = input;
+  const path = toInsidePath(step.execution.workingDir, name);
+  const knownAs = [step.isChain ? path : name];
+  const labels = toInputLabels(step, input, knownAs);
+  if (sha256 === null)
+    return describeMissingFile(
+      collector,
+      step,
+      { ...labels, size, sha256 },
+      'not hashed: it changed, or took too long, while the run started',
+    );
+  const earlier = shared.findCopy(path, sha256);
   if (earlier !== null) return earlier;
-  const paths = [step.isChain ? path : input.name];
   const found =
-    (await collectInputFromStore(collector, step, input, paths)) ??
-    (await collectInputFromWorkspace(collector, step, input, paths)) ??
-    describeMissingInput(collector, step, input, paths);
-  if (step.isChain) collector.shared.add(found, paths, input.sha256);
+    (await collectInputFromStore(collector, input, sha256, labels)) ??
+    (await collectInputBytes(collector, step, { ...input, sha256 }, labels));
+  if (step.isChain) shared.add(found, knownAs, sha256);
   return found;
 }
 
-/** A file that it found or opened is as good as given, if it has the same hash still. */
-async function collectKnownInput(
+/** A file that it found or opened is as good as given. */
+function collectKnownInput(
   collector: PackCollector,
   step: ChainStep,
-  { path, size, sha256 }: KnownInput,
+  { path, size, sha256, madeBy }: KnownInput,
 ): Promise<FileOfRun> {
-  const { workingDir } = step.execution;
-  const isInFolder = path.startsWith(`${workingDir.replace(/\/+$/, '')}/`);
-  const name = isInFolder && !step.isChain ? path.slice(workingDir.replace(/\/+$/, '').length + 1) : path;
-  const input = { fileId: null, origin: null, name, size };
-  if (sha256 !== null) return collectRunInput(collector, step, { ...input, sha256 });
-  return describeMissingInput(collector, step, { ...input, sha256 }, [name]);
+  const folder = `${step.execution.workingDir.replace(/\/+$/, '')}/`;
+  const name = path.startsWith(folder) && !step.isChain ? path.slice(folder.length) : path;
+  return collectRunInput(collector, step, { fileId: null, origin: null, name, size, sha256, madeBy });
 }
 
 const maxIncompleteNamed = 10;
@@ -96,7 +112,7 @@ function toInputOrigin({ origin }: Pick<InputFileRecord, 'origin'>): FileOrigin 
   return crateId === undefined || path === undefined ? null : { crateId, path };
 }
 
-const toInputLabels = ({ folder, title }: ChainStep, input: InputFileRecord, knownAs: readonly string[]) => ({
+const toInputLabels = ({ folder, title }: ChainStep, input: RecordedInput, knownAs: readonly string[]) => ({
   folder: `${folder}inputs`,
   name: input.name,
   knownAs,
@@ -106,46 +122,33 @@ const toInputLabels = ({ folder, title }: ChainStep, input: InputFileRecord, kno
 
 async function collectInputFromStore(
   collector: PackCollector,
-  step: ChainStep,
-  input: InputFileRecord,
-  names: readonly string[],
+  { fileId }: RecordedInput,
+  sha256: string,
+  labels: ReturnType<typeof toInputLabels>,
 ): Promise<PackedFile | null> {
-  if (input.fileId === null) return null;
-  const stored = await collector.files.find(collector.caller, input.fileId);
-  return stored && (await addStoredFile(collector, stored, toInputLabels(step, input, names)));
+  if (fileId === null) return null;
+  const stored = await collector.files.find(collector.caller, fileId);
+  return stored?.sha256 === sha256 ? addStoredFile(collector, stored, labels) : null;
 }
 
-/** A run gets copies in its working folder. A copy with the same hash is as good as the original. */
-async function collectInputFromWorkspace(
+/** Results of other runs are kept; and a file in the workspace with the same hash is as good as the original. */
+async function collectInputBytes(
   collector: PackCollector,
   step: ChainStep,
-  input: InputFileRecord,
-  names: readonly string[],
-): Promise<PackedFile | null> {
-  const { workspace, signal } = collector;
-  const file = workspace && locateWorkspaceFile(workspace, step.execution.workingDir, input.name);
-  if (file === null) return null;
-  const measured = await measureWorkspaceFile(file, signal);
-  if (typeof measured === 'string' || measured.sha256 !== input.sha256) return null;
-  return addWorkspaceFile(collector, file, measured, toInputLabels(step, input, names));
-}
-
-function describeMissingInput(
-  { naming, notes }: PackCollector,
-  { folder, title }: ChainStep,
-  input: Omit<InputFileRecord, 'sha256'> & { readonly sha256: string | null },
-  knownAs: readonly string[],
-): MissingFile {
-  const fate = input.sha256 === null ? 'was not hashed' : 'is gone';
-  notes.push(
-    `The input ${JSON.stringify(input.name)} ${fate}: the crate describes it, but does not contain it.`,
+  { name, size, sha256, madeBy = null }: RecordedInput & { readonly sha256: string },
+  labels: ReturnType<typeof toInputLabels>,
+): Promise<FileOfRun> {
+  const { kept, workspace, signal } = collector;
+  const { workingDir } = step.execution;
+  if (madeBy !== null) await kept.addById(madeBy);
+  const bytes =
+    (await kept.find(sha256, signal)) ??
+    (await findUnchanged(workspace, { workingDir, name }, { size, sha256 }, signal));
+  if (typeof bytes !== 'string') return addRecordedBytes(collector, labels, bytes);
+  return describeMissingFile(
+    collector,
+    step,
+    { ...labels, size, sha256 },
+    `nobody kept it as the run read it; ${bytes}`,
   );
-  return {
-    path: naming(`${folder}inputs`, input.name),
-    knownAs,
-    description: `A file that ${title} was given or found. It ${fate}, and is not in this crate.`,
-    size: input.size,
-    sha256: input.sha256,
-    origin: toInputOrigin(input),
-  };
 }

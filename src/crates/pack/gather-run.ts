@@ -1,18 +1,16 @@
-/** Collects what is left of a run: its code, what it was given (`gather-inputs.ts`), what it made, and its output. */
+/**
+ * Collects what is left of a run: its code, what it was given (`gather-inputs.ts`), what it made (`gather-results.ts`),
+ * what it showed, and its output.
+ */
 import type { Execution } from '../../executions/executions.ts';
 import type { Language } from '../../sandbox/sandbox.ts';
 import type { CallRecord } from '../../tool-calls/store.ts';
-import { toInsidePath, traceResult, type ChainStep } from './chain.ts';
+import type { ChainStep } from './chain.ts';
 import { collectRunInputs, nulReplacement } from './gather-inputs.ts';
 import { collectRunCalls } from './gather-calls.ts';
-import { addStoredFile, addTextFile, addWorkspaceFile, type PackCollector } from './gather.ts';
-import { shownFolder, type FileOfRun, type MissingFile, type PackedFile, type PackedRun } from './packed.ts';
-import {
-  locateWorkspaceFile,
-  measureWorkspaceFile,
-  type MeasuredFile,
-  type WorkspaceFile,
-} from './workspace-files.ts';
+import { collectRunResults } from './gather-results.ts';
+import { addStoredFile, addTextFile, describeMissingFile, type PackCollector } from './gather.ts';
+import { shownFolder, type FileOfRun, type PackedFile, type PackedRun } from './packed.ts';
 import { describeRunError, listRunLimits, describeRunOutcome, parseRunRuntime } from './run-facts.ts';
 import { listShownParts } from './shown-results.ts';
 
@@ -40,10 +38,8 @@ export async function collectRun(
   const { execution } = step;
   const code = await collectRunCode(collector, step);
   const inputs = await collectRunInputs(collector, step);
-  const results = [
-    ...(await collectRunResults(collector, step, options)),
-    ...(await collectShownResults(collector, step)),
-  ];
+  const made = await collectRunResults(collector, step, options.includeWorkspace);
+  const results = [...made.results, ...(await collectShownResults(collector, step))];
   const logs = [
     ...(await collectRunLog(collector, step, 'stdout')),
     ...(await collectRunLog(collector, step, 'stderr')),
@@ -71,6 +67,8 @@ export async function collectRun(
     inputs,
     inputsMayBeIncomplete: execution.inputsMayBeIncomplete,
     results,
+    moreResults: made.more,
+    resultsMayBeIncomplete: !made.complete,
     shownTexts: execution.results.map(({ text }) => text).filter((text) => text !== ''),
     logs,
     ...(await collectRunCalls(collector, step, options.calls)),
@@ -94,131 +92,29 @@ function collectRunCode(collector: PackCollector, { execution, folder }: ChainSt
   return addTextFile(collector, code, mediaType, labels);
 }
 
-async function collectRunResults(
-  collector: PackCollector,
-  step: ChainStep,
-  { includeWorkspace }: Pick<PackRunOptions, 'includeWorkspace'>,
-): Promise<FileOfRun[]> {
-  const { created, modified, complete } = step.execution.artifacts;
-  const names = [...created, ...modified].filter(
-    (name) => includeWorkspace || name.startsWith('/artifacts/'),
-  );
-  const results = new Set<FileOfRun>();
-  for (const name of names) {
-    const result = await collectRunResult(collector, step, name, created.includes(name));
-    if (result !== null) results.add(result);
-  }
-  if (!complete)
-    collector.notes.push(
-      `${capitalize(step.title)} may have changed more files: not all could be compared when it ended.`,
-    );
-  return [...results];
-}
-
-/** The clocks of the server and of the filesystem may differ. */
-const resultClockSkewMs = 5000;
-
-async function collectRunResult(
-  collector: PackCollector,
-  step: ChainStep,
-  name: string,
-  isNew: boolean,
-): Promise<FileOfRun | null> {
-  const { workspace, signal, notes } = collector;
-  const { workingDir } = step.execution;
-  const path = toInsidePath(workingDir, name);
-  const { found, changedBy } = traceResult(step, path);
-  const file = workspace && locateWorkspaceFile(workspace, workingDir, name);
-  const measured = file === null ? 'is gone' : await measureWorkspaceFile(file, signal);
-  const isOther = typeof measured === 'string' || (found !== null && found.sha256 !== measured.sha256);
-  if (found !== null && isOther) return describeGoneResult(collector, step, name, found);
-  if (changedBy !== null) {
-    notes.push(`${quoteResultName(name)} of ${step.title} was changed by ${changedBy}.`);
-    return describeGoneResult(collector, step, name, { size: null, sha256: null });
-  }
-  if (typeof measured === 'string') {
-    notes.push(`${quoteResultName(name)} ${measured}, so it is left out.`);
-    return null;
-  }
-  if (found === null && measured.modified > getRunEndTime(step.execution) + resultClockSkewMs)
-    notes.push(`${quoteResultName(name)} was changed after the run: it is packed as it is now.`);
-  return (
-    collector.shared.findByPath(path, measured.sha256) ??
-    addRunResult(collector, step, { name, path, isNew, file: file!, measured })
-  );
-}
-
-interface FoundResult {
-  readonly name: string;
-  readonly path: string;
-  readonly isNew: boolean;
-  readonly file: WorkspaceFile;
-  readonly measured: MeasuredFile;
-}
-
-function addRunResult(collector: PackCollector, step: ChainStep, result: FoundResult): PackedFile {
-  const { name, path, isNew, file, measured } = result;
-  const paths = [step.isChain ? path : name];
-  const packed = addWorkspaceFile(collector, file, measured, {
-    ...toResultPlace(step, name),
-    knownAs: paths,
-    description: isNew
-      ? `A file that ${step.title} made`
-      : `A file that ${step.title} changed, as it was after it`,
-  });
-  if (step.isChain) collector.shared.add(packed, paths, measured.sha256);
-  return packed;
-}
-
-function toResultPlace({ folder }: ChainStep, name: string): { folder: string; name: string } {
-  const inArtifacts = name.startsWith('/artifacts/');
-  return {
-    folder: `${folder}${inArtifacts ? 'results' : 'results/working'}`,
-    name: inArtifacts ? name.slice(1) : name,
-  };
-}
-
-/** A result that a later step found, and that is gone or has changed since. Its hash is known from that step. */
-function describeGoneResult(
-  { naming, shared, notes }: PackCollector,
-  step: ChainStep,
-  name: string,
-  { size, sha256 }: { size: number | null; sha256: string | null },
-): MissingFile {
-  const insidePath = toInsidePath(step.execution.workingDir, name);
-  const known = sha256 === null ? null : shared.findByPath(insidePath, sha256);
-  if (known !== null) return known as MissingFile;
-  const place = toResultPlace(step, name);
-  const paths = [insidePath];
-  const description = `A file that ${step.title} made. It was gone or changed when the crate was packed, and is not in it.`;
-  const path = naming(place.folder, place.name);
-  const gone = { path, knownAs: paths, description, size, sha256, origin: null };
-  notes.push(
-    `${quoteResultName(name)}, as ${step.title} left it, is gone: the crate describes it, but does not contain it.`,
-  );
-  if (sha256 !== null) shared.add(gone, paths, sha256);
-  return gone;
-}
-
 /** Figures and other results that it showed, which were stored as files. */
-async function collectShownResults(
-  collector: PackCollector,
-  { execution, folder, title }: ChainStep,
-): Promise<PackedFile[]> {
-  const { files, caller, notes } = collector;
-  const packed: PackedFile[] = [];
-  for (const { name, kind, fileId } of listShownParts(execution.results)) {
+async function collectShownResults(collector: PackCollector, step: ChainStep): Promise<FileOfRun[]> {
+  const { files, caller } = collector;
+  const { execution, folder, title } = step;
+  const packed: FileOfRun[] = [];
+  for (const { name, kind, fileId, problem, ...part } of listShownParts(execution.results)) {
     const stored = fileId === null ? null : await files.find(caller, fileId);
-    const file =
-      stored &&
-      (await addStoredFile(collector, stored, {
-        folder: `${folder}results/shown`,
-        name,
-        knownAs: [`${shownFolder}${name}`],
-        description: `A ${kind} that ${title} showed`,
-      }));
-    if (file === null) notes.push(`${name}, which ${title} showed, is gone, so it is left out.`);
-    else packed.push(file);
+    const labels = {
+      folder: `${folder}results/shown`,
+      name,
+      knownAs: [`${shownFolder}${name}`],
+      description: `A ${kind} that ${title} showed`,
+    };
+    const file = stored && (await addStoredFile(collector, stored, labels));
+    packed.push(
+      file ??
+        describeMissingFile(
+          collector,
+          step,
+          { ...labels, size: part.size, sha256: part.sha256 },
+          problem === null ? 'its stored file is gone' : `it could not be stored: ${problem}`,
+        ),
+    );
   }
   return packed;
 }
@@ -249,13 +145,4 @@ async function collectRunLog(
   if (bytes < Buffer.byteLength(text))
     notes.push(`${stream} contained bytes that are not text: it is packed as it was shown.`);
   return [await addTextFile(collector, text, 'text/plain', labels)];
-}
-
-const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
-
-const maxQuotedResultName = 200;
-
-/** Quoted, so that a file name cannot imitate a note. */
-function quoteResultName(name: string): string {
-  return JSON.stringify(name.length > maxQuotedResultName ? `${name.slice(0, maxQuotedResultName)}…` : name);
 }

@@ -10,19 +10,23 @@ import {
 import type { Caller } from '../../identity.ts';
 import type { Workspace } from '../../sandbox/sandbox.ts';
 import type { ArchiveMember } from './archive.ts';
+import type { ChainStep } from './chain.ts';
 import {
   createMemberNaming,
   type FileOfRun,
   type FileOrigin,
   type MemberNaming,
+  type MissingFile,
   type PackedFile,
 } from './packed.ts';
-import { rereadWorkspaceFile, type MeasuredFile, type WorkspaceFile } from './workspace-files.ts';
+import type { KeptBytes, RecordedBytes } from './recorded-bytes.ts';
 
 /** What was collected for a crate so far. */
 export interface PackCollector {
   readonly files: Pick<Files, 'find' | 'open'>;
   readonly caller: Caller;
+  /** What was kept of the runs' results. */
+  readonly kept: KeptBytes;
   readonly workspace: Workspace | null;
   readonly signal: AbortSignal;
   /** The time of packing, for files that are made for the crate. */
@@ -34,12 +38,30 @@ export interface PackCollector {
   readonly shared: SharedFiles;
   /** Notes for the caller: what is left out, and why. */
   readonly notes: string[];
+  /** What is described without its bytes, by run and reason. */
+  readonly missing: Map<string, MissingGroup>;
 }
 
-export type PackCollectorOptions = Pick<PackCollector, 'files' | 'caller' | 'workspace' | 'signal' | 'now'>;
+interface MissingGroup {
+  readonly title: string;
+  readonly reason: string;
+  readonly names: string[];
+}
+
+export type PackCollectorOptions = Pick<
+  PackCollector,
+  'files' | 'kept' | 'caller' | 'workspace' | 'signal' | 'now'
+>;
 
 export function createPackCollector(options: PackCollectorOptions): PackCollector {
-  return { ...options, naming: createMemberNaming(), members: [], shared: createSharedFiles(), notes: [] };
+  return {
+    ...options,
+    naming: createMemberNaming(),
+    members: [],
+    shared: createSharedFiles(),
+    notes: [],
+    missing: new Map(),
+  };
 }
 
 /**
@@ -123,16 +145,52 @@ async function* readStoredFileToPack(
   yield* object.read(0, object.size, signal);
 }
 
-/** Adds a file of the user's workspace that has been measured. */
-export function addWorkspaceFile(
+/** Adds bytes that were found by a recorded hash. */
+export function addRecordedBytes(
   collector: PackCollector,
-  file: WorkspaceFile,
-  measured: MeasuredFile,
   labels: PackedFileLabels,
+  { modified, ...bytes }: RecordedBytes,
 ): PackedFile {
-  const read = (signal: AbortSignal) => rereadWorkspaceFile(file, signal);
-  return addMember(collector, labels, guessMediaType(labels.name), { ...measured, read });
+  const member = { ...bytes, modified: modified ?? collector.now };
+  return { ...addMember(collector, labels, guessMediaType(labels.name), member), modified };
 }
+
+/** What is known of a file of a run, which is all that the record has of it. */
+export interface MissingFileLabels extends PackedFileLabels {
+  readonly size: number | null;
+  readonly sha256: string | null;
+}
+
+/** Describes a file of which the crate has no bytes, and says why, to readers of the crate and to the caller. */
+export function describeMissingFile(
+  { naming, missing }: PackCollector,
+  { title }: Pick<ChainStep, 'title'>,
+  labels: MissingFileLabels,
+  reason: string,
+): MissingFile {
+  const { folder, name, knownAs, description, origin = null, size, sha256 } = labels;
+  const key = `${title}\n${reason}`;
+  const group = missing.get(key) ?? { title, reason, names: [] };
+  group.names.push(name);
+  missing.set(key, group);
+  return { path: naming(folder, name), knownAs, description, size, sha256, origin, missing: reason };
+}
+
+const maxNamedMissing = 5;
+const maxQuotedName = 200;
+
+/** One sentence for each run and reason. */
+export function listMissingNotes({ missing }: PackCollector): string[] {
+  return [...missing.values()].map(({ title, reason, names }) => {
+    const few = names.slice(0, maxNamedMissing).map(quoteFileName).join(', ');
+    const more = names.length > maxNamedMissing ? ` and ${names.length - maxNamedMissing} more` : '';
+    return `Described, but not in the crate: ${few}${more} of ${title}: ${reason}.`;
+  });
+}
+
+/** Quoted, so that a file name cannot imitate a note. */
+const quoteFileName = (name: string): string =>
+  JSON.stringify(name.length > maxQuotedName ? `${name.slice(0, maxQuotedName).toWellFormed()}…` : name);
 
 /** Adds a text file that is made for the crate. */
 export async function addTextFile(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { utimesSync, writeFileSync } from 'node:fs';
+import { statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { isWorkcrateError } from '../../errors.ts';
@@ -178,7 +178,7 @@ it('an input that is gone is told with its hash and not held; one that stands wh
   const graph = await graphOf(stage.zipOf(packed));
 
   assert.deepEqual(ownNotes(packed), [
-    'The input "lost.txt" is gone: the crate describes it, but does not contain it.',
+    'Described, but not in the crate: "lost.txt" of the run: nobody kept it as the run read it; the file is gone.',
   ]);
   assert.equal(graph.find('#gone-inputs%2Flost.txt')['sha256'], sha256('L'));
   assert.equal(graph.find('inputs/kept.txt')['sha256'], sha256('K'));
@@ -218,29 +218,39 @@ it('output that was too long to be shown is packed whole, and the interpreter wi
   assert.equal(`${runtime['name'] as string} ${runtime['version'] as string}`, execution.limits.runtime);
 });
 
-it('a result that is gone, hidden, a symbolic link or changed later is said in the notes; one of two names is packed', async () => {
-  await using stage = await openPacking();
+const notKept = 'not kept: the results of the run were larger than what is kept of a run (--keep-results)';
+
+it('where nothing was kept, only a file with the recorded hash is packed; of all others it is said why not', async () => {
+  await using stage = await openPacking({}, { keepBytes: 0 });
   const script =
     'echo 1 >gone; echo 2 >.hidden; echo 3 >twice; ln twice again; echo 4 >later; mkdir d; echo 5 >d/x';
   const { execution } = await stage.room.run({ code: script });
   const { workspace } = await stage.room.places.of('ada');
   const folder = join(workspace, execution.id);
   await stage.room.run({ code: `rm gone; mv d e; ln -s e d`, workingDir: execution.workingDir });
-  writeFileSync(join(folder, 'later'), '5');
-  utimesSync(join(folder, 'later'), new Date(), new Date(Date.now() + 60_000));
+  // Of the same size, and as old as the one before: only its bytes tell.
+  const { atime, mtime } = statSync(join(folder, 'later'));
+  writeFileSync(join(folder, 'later'), '5\n');
+  utimesSync(join(folder, 'later'), atime, mtime);
   const packed = await stage.pack({ executionIds: [execution.id] });
+  const zip = stage.zipOf(packed);
 
-  const names = [...(await membersOf(stage.zipOf(packed))).keys()];
+  const names = [...(await membersOf(zip)).keys()];
   assert.deepEqual(
     names.slice(3).sort(),
-    ['again', 'later', 'twice'].map((name) => `results/working/${name}`),
+    ['again', 'twice'].map((name) => `results/working/${name}`),
   );
   assert.deepEqual([...ownNotes(packed)].sort(), [
-    '".hidden" is a link, hidden or not a file, so it is left out.',
-    '"d/x" is a link, hidden or not a file, so it is left out.',
-    '"gone" is gone, so it is left out.',
-    '"later" was changed after the run: it is packed as it is now.',
+    'Described, but not in the crate: ".hidden" of the run: not kept: hidden files are not kept; the file is a link, hidden or not a file.',
+    `Described, but not in the crate: "d/x" of the run: ${notKept}; the file is a link, hidden or not a file.`,
+    `Described, but not in the crate: "gone" of the run: ${notKept}; the file is gone.`,
+    `Described, but not in the crate: "later" of the run: ${notKept}; the file was changed since.`,
   ]);
+  const graph = await graphOf(zip);
+  const later = graph.find('#gone-results%2Fworking%2Flater');
+  assert.deepEqual([later['sha256'], later['contentSize']], [sha256('4\n'), '2']);
+  const page = (await membersOf(zip)).get('ro-crate-preview.html')!;
+  assert.ok(page.includes(`<td>${notKept}; the file was changed since</td>`));
 });
 
 it('hostile names are encoded in ids, kept apart, and lead nowhere in the archive', async () => {
@@ -289,7 +299,7 @@ it('a run can be packed again, and a crate over the limit is refused before it i
 });
 
 it('a file that changes between the two readings fails the packing, and nothing stays', async () => {
-  await using stage = await openPacking();
+  await using stage = await openPacking({}, { keepBytes: 0 });
   const { execution } = await stage.room.run({ code: 'echo 1 >a; echo 2 >b' });
   const { workspace } = await stage.room.places.of('ada');
   const progress = (): void => writeFileSync(join(workspace, execution.id, 'b'), '3\n');

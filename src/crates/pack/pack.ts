@@ -14,10 +14,17 @@ import { packageVersion } from '../../version.ts';
 import type { Workspaces } from '../../workspaces/workspaces.ts';
 import { createArchive, type CrateArchive } from './archive.ts';
 import { createChain, maxPackedRuns, type SessionToPack } from './chain.ts';
+import { createKeptBytes } from './recorded-bytes.ts';
 import { noteIncompleteInputs } from './gather-inputs.ts';
 import { collectNotebook } from './gather-notebook.ts';
 import { collectRun } from './gather-run.ts';
-import { addStoredFile, createPackCollector, createTextMember, type PackCollector } from './gather.ts';
+import {
+  addStoredFile,
+  createPackCollector,
+  createTextMember,
+  listMissingNotes,
+  type PackCollector,
+} from './gather.ts';
 import {
   metadataName,
   createMetadataDocument,
@@ -42,7 +49,7 @@ export { crateSpecificationVersions } from './specification.ts';
 export interface CratePackerOptions {
   readonly files: Pick<Files, 'find' | 'open'>;
   readonly places: Pick<Workspaces, 'find'>;
-  readonly executions: Pick<Executions, 'get' | 'getCalls'>;
+  readonly executions: Pick<Executions, 'get' | 'getCalls' | 'findResult' | 'notePacked'>;
   /** The cells that the state of a caller's session comes from; without it, no session can be packed. */
   readonly findSession?: FindSessionToPack | undefined;
   /** Where packed crates go. */
@@ -94,6 +101,8 @@ export interface WrittenCrate extends AsyncDisposable {
   readonly fileCount: number;
   /** Sentences about what is left out or unusual. */
   readonly notes: readonly string[];
+  /** The runs all of whose results it has, as far as there are any bytes. */
+  readonly packedRuns: readonly string[];
 }
 
 /** Makes crates of runs and stored files. */
@@ -122,9 +131,15 @@ export function createCratePacker(options: CratePackerOptions) {
         sha256: archive.sha256(),
         title: crate.about.title,
         fileCount: collector.members.length + 2,
-        notes: boundPackNotes(collector.notes),
+        notes: boundPackNotes([...listMissingNotes(collector), ...collector.notes]),
+        // Of what is left out as asked, the kept bytes are still the only ones.
+        packedRuns: request.includeWorkspace === false ? [] : crate.runs.map(({ id }) => id),
       };
     },
+
+    /** The crate is indexed: what was kept of its runs may go before all else. */
+    notePacked: (caller: Caller, { packedRuns }: WrittenCrate): Promise<void> =>
+      options.executions.notePacked(caller, packedRuns),
   };
 }
 
@@ -152,10 +167,13 @@ async function collectCrate(
   const found = await findExecutions(options, caller, executionIds);
   // A cell that never started has no part in the state of its session.
   const executions = session === null ? found : found.filter(({ reason }) => reason !== 'refused');
+  checkFileCount(executions);
   const chain = createChain(executions, session?.record.id ?? null);
   const workspace = await options.places.find(caller.user);
   const now = options.clock();
-  const collector = createPackCollector({ files: options.files, caller, workspace, signal, now });
+  const kept = createKeptBytes(options.executions, caller);
+  for (const execution of executions) kept.add(execution);
+  const collector = createPackCollector({ files: options.files, kept, caller, workspace, signal, now });
   const runs: PackedRun[] = [];
   for (const step of chain) {
     const calls = await findCalls(options, caller, step.execution);
@@ -203,6 +221,18 @@ async function findExecutions(
   const found: Execution[] = [];
   for (const id of ids) found.push(await executions.get(caller, id));
   return found;
+}
+
+/** Each is an entity of the metadata, which has to fit into memory, here and where the crate is read. */
+const maxPackedFiles = 100_000;
+
+function checkFileCount(executions: readonly Execution[]): void {
+  const count = executions.reduce((sum, { resultFiles }) => sum + (resultFiles?.files.length ?? 0), 0);
+  if (count > maxPackedFiles)
+    throw new WorkcrateError(
+      'too_large',
+      `These runs made ${count} files, and a crate describes at most ${maxPackedFiles} of them. Pack the runs in parts.`,
+    );
 }
 
 async function collectStoredFiles(collector: PackCollector, ids: readonly string[]): Promise<PackedFile[]> {

@@ -49,7 +49,7 @@ export interface PackedFile {
   readonly origin: FileOrigin | null;
 }
 
-/** An input or a result of a run that is gone. The crate still describes it. */
+/** A file of a run of which there are no bytes in the crate. It still says what is known of it. */
 export interface MissingFile {
   /** The path that it would have in the crate, which no other file has. */
   readonly path: string;
@@ -59,6 +59,8 @@ export interface MissingFile {
   readonly size: number | null;
   readonly sha256: string | null;
   readonly origin: FileOrigin | null;
+  /** Why its bytes are not in the crate, as a clause. */
+  readonly missing: string;
 }
 
 /** A file of a run: in the crate, or described only. */
@@ -122,6 +124,10 @@ export interface PackedRun {
   /** Whether it may have read files that nobody recorded. */
   readonly inputsMayBeIncomplete: boolean;
   readonly results: readonly FileOfRun[];
+  /** How many more files it made or changed, which nobody hashed. */
+  readonly moreResults: number;
+  /** Whether it may have made files that nobody recorded. */
+  readonly resultsMayBeIncomplete: boolean;
   /** Values that it showed, as texts, for the page. */
   readonly shownTexts: readonly string[];
   readonly logs: readonly PackedFile[];

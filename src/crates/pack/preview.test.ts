@@ -27,6 +27,7 @@ function runOf(text: string): PackedRun {
     size: 1,
     sha256: 'b'.repeat(64),
     origin: null,
+    missing: text,
   };
   return {
     id: 'exec_000000000000',
@@ -50,6 +51,8 @@ function runOf(text: string): PackedRun {
     inputs: [{ ...file(`inputs/${text}`), mediaType: text }, missing],
     inputsMayBeIncomplete: true,
     results: [file(`results/${text}`), { ...file(`results/${text}.png`), mediaType: 'image/png' }, missing],
+    moreResults: 3,
+    resultsMayBeIncomplete: true,
     shownTexts: [text],
     logs: [],
     calls: [],

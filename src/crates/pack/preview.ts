@@ -4,6 +4,7 @@ import {
   shownFolder,
   type AboutCrate,
   type FileOfRun,
+  type MissingFile,
   type PackedCrate,
   type PackedFile,
   type PackedRun,
@@ -159,15 +160,29 @@ function renderInputs({ inputs, inputsMayBeIncomplete }: PackedRun): string {
   return inputsMayBeIncomplete ? `${listed}${incompleteInputsText}` : listed;
 }
 
+function renderUnknownResults({ moreResults, resultsMayBeIncomplete }: PackedRun): string[] {
+  if (moreResults > 0)
+    return [
+      `<p>It made or changed ${moreResults} more files, which nobody hashed: they are not in this crate.</p>`,
+    ];
+  return resultsMayBeIncomplete
+    ? ['<p>It may have made or changed more files: not all could be compared when it ended.</p>']
+    : [];
+}
+
 function renderResults(run: PackedRun, pictures: ReadonlySet<FileOfRun>): string {
   const { results, shownTexts } = run;
+  const unknown = renderUnknownResults(run);
   const texts = shownTexts.map(
     (text) =>
       `<pre tabindex="0" aria-label="A value that it showed"><samp>${escapePreviewHtml(text)}</samp></pre>`,
   );
-  if (results.length === 0) return [...texts, '<p>It left no files.</p>'].join('\n');
+  if (results.length === 0)
+    return [...texts, ...(unknown.length === 0 ? ['<p>It left no files.</p>'] : unknown)].join('\n');
   const shown = results.filter((file) => pictures.has(file)).map(renderPicture);
-  return [...texts, ...shown, renderFileTables('Files that it made or changed', results)].join('\n');
+  return [...texts, ...shown, renderFileTables('Files that it made or changed', results), ...unknown].join(
+    '\n',
+  );
 }
 
 const pictureTypes = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/svg+xml']);
@@ -195,7 +210,7 @@ const toFileLabel = ({ knownAs: [name], path }: FileOfRun): string => (name ?? p
 
 function renderFileTables(caption: string, files: readonly FileOfRun[]): string {
   const held = files.filter(isPackedFile);
-  const missing = files.filter((file) => !isPackedFile(file));
+  const missing = files.filter((file) => !isPackedFile(file)) as MissingFile[];
   return [
     ...(held.length === 0 ? [] : [renderFileTable(caption, held)]),
     ...(missing.length === 0
@@ -207,29 +222,43 @@ function renderFileTables(caption: string, files: readonly FileOfRun[]): string 
 function renderFileTable(caption: string, files: readonly PackedFile[]): string {
   return renderTable(
     caption,
-    files.map((file) => [renderLink(pathToEntityId(file.path), toFileLabel(file)), file.mediaType, file]),
+    'Type',
+    files.map((file) => ({
+      html: renderLink(pathToEntityId(file.path), toFileLabel(file)),
+      about: `<td class="type">${escapePreviewHtml(file.mediaType)}</td>`,
+      file,
+    })),
   );
 }
 
-function renderMissingTable(caption: string, files: readonly FileOfRun[]): string {
-  const rows = files.map((file) => [escapePreviewHtml(toFileLabel(file)), '', file] as const);
-  return renderTable(caption, rows);
+/** Each with the reason, so that nobody takes what is missing for what never was. */
+function renderMissingTable(caption: string, files: readonly MissingFile[]): string {
+  return renderTable(
+    caption,
+    'Why',
+    files.map((file) => ({
+      html: escapePreviewHtml(toFileLabel(file)),
+      about: `<td>${escapePreviewHtml(file.missing)}</td>`,
+      file,
+    })),
+  );
 }
 
-type PreviewTableRow = readonly [
-  html: string,
-  type: string,
-  file: { readonly size: number | null; readonly sha256: string | null },
-];
+interface PreviewTableRow {
+  readonly html: string;
+  /** The second cell. */
+  readonly about: string;
+  readonly file: Pick<FileOfRun, 'size' | 'sha256'>;
+}
 
-function renderTable(caption: string, rows: readonly PreviewTableRow[]): string {
+function renderTable(caption: string, second: string, rows: readonly PreviewTableRow[]): string {
   const lines = rows.map(
-    ([html, type, { size, sha256 }]) =>
-      `<tr><td>${html}</td><td class="type">${escapePreviewHtml(type)}</td>${renderSize(size)}<td><code>${escapePreviewHtml(sha256 ?? 'not known')}</code></td></tr>`,
+    ({ html, about, file: { size, sha256 } }) =>
+      `<tr><td>${html}</td>${about}${renderSize(size)}<td><code>${escapePreviewHtml(sha256 ?? 'not hashed')}</code></td></tr>`,
   );
   return `<div class="wide"><table>
 <caption>${escapePreviewHtml(caption)}</caption>
-<thead><tr><th scope="col">File</th><th scope="col">Type</th><th scope="col" class="number">Size</th><th scope="col">sha256</th></tr></thead>
+<thead><tr><th scope="col">File</th><th scope="col">${second}</th><th scope="col" class="number">Size</th><th scope="col">sha256</th></tr></thead>
 <tbody>
 ${lines.join('\n')}
 </tbody>

@@ -7,7 +7,7 @@ import { parsePath } from '../../paths/paths.ts';
 import { languages, type Language } from '../../sandbox/sandbox.ts';
 import type { CrateMetadata, Entity } from '../crate.ts';
 import { maxPackedRuns, toInsidePath } from './chain.ts';
-import { entityIdToPath } from './entities.ts';
+import { entityIdToPath, missingMark } from './entities.ts';
 import { shownFolder, stdinFileName } from './packed.ts';
 import { languageNames, runPropertyNames } from './run-entities.ts';
 
@@ -19,6 +19,8 @@ export interface PlannedFile {
   readonly names: readonly string[];
   /** Null if the crate does not record it. */
   readonly sha256: string | null;
+  /** Why the crate has no bytes of it, as it says; null if it has them, or does not say. */
+  readonly missing: string | null;
 }
 
 export interface PlannedInput extends PlannedFile {
@@ -53,6 +55,8 @@ export interface ReplayStep {
   /** Its standard input; null if it had none. */
   readonly stdin: PlannedText | null;
   readonly results: readonly PlannedFile[];
+  /** What the crate says of results that nobody hashed or saw, as sentences. */
+  readonly notes: readonly string[];
   /** The sha256 of its stdout, if that was kept. */
   readonly stdout: string | null;
   readonly succeeded: boolean;
@@ -118,6 +122,7 @@ function planStep(metadata: CrateMetadata, action: Entity, made: ReadonlyMap<Ent
     ),
     stdin: planStdin(objects.filter(isStdin)),
     results,
+    notes: listResultNotes(metadata, action),
     stdout: readRecordedStdoutHash(metadata, isLog),
     succeeded: !getEntityReferences(metadata, action, 'actionStatus').some((id) =>
       id.endsWith('FailedActionStatus'),
@@ -167,6 +172,15 @@ function detectReplayLanguage(metadata: CrateMetadata, code: Entity): Language {
   throw replayUnsupportedError(`its code is in none of the languages ${languages.join(', ')}`);
 }
 
+function listResultNotes(metadata: CrateMetadata, action: Entity): string[] {
+  const more = readRunProperty(metadata, action, runPropertyNames.moreResults);
+  if (more !== null && /^\d{1,9}$/.test(more))
+    return [`The run made or changed ${more} more files, which nobody hashed: they are not compared.`];
+  return readRunProperty(metadata, action, runPropertyNames.incompleteResults) === 'true'
+    ? ['The run may have made more files, which nobody recorded.']
+    : [];
+}
+
 /** The interpreter is named like the language's. Crates of earlier releases call it `#runtime`. */
 function readRecordedRuntime(metadata: CrateMetadata, code: Entity, language: Language): string | null {
   const needs = getEntityTargets(metadata, code, 'softwareRequirements');
@@ -207,7 +221,18 @@ function toPlannedFile(entity: Entity, folder: string): PlannedFile {
     path,
     names: names.length > 0 ? names : [toInsidePath(folder, fallback)],
     sha256: readRecordedHash(entity),
+    missing: readMissing(entity),
   };
+}
+
+const maxMissingLength = 300;
+
+/** Why a described file is not in the crate, in its own words; null if it says nothing of that. */
+export function readMissing(entity: Entity): string | null {
+  const status = getEntityText(entity, 'creativeWorkStatus') ?? '';
+  return status.startsWith(missingMark)
+    ? status.slice(missingMark.length, missingMark.length + maxMissingLength)
+    : null;
 }
 
 /** A name in the working folder is the one that this step has for an input. */
@@ -225,7 +250,9 @@ function toPlannedInput(
 
 function inputNotContainedError(entity: Entity): WorkcrateError {
   const name = getEntityText(entity, 'name') ?? entity.id;
-  return replayUnsupportedError(`it does not contain its input ${JSON.stringify(name.slice(0, 200))}`);
+  const missing = readMissing(entity);
+  const why = missing === null ? '' : ` (${missing})`;
+  return replayUnsupportedError(`it does not contain its input ${JSON.stringify(name.slice(0, 200))}${why}`);
 }
 
 function checkDistinctInputs(inputs: readonly PlannedInput[]): readonly PlannedInput[] {

@@ -13,10 +13,12 @@ export interface ReplayResultDiff {
   readonly found: string | null;
   /** In what a result differs; null if it does not. */
   readonly difference: ReplayDifference | null;
+  /** Why the crate has no bytes of it, so that its recorded hash was compared; null if it has them. */
+  readonly missing: string | null;
 }
 
 /** An input that a step before was to make. */
-export interface ReplayInputDiff extends Omit<ReplayResultDiff, 'difference'> {
+export interface ReplayInputDiff extends Omit<ReplayResultDiff, 'difference' | 'missing'> {
   readonly state: 'same' | 'differs' | 'missing';
 }
 
@@ -46,6 +48,8 @@ export interface ReplayStepReport {
   readonly calls: readonly CallDiff[];
   /** False if there may be results that were not compared. */
   readonly complete: boolean;
+  /** What the crate says of results that nobody hashed or saw. */
+  readonly notes: readonly string[];
 }
 
 export interface ReplayReport {
@@ -67,14 +71,15 @@ export async function diffReplayResults(
   const known = new Set<string>();
   const expected: ReplayResultDiff[] = [];
   for (const result of results) {
-    const { names, sha256 } = result;
+    const { names, sha256, missing } = result;
     const made = names.filter((name) => found.has(name));
     const path = made.find((name) => found.get(name) === sha256) ?? made[0] ?? names[0]!;
     known.add(path);
     const now = found.get(path) ?? null;
     const state = compareHashes(sha256, now);
     const difference = state === 'differs' ? await judge(result, path) : null;
-    expected.push({ name: toShownName(folder, path), state, expected: sha256, found: now, difference });
+    const name = toShownName(folder, path);
+    expected.push({ name, state, expected: sha256, found: now, difference, missing });
   }
   const extra = [...found].filter(([path]) => !known.has(path));
   return [
@@ -85,6 +90,7 @@ export async function diffReplayResults(
       expected: null,
       found: hash,
       difference: null,
+      missing: null,
     })),
   ];
 }
@@ -129,6 +135,10 @@ const resultStateLabels: Readonly<Record<ReplayResultState, string>> = {
 };
 
 function formatVerdict({ reproduced, steps }: ReplayReport): string {
+  if (!reproduced && steps.every(hasOnlyUnknown)) {
+    const unknown = steps.flatMap(({ results }) => results.filter(({ state }) => state === 'unknown'));
+    return `Not known whether it is reproduced: ${unknown.length} of its results have no recorded hash. What could be compared is the same.`;
+  }
   if (!reproduced) {
     const first = steps.findIndex((step) => !step.reproduced) + 1;
     const where = steps.length === 1 ? '' : `: step ${first} is the first that differs`;
@@ -146,6 +156,15 @@ const hasOnlyOtherDates = (step: ReplayStepReport): boolean =>
     ...step,
     results: step.results.map((result) =>
       result.difference === 'dates_and_ids' ? { ...result, state: 'same' } : result,
+    ),
+  });
+
+/** Whether all that could be compared is the same, and some could not. */
+const hasOnlyUnknown = (step: ReplayStepReport): boolean =>
+  isStepReproduced({
+    ...step,
+    results: step.results.map((result) =>
+      result.state === 'unknown' ? { ...result, state: 'same' } : result,
     ),
   });
 
@@ -177,9 +196,10 @@ function formatStep(step: ReplayStepReport): string[] {
       ({ name, state }) => `  ${resultStateLabels[state]}  ${replaceControlCharacters(name)} (input)`,
     ),
     ...step.results.map(
-      ({ name, state, difference }) =>
-        `  ${resultStateLabels[state]}  ${replaceControlCharacters(name)}${difference === null ? '' : differenceLabels[difference]}`,
+      ({ name, state, difference, missing, expected }) =>
+        `  ${resultStateLabels[state]}  ${replaceControlCharacters(name)}${difference === null ? '' : differenceLabels[difference]}${replaceControlCharacters(formatMissing(missing, expected))}`,
     ),
+    ...step.notes.map((note) => `  ${replaceControlCharacters(note)}`),
     ...formatCalls(step.calls),
     `  stdout: ${stdout === 'unknown' ? 'not in the crate, so not compared' : stdout}`,
     ...(step.complete ? [] : ['  There may be more results: not all files could be compared.']),
@@ -187,6 +207,12 @@ function formatStep(step: ReplayStepReport): string[] {
       ? step.stderr.split('\n').map((line) => `  | ${replaceControlCharacters(line)}`)
       : []),
   ];
+}
+
+function formatMissing(missing: string | null, expected: string | null): string {
+  if (missing === null) return '';
+  const how = expected === null ? 'not compared' : 'compared by its recorded hash';
+  return ` (${how}; not in the crate: ${missing})`;
 }
 
 const callStateLabels: Readonly<Record<CallState, string>> = {

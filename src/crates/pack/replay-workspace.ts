@@ -19,7 +19,7 @@ import {
 } from '../../paths/paths.ts';
 import type { Workspace } from '../../sandbox/sandbox.ts';
 import { giveFolderTo } from '../../workspaces/workspaces.ts';
-import { locateWorkspaceFile, measureWorkspaceFile } from './workspace-files.ts';
+import { locateWorkspaceFile, measureWorkspaceFile, type WorkspaceFile } from './workspace-files.ts';
 
 export interface ReplayWorkspace extends AsyncDisposable {
   readonly place: Workspace;
@@ -148,12 +148,23 @@ export function diffReplaySnapshots(before: ReplaySnapshot, after: ReplaySnapsho
 }
 
 /** The sha256 of a file in the replay's folders. Null if no crate can contain it, such as links and hidden files. */
-export async function hashReplayFile(
+export const hashReplayFile = (
+  place: Workspace,
+  insidePath: string,
+  signal: AbortSignal,
+): Promise<string | null> => hashFile(locateWorkspaceFile(place, '/', insidePath), signal);
+
+/** The same of what a step made, hidden files too: no crate contains these, but their hashes are recorded. */
+export function hashReplayResult(
   place: Workspace,
   insidePath: string,
   signal: AbortSignal,
 ): Promise<string | null> {
   const file = locateWorkspaceFile(place, '/', insidePath);
+  return hashFile(file && { ...file, hidden: 'allow' }, signal);
+}
+
+async function hashFile(file: WorkspaceFile | null, signal: AbortSignal): Promise<string | null> {
   const measured = file && (await measureWorkspaceFile(file, signal));
   return measured === null || typeof measured === 'string' ? null : measured.sha256;
 }

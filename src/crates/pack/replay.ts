@@ -29,6 +29,7 @@ import {
 import {
   diffReplaySnapshots,
   hashReplayFile,
+  hashReplayResult,
   makeReplayFolder,
   snapshotReplayFolders,
   writeReplayInput,
@@ -98,7 +99,7 @@ async function replayStep(replay: Replay, step: ReplayStep): Promise<ReplayStepR
   const changes = diffReplaySnapshots(before, await snapshotReplayFolders(place, step.folder));
   const found = new Map(ran.shown);
   for (const path of changes.paths) {
-    const hash = await hashReplayFile(place, path, signal);
+    const hash = await hashReplayResult(place, path, signal);
     if (hash !== null) found.set(path, hash);
   }
   const report = {
@@ -109,6 +110,7 @@ async function replayStep(replay: Replay, step: ReplayStep): Promise<ReplayStepR
     results: await diffReplayResults(step, found, (result, path) => judgeResult(replay, result, path)),
     calls: tools.compare(),
     complete: changes.complete,
+    notes: step.notes,
   };
   return { reproduced: isStepReproduced(report), ...report };
 }

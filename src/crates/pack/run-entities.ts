@@ -150,10 +150,13 @@ export const runPropertyNames = {
   cell: 'cell',
   script: 'script',
   incomplete: 'inputs_may_be_incomplete',
+  moreResults: 'results_not_hashed',
+  incompleteResults: 'results_may_be_incomplete',
 } as const;
 
 function listRunProperties(run: PackedRun): RunLimit[] {
   const { workingDir, session, cell, script, inputsMayBeIncomplete, limits } = run;
+  const { moreResults, resultsMayBeIncomplete } = run;
   const toProperty = (name: string, value: string): RunLimit => ({ name, value, unit: null });
   return [
     toProperty(runPropertyNames.folder, workingDir),
@@ -161,6 +164,8 @@ function listRunProperties(run: PackedRun): RunLimit[] {
     ...(cell === null ? [] : [toProperty(runPropertyNames.cell, String(cell))]),
     ...(script === null ? [] : [toProperty(runPropertyNames.script, script)]),
     ...(inputsMayBeIncomplete ? [toProperty(runPropertyNames.incomplete, 'true')] : []),
+    ...(moreResults > 0 ? [toProperty(runPropertyNames.moreResults, String(moreResults))] : []),
+    ...(resultsMayBeIncomplete ? [toProperty(runPropertyNames.incompleteResults, 'true')] : []),
     ...limits,
   ];
 }

@@ -4,6 +4,7 @@ import { plainSandbox } from '../../executions/plain-sandbox.testing.ts';
 import type { Report } from '../../sandbox/sandbox.ts';
 import { graphOf, membersOf, openPacking, ownNotes } from './packing.testing.ts';
 import { ada } from '../../executions/room.testing.ts';
+import { formatReplayReport } from './replay.ts';
 import { replay } from './replaying.testing.ts';
 
 const picture = (mark: string): Buffer =>
@@ -49,11 +50,20 @@ it('figures are results of their run, shown on the page, and compared again', as
   );
 });
 
-it('a figure whose file is gone is said in the notes', async () => {
+it('a figure whose file is gone is described with its hash, and compared by it', async () => {
   await using sandbox = showing('two');
   await using stage = await openPacking({}, { sandbox });
   const { execution } = await stage.room.run({ code: 'true' });
   await stage.room.files.remove(ada, execution.results[1]!.parts[0]!.fileId!);
   const packed = await stage.pack({ executionIds: [execution.id] });
-  assert.deepEqual(ownNotes(packed), ['figure-1.png, which the run showed, is gone, so it is left out.']);
+  assert.deepEqual(ownNotes(packed), [
+    'Described, but not in the crate: "figure-1.png" of the run: its stored file is gone.',
+  ]);
+  const zip = stage.zipOf(packed);
+  const same = await replay(zip, { sandbox: showing('two') });
+  assert.equal(same.reproduced, true);
+  const missing = same.steps[0]!.results.map((result) => [result.state, result.missing ?? 'is there']);
+  assert.ok(missing.every(([state]) => state === 'same'));
+  assert.deepEqual(missing.map(([, why]) => why).toSorted(), ['is there', 'its stored file is gone']);
+  assert.match(formatReplayReport(same), /figure-1\.png \(compared by its recorded hash; not in the crate/);
 });

@@ -30,7 +30,7 @@ const iriReference = /^(?:[A-Za-z0-9\-._~:/@!$&'()*+,;=#]|%[0-9A-F]{2}|[^\p{ASCI
 
 /** All terms that packed crates use and that the context of every version has. */
 const commonTerms = new Set(
-  'about actionStatus additionalProperty affiliation agent alternateName author conformsTo contentSize dateModified datePublished description encodingFormat endTime error givenName hasPart identifier instrument isBasedOn isPartOf keywords license mentions name object programmingLanguage result softwareRequirements startTime unitText url value version'.split(
+  'about actionStatus additionalProperty affiliation agent alternateName author conformsTo contentSize creativeWorkStatus dateModified datePublished description encodingFormat endTime error givenName hasPart identifier instrument isBasedOn isPartOf keywords license mentions name object programmingLanguage result softwareRequirements startTime unitText url value version'.split(
     ' ',
   ),
 );

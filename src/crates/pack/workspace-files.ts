@@ -17,6 +17,8 @@ export interface WorkspaceFile {
   readonly folder: string;
   readonly path: Components;
   readonly name: string;
+  /** Whether a name that begins with a dot is opened; usually not. */
+  readonly hidden?: 'allow' | 'refuse';
 }
 
 /** Null if the name is in a folder that is gone with its run. */
@@ -40,20 +42,24 @@ export interface MeasuredFile extends Digest {
   readonly modified: number;
 }
 
-/** Reads a file once for its digest, or gives the reason why it cannot be read. */
+/** Reads a file once for its digest, or gives the reason why it cannot be read. One of another size is not read. */
 export async function measureWorkspaceFile(
   file: WorkspaceFile,
   signal: AbortSignal,
+  size: number | null = null,
 ): Promise<MeasuredFile | string> {
   try {
     using opened = openWorkspaceFile(file);
     const stats = fstatSync(opened.fd, { bigint: true });
     if (!canRunsRead(file.place, stats)) return 'is not a file of this user';
+    if (size !== null && stats.size !== BigInt(size)) return 'was changed since';
     const digest = await computeDigest(readWorkspaceChunks(file, opened.fd, stats, signal));
     return { ...digest, modified: Number(stats.mtimeMs) };
   } catch (error) {
     if (isWorkcrateError(error, 'path_not_found')) return 'is gone';
     if (isWorkcrateError(error, 'path_refused')) return 'is a link, hidden or not a file';
+    // By whoever writes to it now.
+    if (isWorkcrateError(error, 'crate_changed')) return 'was changed since';
     throw error;
   }
 }
@@ -69,8 +75,8 @@ export async function* rereadWorkspaceFile(
   yield* readWorkspaceChunks(file, opened.fd, stats, signal);
 }
 
-function openWorkspaceFile({ folder, path }: WorkspaceFile) {
-  return openBelow(folder, { links: 'refuse', hidden: 'refuse' }).open(path);
+function openWorkspaceFile({ folder, path, hidden = 'refuse' }: WorkspaceFile) {
+  return openBelow(folder, { links: 'refuse', hidden }).open(path);
 }
 
 function reopenWorkspaceFile(file: WorkspaceFile) {

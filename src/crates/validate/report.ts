@@ -38,7 +38,7 @@ export const validationSchema = z.object({
       ),
     }),
   ),
-  notes: z.array(z.string()).describe('What was not checked'),
+  notes: z.array(z.string()).describe('What was not checked, or is not in the crate'),
 });
 
 export type ValidationAnswer = z.output<typeof validationSchema>;

@@ -7,6 +7,7 @@ import { startTimeSlices } from '../../concurrency/yield.ts';
 import { isWorkcrateError } from '../../errors.ts';
 import type { CrateLocation } from '../crate.ts';
 import { parseRoCrateVersion } from '../metadata/metadata.ts';
+import { missingMark } from '../pack/entities.ts';
 import type { CrateContainer } from '../sources/sources.ts';
 import { toKnownVersion, type CrateVersion } from './context.ts';
 import { gatherPayload, noPayload } from './payload.ts';
@@ -48,7 +49,7 @@ export interface CrateValidation {
   readonly isAttached: boolean;
   /** MUST before SHOULD, otherwise in the order of the rules. */
   readonly broken: readonly BrokenRule[];
-  /** Sentences about what was not checked. */
+  /** Sentences about what was not checked, and about files that the crate describes and does not have. */
   readonly notes: readonly string[];
 }
 
@@ -119,7 +120,7 @@ export async function validateCrate(request: ValidationRequest): Promise<CrateVa
   };
   const { version, profiles } = plan;
   const broken = await applyRules(crate, profiles, signal);
-  const notes = [...plan.notes, ...listContextNotes(crate)];
+  const notes = [...plan.notes, ...listContextNotes(crate), ...listMissingNotes(crate)];
   return { version, profiles, isAttached: !isDetached, broken, notes };
 }
 
@@ -187,6 +188,32 @@ function listContextNotes({ context }: CrateView): string[] {
   const named = context.unknown.slice(0, maxNamedProfiles).map((one) => quoteText(one));
   return [`Not checked: whether terms are defined, since the context ${named.join(', ')} is not known here.`];
 }
+
+const maxNamedMissing = 5;
+const maxReasons = 20;
+
+/** No rule is broken by it, but whoever reads that a crate is valid should know. */
+function listMissingNotes(crate: CrateView): string[] {
+  const groups = new Map<string, string[]>();
+  for (const entity of crate.entities) {
+    const status = crate.valuesOf(entity, 'creativeWorkStatus').map(toText).find(saysMissing);
+    if (status === undefined) continue;
+    const reason = status.slice(missingMark.length);
+    const name = crate.valuesOf(entity, 'alternateName').map(toText)[0] ?? entity.id ?? '';
+    const names = groups.get(reason) ?? [];
+    names.push(name);
+    groups.set(reason, names);
+  }
+  const notes = [...groups].slice(0, maxReasons).map(([reason, names]) => {
+    const few = names.slice(0, maxNamedMissing).map(quoteText).join(', ');
+    const more = names.length > maxNamedMissing ? ` and ${names.length - maxNamedMissing} more` : '';
+    return `Described, but not in the crate: ${few}${more}. The crate says why: ${quoteText(reason)}.`;
+  });
+  const rest = groups.size - maxReasons;
+  return rest > 0 ? [...notes, `More files are not in the crate, for ${rest} other reasons.`] : notes;
+}
+
+const saysMissing = (text: string): boolean => text.startsWith(missingMark);
 
 /** How many entities are named for each rule. */
 const maxViolationsPerRule = 100;
