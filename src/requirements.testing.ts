@@ -329,6 +329,7 @@ export const requirements = {
   F4: [
     'arguments-judged-before',
     'output-judged-after',
+    'every-door-judged',
     'blocked-code-never-runs',
     'blocked-code-of-scripts-and-sessions-never-runs',
     'a-failing-guard-fails-the-call',

@@ -216,10 +216,12 @@ export const doors: Readonly<Record<string, Doors>> = {
   },
   mcp: {
     all: 'extension prompt resource schema tool toolbox upstream views',
-    assembly: 'asking handlers http late-offer plain-calls server stdio/transport tasks/tasks',
+    assembly:
+      'answered-requests asking handlers http late-offer plain-calls server stdio/transport tasks/tasks',
     only: {
       http: 'http plain-calls',
       audit: 'answered-requests refused-calls',
+      guard: 'answered-requests',
     },
   },
   'mcp/stdio': {

@@ -16,7 +16,10 @@ import { listNamedTexts } from './texts.ts';
 
 export { judgedTimes, ruleActions, type JudgedTime } from './rule.ts';
 
-/** A tool as the guard knows it. Rules that name no tools are about the sensitive ones. */
+/**
+ * A tool, or another door such as `resources/read`, as the guard knows it. Before a call, rules that name no tools are
+ * about the sensitive ones; after it they are about every answer, since a secret is one wherever it is read.
+ */
 export interface JudgedTool {
   readonly name: string;
   readonly isSensitive: boolean;
@@ -82,7 +85,7 @@ export function createGuard({ rules, judge, audit, log, timeMs }: GuardOptions):
     choice: (typeof choices)[number] | typeof judgeChoice,
     tool: JudgedTool,
     when: JudgedTime,
-  ) => choice !== null && choice.when.includes(when) && choice.isMeant(tool);
+  ) => choice !== null && choice.when.includes(when) && choice.isMeant(tool, when);
   const chooseRules = (tool: JudgedTool, when: JudgedTime): number[] =>
     choices.flatMap((choice, at) => (applies(choice, tool, when) ? [at] : []));
 
@@ -118,8 +121,10 @@ export function createGuard({ rules, judge, audit, log, timeMs }: GuardOptions):
   };
 }
 
-function createToolChoice(globs: readonly string[] | undefined): (tool: JudgedTool) => boolean {
-  if (globs === undefined) return ({ isSensitive }) => isSensitive;
+function createToolChoice(
+  globs: readonly string[] | undefined,
+): (tool: JudgedTool, when: JudgedTime) => boolean {
+  if (globs === undefined) return ({ isSensitive }, when) => when === 'after' || isSensitive;
   const fits = globs.map(createGlob);
   return ({ name }) => fits.some((fit) => fit(name));
 }

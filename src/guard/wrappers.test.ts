@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { z } from 'zod';
+import { WorkcrateError } from '../errors.ts';
 import type { Toolbox } from '../mcp/toolbox.ts';
 import { defineTool, type ToolContext } from '../mcp/tool.ts';
 import { makeRule, openTestGuard } from './guard.testing.ts';
@@ -58,15 +59,64 @@ it('a tool is judged in all places of its answer, and a blocked call does not re
   assert.equal(((await say('__proto__')) as { text: string }).text, '__proto__');
 });
 
-it('a tool that only reads is left as it is, unless a rule names it', async () => {
+it('a tool that only reads is not judged before, unless a rule names it, and its answer always is', async () => {
   await using opened = openTestGuard(rules);
   const reads = echo([], { readOnlyHint: true, openWorldHint: false });
-  assert.equal(guardTool(reads, opened.guard), reads);
+  const told = (await guardTool(reads, opened.guard).handle({ text: 'bad SECRET1' }, context)) as {
+    text: string;
+  };
+  assert.match(told.text, /^bad \[redacted: secret\]\n/);
+  await using asked = openTestGuard(rules.filter(({ when }) => when === 'before'));
+  assert.equal(guardTool(reads, asked.guard), reads);
   await using named = openTestGuard([
     makeRule({ id: 'a', when: 'before', tools: ['e*'], match: { argument: 'x' } }),
   ]);
   assert.notEqual(guardTool(reads, named.guard), reads);
   assert.equal(guardTool(reads, null), reads);
+});
+
+it('errors are judged, questions are asked as they are or not at all, and progress has no words', async () => {
+  await using opened = openTestGuard(rules);
+  const heard: (string | undefined)[] = [];
+  const listening = {
+    ...context,
+    progress: (_: number, __: number | null, message?: string) => heard.push(message),
+  };
+  const tool = (handle: ReturnType<typeof echo>['handle']) =>
+    guardTool({ ...echo([], { readOnlyHint: true }), handle }, opened.guard);
+  const run = (handle: ReturnType<typeof echo>['handle']) =>
+    tool(handle).handle({ text: '' }, listening as unknown as ToolContext);
+  const failing = run(async (_, { progress }) => {
+    progress(1, 2, 'SECRET1');
+    throw new WorkcrateError('not_found', 'No SECRET2.', { details: { name: 'SECRET3' } });
+  });
+  await assert.rejects(failing, {
+    code: 'not_found',
+    message: 'No [redacted: secret].',
+    details: { name: '[redacted: secret]' },
+  });
+  assert.deepEqual(heard, [undefined]);
+  const ask = (message: string) =>
+    run(
+      async () => ({ ask: { a: { method: 'elicitation/create', params: { message } } }, state: {} }) as never,
+    );
+  assert.ok('ask' in (await ask('Who are you?')));
+  await assert.rejects(ask('Is it SECRET4?'), { code: 'guard_blocked' });
+});
+
+it('an answer that does not fit its schema with what was blanked is not shown', async () => {
+  await using opened = openTestGuard([
+    makeRule({ id: 'digits', when: 'after', match: { output: '\\d{4}-\\d\\d' }, action: 'redact' }),
+  ]);
+  const dated = guardTool(
+    {
+      ...echo([]),
+      output: z.object({ day: z.iso.date() }),
+      handle: async ({ text }) => ({ text: String(text), structured: { day: String(text) } }),
+    } as ReturnType<typeof echo>,
+    opened.guard,
+  );
+  await assert.rejects(async () => dated.handle({ text: '2026-11-18' }, context), { code: 'guard_blocked' });
 });
 
 it('tools of other servers are judged whatever they say of themselves', async () => {

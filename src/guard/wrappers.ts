@@ -1,27 +1,45 @@
 /**
- * Wraps tools and toolboxes so that the guard judges each call before and its answer after. Tools whose calls are runs are
- * judged with the run (`executions/`), where code of scripts and sessions is known, and are left alone here.
+ * Puts the guard at every door by which something is asked or told: our tools, those of other servers, and requests for
+ * resources, prompts and completions. Code and output of runs are judged with the run (`executions/`), where code of
+ * scripts and sessions is known; here it is what their answers say besides.
  */
-import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/server';
 import { isRunTool } from '../audit/run-lines.ts';
-import { WorkcrateError } from '../errors.ts';
+import type { JudgeAnswer } from '../mcp/answered-requests.ts';
 import type { Toolbox } from '../mcp/toolbox.ts';
 import { isQuestion, toErrorResult, type Tool, type ToolAnswer, type ToolContext } from '../mcp/tool.ts';
-import { toVerdictError, type Guard, type JudgedCall, type JudgedTool, type Verdict } from './guard.ts';
-import { listTexts, replaceTexts } from './texts.ts';
+import type { Guard } from './guard.ts';
+import {
+  demandCall,
+  demandQuestion,
+  fitAnswer,
+  fitError,
+  fitRequested,
+  fitResult,
+  isVerdictError,
+  type Door,
+} from './judged-answer.ts';
 
 /** The same tool, judged; the tool itself where nothing of the guard is about it. */
 export function guardTool(tool: Tool, guard: Guard | null): Tool {
-  if (guard === null || isRunTool(tool.name)) return tool;
+  if (guard === null) return tool;
   const judged = { name: tool.name, isSensitive: isSensitive(tool) };
-  const [before, after] = [guard.judges(judged, 'before'), guard.judges(judged, 'after')];
+  const isRun = isRunTool(tool.name);
+  const before = !isRun && guard.judges(judged, 'before');
+  const after = guard.judges(judged, 'after');
   if (!before && !after) return tool;
+  const fitsSchema = (structured: unknown): boolean => tool.output.safeParse(structured).success;
   return {
     ...tool,
     async handle(input, context) {
-      if (before) await demandCall(guard, judged, input, context);
-      const answer = await tool.handle(input, context);
-      return isQuestion(answer) || !after ? answer : fitAnswer(guard, judged, answer, context);
+      const door = { guard, tool: judged, context };
+      if (before) await demandCall(door, toAsked(input));
+      if (!after) return tool.handle(input, context);
+      // What a run prints meanwhile is held back where it runs.
+      const answer = await judgeErrors(door, () =>
+        tool.handle(input, isRun ? context : withoutMessages(context)),
+      );
+      if (isQuestion(answer)) return demandQuestion(door, answer);
+      return isRun && !saysMore(answer) ? answer : fitAnswer(door, answer, fitsSchema);
     },
   };
 }
@@ -30,6 +48,35 @@ export function guardTool(tool: Tool, guard: Guard | null): Tool {
 const isSensitive = ({ annotations, group }: Tool): boolean =>
   annotations.readOnlyHint !== true || annotations.openWorldHint === true || group === 'client';
 
+/** Of the answer to a run: what was judged with it, and words of ours. Whatever else it has is judged by itself. */
+const judgedWithRun: ReadonlySet<string> = new Set([
+  'execution_id',
+  'language',
+  'stdout',
+  'stderr',
+  'signal',
+  'end_reason',
+  'unenforced',
+  'results',
+  'full_stdout',
+  'full_stderr',
+  'guard',
+  'background',
+]);
+
+/** Whether the answer to a run names files, hosts or anything else beside what the run printed. */
+function saysMore({ structured }: ToolAnswer<unknown>): boolean {
+  return Object.entries(structured as object).some(
+    ([key, value]) => !judgedWithRun.has(key) && hasText(value),
+  );
+}
+
+const hasText = (value: unknown): boolean =>
+  typeof value === 'string' ||
+  (Array.isArray(value)
+    ? value.some(hasText)
+    : typeof value === 'object' && value !== null && Object.values(value).some(hasText));
+
 /** The same tools of other servers, judged. What those say of themselves is not believed: all are sensitive. */
 export function guardToolbox(toolbox: Toolbox, guard: Guard | null): Toolbox {
   if (guard === null) return toolbox;
@@ -37,12 +84,12 @@ export function guardToolbox(toolbox: Toolbox, guard: Guard | null): Toolbox {
     list: (context) => toolbox.list(context),
     has: (name, context) => toolbox.has(name, context),
     async call(name, input, context) {
-      const judged = { name, isSensitive: true };
+      const door = { guard, tool: { name, isSensitive: true }, context };
       try {
-        if (guard.judges(judged, 'before')) await demandCall(guard, judged, input, context);
-        const result = await toolbox.call(name, input, context);
-        if (isQuestion(result) || !guard.judges(judged, 'after')) return result;
-        return await fitResult(guard, judged, result, context);
+        if (guard.judges(door.tool, 'before')) await demandCall(door, toAsked(input));
+        if (!guard.judges(door.tool, 'after')) return await toolbox.call(name, input, context);
+        const result = await judgeErrors(door, () => toolbox.call(name, input, withoutMessages(context)));
+        return isQuestion(result) ? await demandQuestion(door, result) : await fitResult(door, result);
       } catch (error) {
         if (isVerdictError(error)) return toErrorResult(error);
         throw error;
@@ -51,103 +98,35 @@ export function guardToolbox(toolbox: Toolbox, guard: Guard | null): Toolbox {
   };
 }
 
-const isVerdictError = (error: unknown): error is WorkcrateError =>
-  error instanceof WorkcrateError && (error.code === 'guard_blocked' || error.code === 'guard_failed');
+/** Judges what is answered to requests that are no calls, by the name of their method. */
+export function createAnswerJudge(guard: Guard | null): JudgeAnswer | undefined {
+  if (guard === null) return undefined;
+  return async (method, context, work) => {
+    const door = { guard, tool: { name: method, isSensitive: false }, context };
+    if (!guard.judges(door.tool, 'after')) return work(context);
+    return fitRequested(door, await judgeErrors(door, () => work(context)));
+  };
+}
 
-const toCall = (tool: JudgedTool, { caller, client, signal }: ToolContext) => ({
-  tool,
-  user: caller.user,
-  client: client.name,
-  signal,
+async function judgeErrors<T>(door: Door, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw await fitError(door, error);
+  }
+}
+
+/** Progress is told at once, and a verdict takes its time: so only the numbers of it are. */
+const withoutMessages = (context: ToolContext): ToolContext => ({
+  ...context,
+  progress: (done, total) => context.progress(done, total),
 });
 
 /** Names under which tools take code. */
 const codeArguments = ['code', 'command', 'script'] as const;
 
-async function demandCall(
-  guard: Guard,
-  tool: JudgedTool,
-  input: Readonly<Record<string, unknown>>,
-  context: ToolContext,
-): Promise<void> {
+function toAsked(input: Readonly<Record<string, unknown>>) {
   const text = codeArguments.map((name) => input[name]).find((value) => typeof value === 'string');
   const language = typeof input['language'] === 'string' ? input['language'] : null;
-  const code = text === undefined ? {} : { code: { language, text } };
-  await demandVerdict(guard, { ...toCall(tool, context), when: 'before', arguments: input, ...code });
-}
-
-async function demandVerdict(guard: Guard, call: JudgedCall): Promise<Verdict> {
-  const verdict = await guard.judge(call);
-  const error = toVerdictError(verdict);
-  if (error !== null) throw error;
-  return verdict;
-}
-
-/** An answer as the guard lets it be seen, with a line that says so. */
-async function fitAnswer(
-  guard: Guard,
-  tool: JudgedTool,
-  answer: ToolAnswer<unknown>,
-  context: ToolContext,
-): Promise<ToolAnswer<never>> {
-  const shown = { text: answer.text, structured: answer.structured, content: toTextParts(answer.content) };
-  const { fitted, note } = await judgeValue(guard, tool, shown, context);
-  return {
-    text: note === null ? fitted.text : `${fitted.text}\n${note}`,
-    structured: fitted.structured as never,
-    ...(answer.content === undefined ? {} : { content: restoreParts(answer.content, fitted.content) }),
-  };
-}
-
-async function fitResult(
-  guard: Guard,
-  tool: JudgedTool,
-  result: CallToolResult,
-  context: ToolContext,
-): Promise<CallToolResult> {
-  const { content, structuredContent } = result;
-  const shown = { structuredContent, content: toTextParts(content) };
-  const { fitted, note } = await judgeValue(guard, tool, shown, context);
-  const told: ContentBlock[] = note === null ? [] : [{ type: 'text', text: note }];
-  return {
-    ...result,
-    content: [...restoreParts(content, fitted.content), ...told],
-    ...(structuredContent === undefined
-      ? {}
-      : { structuredContent: fitted.structuredContent as Record<string, unknown> }),
-  };
-}
-
-async function judgeValue<T>(
-  guard: Guard,
-  tool: JudgedTool,
-  value: T,
-  context: ToolContext,
-): Promise<{ fitted: T; note: string | null }> {
-  const call = { ...toCall(tool, context), when: 'after' as const };
-  const { action, outputs, reason } = await demandVerdict(guard, { ...call, outputs: listTexts(value) });
-  if (action !== 'redact') return { fitted: value, note: null };
-  let at = 0;
-  const fitted = replaceTexts(value, () => outputs[at++]!) as T;
-  return { fitted, note: `The guard of this server redacted this answer. ${reason ?? ''}`.trim() };
-}
-
-/** What patterns can read of a block: all but the bytes of pictures, sounds and blobs. */
-const toTextParts = (content: readonly ContentBlock[] = []): unknown[] =>
-  content.map((block) => withoutBytes(block));
-
-function withoutBytes(block: ContentBlock): unknown {
-  const { data: _, ...rest } = block as ContentBlock & { data?: string };
-  if (rest.type !== 'resource') return rest;
-  const { blob: __, ...resource } = rest.resource as { blob?: string };
-  return { ...rest, resource };
-}
-
-function restoreParts(content: readonly ContentBlock[], fitted: readonly unknown[]): ContentBlock[] {
-  return content.map((block, at) => {
-    const shown = fitted[at] as ContentBlock;
-    if (block.type === 'resource' && shown.type === 'resource' && 'blob' in block.resource)
-      return { ...shown, resource: { ...shown.resource, blob: block.resource.blob } } as ContentBlock;
-    return 'data' in block ? ({ ...shown, data: block.data } as ContentBlock) : shown;
-  });
+  return { arguments: input, ...(text === undefined ? {} : { code: { language, text } }) };
 }

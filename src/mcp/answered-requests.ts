@@ -43,13 +43,23 @@ export interface AnsweringOptions {
   /** Called for each request that touched something of a user. */
   readonly answered?: (request: AnsweredRequest) => void;
   readonly toContext: (context: ServerContext) => ToolContext;
+  readonly judge?: JudgeAnswer | undefined;
 }
+
+/** Does the work of a request, and gives what may be shown of its answer. Rejects where nothing of it may. */
+export type JudgeAnswer = <T>(
+  method: string,
+  context: ToolContext,
+  work: (context: ToolContext) => Promise<T>,
+) => Promise<T>;
 
 export interface RequestSubject {
   readonly method: string;
   readonly subject: string | null;
   /** Whether clients repeat it all the time, so that only failures are worth a line. */
   readonly isRoutine?: boolean;
+  /** Whether what it answers was judged when it was made. */
+  readonly isJudged?: boolean;
 }
 
 export type AnswerRequest = <T>(
@@ -60,8 +70,8 @@ export type AnswerRequest = <T>(
 
 /** Answers requests so that each is counted, logged and told to the audit, whatever becomes of it. */
 export function createRequestRecorder(options: AnsweringOptions): AnswerRequest {
-  const { metrics, log, underWay = { calls: 0 }, answered, toContext } = options;
-  return async ({ method, subject, isRoutine = false }, serverContext, work) => {
+  const { metrics, log, underWay = { calls: 0 }, answered, toContext, judge } = options;
+  return async ({ method, subject, isRoutine = false, isJudged = false }, serverContext, work) => {
     const started = performance.now();
     const context = toContext(serverContext);
     const { caller, client, signal } = context;
@@ -76,7 +86,8 @@ export function createRequestRecorder(options: AnsweringOptions): AnswerRequest 
     };
     underWay.calls++;
     try {
-      const result = await work(context);
+      const isShown = judge === undefined || isJudged;
+      const result = await (isShown ? work(context) : judge(method, context, work));
       finish(null);
       return result;
     } catch (cause) {

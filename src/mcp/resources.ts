@@ -42,6 +42,16 @@ export function offerResources({ server }: McpServer, options: ResourcesOptions)
   server.registerCapabilities(toOfferedCapabilities(options));
   const answer = createRequestRecorder(options);
   const { toContext } = options;
+  /** Our own of these are words of ours. Those of other servers are answers like any other. */
+  async function listFurther<T>(
+    method: string,
+    context: ServerContext,
+    list: (upstream: Upstream, about: ToolContext) => Promise<readonly T[]>,
+  ): Promise<readonly T[]> {
+    const upstream = getUpstream(options, toContext(context));
+    if (upstream === null) return [];
+    return answer({ method, subject: null, isRoutine: true }, context, (about) => list(upstream, about));
+  }
 
   server.setRequestHandler('resources/list', ({ params }, context) =>
     answer({ method: 'resources/list', subject: null }, context, (about) =>
@@ -49,11 +59,12 @@ export function offerResources({ server }: McpServer, options: ResourcesOptions)
     ),
   );
   server.setRequestHandler('resources/templates/list', async (_request, context: ServerContext) => {
-    const about = toContext(context);
-    const own = listAllowedKinds(options, about).map(
+    const own = listAllowedKinds(options, toContext(context)).map(
       ({ name, title, description, template: uriTemplate }) => ({ name, title, description, uriTemplate }),
     );
-    const further = (await getUpstream(options, about)?.listTemplates(about)) ?? [];
+    const further = await listFurther('resources/templates/list', context, (upstream, about) =>
+      upstream.listTemplates(about),
+    );
     return { resourceTemplates: [...own, ...further] };
   });
   server.setRequestHandler('resources/read', ({ params: { uri } }, context) =>
@@ -68,9 +79,12 @@ export function offerResources({ server }: McpServer, options: ResourcesOptions)
     }),
   );
   server.setRequestHandler('prompts/list', async (_request, context: ServerContext) => {
-    const about = toContext(context);
-    const further = (await getUpstream(options, about)?.listPrompts(about)) ?? [];
-    return { prompts: [...listAllowedPrompts(options, about).map(toListedPrompt), ...further] };
+    const further = await listFurther('prompts/list', context, (upstream, about) =>
+      upstream.listPrompts(about),
+    );
+    return {
+      prompts: [...listAllowedPrompts(options, toContext(context)).map(toListedPrompt), ...further],
+    };
   });
   server.setRequestHandler('prompts/get', ({ params: { name, arguments: given = {} } }, context) =>
     answer({ method: 'prompts/get', subject: name }, context, async (about) => {

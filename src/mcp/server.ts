@@ -20,7 +20,12 @@ import type { Caller } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
 import { withoutSecrets } from '../secrets.ts';
 import { packageVersion } from '../version.ts';
-import { createRequestRecorder, type AnsweredRequest, type McpMetrics } from './answered-requests.ts';
+import {
+  createRequestRecorder,
+  type AnsweredRequest,
+  type JudgeAnswer,
+  type McpMetrics,
+} from './answered-requests.ts';
 import { askNow, getCaller, createStateCodec } from './asking.ts';
 import { callLong, callTool, type ClientAsking } from './call-tool.ts';
 import { offerExtensions, type Extension } from './extension.ts';
@@ -86,6 +91,8 @@ export interface McpOptions {
   readonly refused?: (call: RefusedCall) => void;
   /** Called for requests for resources, prompts and completions. */
   readonly answered?: (request: AnsweredRequest) => void;
+  /** Judges what is answered to requests other than calls, which are judged where they are made. */
+  readonly judge?: JudgeAnswer | undefined;
   /** Signs the state that a call hands to its client; a random key by default. */
   readonly stateKey?: Uint8Array;
   /** The tasks of the server, once they are open; without them no call becomes one. */
@@ -145,18 +152,14 @@ export function createServerFactory(mcpOptions: McpOptions): McpServerFactory {
     if (options.opened !== undefined) reviseTools(server, listed, options.opened).catch(() => {});
     const toContext = (context: ServerContext): ToolContext =>
       toToolContext(server, context, options, noProgress);
+    const answer = createRequestRecorder({ ...options, toContext });
     if (needsResources(request)) {
       offerResources(server, { ...options, toContext });
-      const answer = createRequestRecorder({ ...options, toContext });
       offerExtensions(server, options.extensions ?? [], { answer, isModern: request.era === 'modern' });
     }
     // Older versions of the protocol have no such extension.
     if (options.tasks !== undefined && request.era === 'modern')
-      offerTasks(server, {
-        tools: options.tools,
-        tasks: options.tasks,
-        answer: createRequestRecorder({ ...options, toContext }),
-      });
+      offerTasks(server, { tools: options.tools, tasks: options.tasks, answer });
     renewConnectionOnNewRoots(server.server);
     options.extend?.(server, {
       addTool(tool) {
@@ -166,7 +169,8 @@ export function createServerFactory(mcpOptions: McpOptions): McpServerFactory {
       },
       state,
     });
-    if (called === undefined && !isForUpstream) fitToolList(server, registered, { ...options, toContext });
+    if (called === undefined && !isForUpstream)
+      fitToolList(server, registered, { ...options, toContext, answer });
     if (called === undefined) passCallsOn(server, { ...options, isStructured }, state);
     if (request.era !== 'modern' || request.requestInfo === undefined)
       announceChanges(server, options, getCaller(toAuthHolder(request), options.caller));

@@ -3,6 +3,7 @@
  * structured content. Which tools a server has at all is decided in `server/tools.ts`.
  */
 import type { ListToolsResult, McpServer, ServerContext } from '@modelcontextprotocol/server';
+import type { AnswerRequest } from './answered-requests.ts';
 import { wrapHandler } from './handlers.ts';
 import { cacheJsonSchema, type Tool, type ToolContext, type ToolGroup } from './tool.ts';
 import { upstreamGroup, type Upstream } from './upstream.ts';
@@ -60,6 +61,7 @@ export function mayUseGroup(scopes: readonly string[] | undefined, group: ToolGr
 /** What servers behind this one offer, and what is known of a request. */
 export interface ToolListOptions {
   readonly upstream?: Pick<Upstream, 'listTools'> | undefined;
+  readonly answer: AnswerRequest;
   readonly toContext: (context: ServerContext) => ToolContext;
 }
 
@@ -71,7 +73,7 @@ export interface ToolListOptions {
 export function fitToolList(
   server: McpServer,
   offered: readonly OfferedTool[],
-  { upstream, toContext }: ToolListOptions,
+  { upstream, answer, toContext }: ToolListOptions,
 ): void {
   const byName = new Map(offered.map((one) => [one.tool.name, one]));
   wrapHandler(server, 'tools/list', (handle) => async (request, context) => {
@@ -95,7 +97,9 @@ export function fitToolList(
     });
     const further =
       upstream !== undefined && mayUseGroup(scopes, upstreamGroup)
-        ? await upstream.listTools(toolContext)
+        ? await answer({ method: 'tools/list', subject: null, isRoutine: true }, context, (about) =>
+            upstream.listTools(about),
+          )
         : [];
     return { ...rest, tools: [...fitted, ...further] };
   });

@@ -6,6 +6,7 @@
 import type { McpServerFactory } from '@modelcontextprotocol/server';
 import type { Config } from '../config/config.ts';
 import { asWorkcrateError, WorkcrateError } from '../errors.ts';
+import type { JudgeAnswer } from '../mcp/answered-requests.ts';
 import { wrapHandler } from '../mcp/handlers.ts';
 import { deferOffer } from '../mcp/late-offer.ts';
 import { createServerFactory, type ExtendServer } from '../mcp/server.ts';
@@ -19,7 +20,7 @@ import type { Workcrate } from './start.ts';
 export interface EarlyFactoryOptions {
   /** Rejects where the start fails: calls that wait are answered with the reason. */
   readonly opening: Promise<
-    Pick<Workcrate, 'offer' | 'refused' | 'answered' | 'metrics' | 'tasks' | 'upstream'>
+    Pick<Workcrate, 'offer' | 'refused' | 'answered' | 'judge' | 'metrics' | 'tasks' | 'upstream'>
   >;
   readonly calls: CallControl;
   readonly log: Log;
@@ -52,6 +53,16 @@ export function createEarlyFactory(
     greet();
     return opened;
   });
+  const judged = opening.then((server) => server.judge!, explainFailedStart);
+  judged.catch(() => {});
+  // What a guard has not seen is not shown, however early it is.
+  const judge: JudgeAnswer | undefined =
+    config.guard === null
+      ? undefined
+      : async (method, context, work) => {
+          greet();
+          return (await judged)(method, context, work);
+        };
   const factory = createServerFactory({
     ...toFactoryTerms(config),
     ...calls,
@@ -65,6 +76,7 @@ export function createEarlyFactory(
     },
     refused: (call) => once(({ refused }) => refused(call)),
     answered: (request) => once(({ answered }) => answered(request)),
+    judge,
     sharesMachine: true,
     extend(server, parts) {
       extend?.(server, parts);

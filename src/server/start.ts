@@ -34,7 +34,7 @@ import { programName } from '../program.ts';
 import { loadRoutes } from '../tool-search/tool-search.ts';
 import { readTrustedTime } from '../trusted-clock.ts';
 import { createSkills, shippedSkillsFolder, type Skills } from '../skills/skills.ts';
-import { guardTool } from '../guard/wrappers.ts';
+import { createAnswerJudge, guardTool } from '../guard/wrappers.ts';
 import { wasRemoved } from '../users/remove.ts';
 import { openGuard } from './guard.ts';
 import { createClientFilePort, openClientBridge } from './client-files.ts';
@@ -81,7 +81,7 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
   const audit = started.use(await startAudit(base, stores));
   const guard = openGuard({ ...base, audit });
   if (guard !== null) started.use(guard);
-  const context: AppContext = { ...base, audit, guard };
+  const context: AppContext = { ...base, audit, guard, judge: createAnswerJudge(guard) };
   // It is closed after what runs, which says how its tasks ended.
   const tasks = started.use(await openTasks(context, stores));
   const code = started.use(await startCodeRunner({ ...context, ...stores }));
@@ -107,9 +107,8 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
   const client = openClientBridge({ ...context, stores, baseUrl, sharesMachine: mode.sharesMachine });
   started.use(client.bridge);
   const skills = openSkills(context);
-  const ownTools = (): ReadonlySet<string> => ownNames;
   const pins = createPins(stores.database);
-  const gateway = started.use(await openServerGateway({ ...context, pins, ownTools }));
+  const gateway = started.use(await openServerGateway({ ...context, pins, ownTools: () => ownNames }));
   const tables = started.use(createTableReader(context));
   const rooms = { crates, skills, tables, ...writer, ...client };
   const { offer, ownNames, toolbox } = createRoomOffer(context, stores, code, rooms, { baseUrl, gateway });
@@ -162,6 +161,7 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
     offer,
     refused,
     answered,
+    judge: context.judge,
     tasks,
     upstream: gateway?.upstream ?? null,
     metrics: context.metrics,
@@ -173,7 +173,7 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
 }
 
 async function startAudit(
-  { config, clock, log }: Omit<AppContext, 'audit' | 'guard'>,
+  { config, clock, log }: Omit<AppContext, 'audit' | 'guard' | 'judge'>,
   { database, server }: Stores,
 ) {
   const { auditLevel: level, auditDays: retentionDays, auditKey: key } = config;

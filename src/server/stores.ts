@@ -30,7 +30,7 @@ import { watchPaths } from './watched-paths.ts';
 
 export type Stores = Awaited<ReturnType<typeof openStores>>;
 
-interface StoresOptions extends Omit<AppContext, 'audit' | 'guard'> {
+interface StoresOptions extends Omit<AppContext, 'audit' | 'guard' | 'judge'> {
   /** Whether the server ends with the client that started it. */
   readonly endsWithClient: boolean;
 }

@@ -47,7 +47,9 @@ export function offerTasks(mcpServer: McpServer, { tasks, tools, answer }: TaskM
   ): void {
     server.setRequestHandler(method, { params: oneTask }, ({ taskId }, context) => {
       if (!takesTasks(mcpServer, context)) throw createUndeclaredError();
-      const request = { method, subject: taskId.slice(0, maxShownId), isRoutine: method === 'tasks/get' };
+      const subject = taskId.slice(0, maxShownId);
+      // A task has the result of a call, which was judged as such.
+      const request = { method, subject, isRoutine: method === 'tasks/get', isJudged: true };
       return answer(request, context, async ({ caller, mayUse }) => {
         const known = await tasks;
         const { group } = findTool(tools, await known.find(caller, taskId)) ?? {};
