@@ -31,7 +31,7 @@ test('a decision that was planted is found', () => {
 
 /** Which room of `src/` each table belongs to. Only its SQL may name the table; others call its functions. */
 const owners: Readonly<Record<string, readonly string[]>> = {
-  audit: ['audit_heads'],
+  audit: ['audit_heads', 'audit_waiting'],
   crates: [
     'crate_blocks',
     'crate_dead',

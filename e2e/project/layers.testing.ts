@@ -81,7 +81,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     },
   },
   audit: {
-    assembly: 'chain files open read run-lines tools transfers verify wrappers',
+    assembly: 'chain files open read run-lines sign-ins tools transfers verify waiting wrappers',
     only: { guard: 'run-lines' },
   },
   'client-files': {

@@ -161,7 +161,7 @@ export async function findServerByFolder(database: Queries, folder: string): Pro
 }
 
 /** Whether there was one. */
-export async function forgetRemembered(database: Database, server: string): Promise<boolean> {
+export async function forgetRemembered(database: Queries, server: string): Promise<boolean> {
   const rows = await database.query('DELETE FROM audit_heads WHERE server = ? RETURNING seq', server);
   return rows.length > 0;
 }

@@ -2,6 +2,8 @@ import { existsSync } from 'node:fs';
 import type { Remark } from '../audit/chain.ts';
 import { findServerByFolder, readRemembered, type RememberedHead } from '../audit/read.ts';
 import type { Config } from '../config/config.ts';
+import { countWaitingEvents } from '../audit/waiting.ts';
+import type { Database } from '../database/database.ts';
 import { openBackend } from '../database/open.ts';
 import { isWorkcrateError, publicMessage } from '../errors.ts';
 import { findServerId } from '../server/server-id.ts';
@@ -24,9 +26,8 @@ export async function readAuditMemory(config: Config): Promise<AskedMemory> {
       const server = await findServerId(database, config.data, findServerByFolder);
       if (server === null) return toUncomparedMemory('it knows no server in this data folder');
       const remembered = await readRemembered(database, server);
-      return remembered === null
-        ? toUncomparedMemory('it has no record of the log of this server')
-        : { remembered, notes: [] };
+      const { notes } = remembered === null ? toUncomparedMemory(noRecord) : { notes: [] };
+      return { remembered, notes: [...notes, ...describeWaiting(await countIfKnown(database))] };
     } finally {
       await database.close();
     }
@@ -35,6 +36,30 @@ export async function readAuditMemory(config: Config): Promise<AskedMemory> {
     return toUncomparedMemory(publicMessage(error));
   }
 }
+
+/** None in a database from before commands had lines. */
+async function countIfKnown(database: Database): Promise<number> {
+  try {
+    return await countWaitingEvents(database);
+  } catch (error) {
+    if (isWorkcrateError(error, 'database_failed')) return 0;
+    throw error;
+  }
+}
+
+const noRecord = 'it has no record of the log of this server';
+
+/** Lines of commands that no server has written yet. */
+const describeWaiting = (count: number): readonly Remark[] =>
+  count === 0
+    ? []
+    : [
+        {
+          file: 'the database',
+          line: null,
+          what: `${count} ${count === 1 ? 'change' : 'changes'} by commands will be in the log within a second, or when a server is started`,
+        },
+      ];
 
 const toUncomparedMemory = (why: string): AskedMemory => ({
   remembered: null,

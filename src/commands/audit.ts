@@ -19,6 +19,7 @@ import { getDatabaseLocation } from '../server/store-options.ts';
 import { readAuditMemory } from './audit-memory.ts';
 import type { SubcommandOf } from './command-help.ts';
 import type { CommandInput } from './command.ts';
+import { noteChange } from './note-change.ts';
 import { usageError } from './usage-error.ts';
 
 interface AuditInput extends CommandInput {
@@ -62,10 +63,13 @@ async function forgetHead({ config }: AuditInput): Promise<number> {
   using _ = lockFolder(config.data);
   const database = await openDatabase(getDatabaseLocation(config));
   try {
-    const wasThere = await forgetRemembered(
-      database,
-      (await findServerId(database, config.data, findServerByFolder)) ?? '',
-    );
+    const server = (await findServerId(database, config.data, findServerByFolder)) ?? '';
+    const wasThere = await database.transaction(async (tx) => {
+      const forgotten = await forgetRemembered(tx, server);
+      if (forgotten)
+        await noteChange(tx, { operation: 'audit_forget', subject: server, details: {} }, Date.now());
+      return forgotten;
+    });
     return await printOrStop(
       wasThere ? 'The database has forgotten the log.' : 'The database had no record of a log.',
     );

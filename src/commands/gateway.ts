@@ -9,6 +9,7 @@ import { programName } from '../program.ts';
 import { quoteName } from '../text.ts';
 import type { SubcommandOf } from './command-help.ts';
 import type { CommandInput } from './command.ts';
+import { noteChange } from './note-change.ts';
 import { openUnlocked } from './open-unlocked.ts';
 import { formatMinute } from './text.ts';
 import { usageError } from './usage-error.ts';
@@ -72,9 +73,17 @@ function formatHeldJson(held: readonly HeldDefinition[]): string {
   return `${JSON.stringify(shown, null, 2)}\n`;
 }
 
+const describeAcceptance = (server: string, tools: readonly string[]) => ({
+  operation: 'gateway_accept',
+  subject: server,
+  details: { tools: tools.map(quoteName).join(' ') },
+});
+
 async function acceptHeld(pins: Pins, { words }: GatewayInput): Promise<number> {
   const [, server = '', tool] = words;
-  const accepted = await pins.accept(server, tool ?? null);
+  const accepted = await pins.accept(server, tool ?? null, async (tx, tools) => {
+    if (tools.length > 0) await noteChange(tx, describeAcceptance(server, tools), Date.now());
+  });
   if (accepted.length === 0)
     throw new WorkcrateError(
       'not_found',

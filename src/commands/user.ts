@@ -15,6 +15,7 @@ import { endUserSessions } from '../sessions/sessions.ts';
 import type { SubcommandOf } from './command-help.ts';
 import type { CommandInput } from './command.ts';
 import { formatConnectLines } from '../server/connect-lines.ts';
+import { noteChange } from './note-change.ts';
 import { openUnlocked } from './open-unlocked.ts';
 import { formatMinute, formatTable } from './text.ts';
 
@@ -48,7 +49,9 @@ function parseKeyTerms({ flags }: UserInput, now: number): Partial<KeyTerms> {
 async function addUserCommand(database: Database, input: UserInput, name: string): Promise<string> {
   const now = Date.now();
   const terms = { scopes: defaultScopes, expiresAt: null, ...parseKeyTerms(input, now) };
-  const key = await addUser(database, demandUserName(name), terms, now);
+  const key = await addUser(database, demandUserName(name), terms, now, (tx, { after }) =>
+    noteChange(tx, { operation: 'user_add', subject: name, details: toTermDetails(after) }, now),
+  );
   const remedy = input.config.auth.includes('keys')
     ? ''
     : 'The server asks for keys only when started with --auth keys.\n';
@@ -67,9 +70,20 @@ function howToUse(key: string, scopes: readonly string[], { config }: UserInput)
 
 async function rotate(database: Database, input: UserInput, name: string): Promise<string> {
   const now = Date.now();
-  const key = await rotateKey(database, name, parseKeyTerms(input, now), now);
+  const key = await rotateKey(database, name, parseKeyTerms(input, now), now, (tx, { before, after }) => {
+    const details = {
+      ...toTermDetails(after),
+      ...(before !== null && { scopes_before: before.scopes.join(' ') }),
+    };
+    return noteChange(tx, { operation: 'user_rotate', subject: name, details }, now);
+  });
   return `${formatNewKey(key)}All earlier keys of ${name} have ended.\n`;
 }
+
+const toTermDetails = ({ scopes, expiresAt }: KeyTerms) => ({
+  scopes: scopes.join(' '),
+  expires_at: expiresAt === null ? null : new Date(expiresAt).toISOString(),
+});
 
 const formatNewKey = (key: string): string =>
   `${key}\n\nThat is the key. It is shown only now, and not stored.\n`;
@@ -84,7 +98,13 @@ async function removeUserByName(database: Database, _input: UserInput, name: str
     await endUserInstalls(tx, owner);
     scripts = await deleteUserScripts(tx, owner);
     runs = await requestCancel(tx, { owner }, 'removed_user', now);
-    return { ...(await endRights(tx, owner, now)), others: scripts };
+    const ended = await endRights(tx, owner, now);
+    await noteChange(
+      tx,
+      { operation: 'user_remove', subject: owner, details: { ...ended, runs, scripts } },
+      now,
+    );
+    return { ...ended, others: scripts };
   });
   // What a server remembers of links it may still answer for so long. When this command has ended, it does not.
   await pause(2 * othersNoticedMs);

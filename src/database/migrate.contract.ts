@@ -20,6 +20,7 @@ const TABLES = [
   'api_keys',
   'shared_keys',
   'audit_heads',
+  'audit_waiting',
   'trusted_clock',
   'packings',
   'scripts',

@@ -33,6 +33,9 @@ export interface CheckedDefinitions {
   readonly isFirst: boolean;
 }
 
+/** What else belongs to an acceptance, whole or not at all. */
+type AlsoInTransaction = (tx: Queries, accepted: readonly string[]) => Promise<void>;
+
 export interface Pins {
   /**
    * Compares what a server says now with what was accepted. While it settles, what it says takes the place of what it
@@ -41,7 +44,7 @@ export interface Pins {
   check(server: string, seen: readonly SeenDefinition[], settles: boolean): Promise<CheckedDefinitions>;
   listHeld(server?: string): Promise<readonly HeldDefinition[]>;
   /** Accepts what is held back of a server, or of one of its tools. Gives the names of the tools. */
-  accept(server: string, tool: string | null): Promise<readonly string[]>;
+  accept(server: string, tool: string | null, also?: AlsoInTransaction): Promise<readonly string[]>;
 }
 
 export function createPins(database: Database, clock: Clock = Date.now): Pins {
@@ -55,18 +58,12 @@ export function createPins(database: Database, clock: Clock = Date.now): Pins {
       );
       return rows.filter((row) => server === undefined || row.server === server).map(toHeld);
     },
-    async accept(server, tool) {
-      const rows = await database.query<{ tool: string }>(
-        `UPDATE gateway_definitions SET hash = held_hash, definition = held_definition, accepted_at = ?,
-           held_hash = NULL, held_definition = NULL, held_at = NULL
-         WHERE server = ? AND held_hash IS NOT NULL AND (tool = ? OR ? = 1) RETURNING tool`,
-        clock(),
-        server,
-        tool ?? '',
-        tool === null ? 1 : 0,
-      );
-      return rows.map((row) => row.tool).toSorted();
-    },
+    accept: (server, tool, also) =>
+      database.transaction(async (tx) => {
+        const accepted = await acceptHeld(tx, server, tool, clock());
+        await also?.(tx, accepted);
+        return accepted;
+      }),
   };
 }
 
@@ -105,6 +102,19 @@ const toHeld = ({
   heldHash: held_hash,
   heldAt: held_at,
 });
+
+async function acceptHeld(tx: Queries, server: string, tool: string | null, now: number): Promise<string[]> {
+  const rows = await tx.query<{ tool: string }>(
+    `UPDATE gateway_definitions SET hash = held_hash, definition = held_definition, accepted_at = ?,
+       held_hash = NULL, held_definition = NULL, held_at = NULL
+     WHERE server = ? AND held_hash IS NOT NULL AND (tool = ? OR ? = 1) RETURNING tool`,
+    now,
+    server,
+    tool ?? '',
+    tool === null ? 1 : 0,
+  );
+  return rows.map((row) => row.tool).toSorted();
+}
 
 async function checkDefinitions(
   tx: Queries,

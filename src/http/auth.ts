@@ -26,7 +26,18 @@ export interface AuthOptions {
   readonly terms: () => ChallengeTerms;
   /** Called for every caller who is signed in and lacks the scope. */
   readonly denied: (caller: SignedIn, asked: string, error: WorkcrateError) => void;
+  /** Called for every key or token that is refused. */
+  readonly refused: (refused: RefusedCredential) => void;
   readonly log: Log;
+}
+
+/** What is known of somebody who showed a key or token that is not good. */
+export interface RefusedCredential {
+  readonly address: string;
+  /** In the words of the log. */
+  readonly reason: string;
+  readonly request: IncomingMessage;
+  readonly error: WorkcrateError;
 }
 
 export type Auth = ReturnType<typeof createAuth>;
@@ -47,7 +58,8 @@ const openRoutes = new Set([
  * Authenticates every request before the routes, if authentication is on. The routes ask here who the caller is: a
  * request that bypassed the check has no caller, and is refused there.
  */
-export function createAuth({ users, pages, guesses, getAddress, terms, denied, log }: AuthOptions) {
+export function createAuth(options: AuthOptions) {
+  const { users, pages, guesses, getAddress, terms, denied, refused, log } = options;
   const admitted = new WeakMap<object, SignedIn>();
   let loggedFailure: IssuerDown | null = null;
 
@@ -62,10 +74,11 @@ export function createAuth({ users, pages, guesses, getAddress, terms, denied, l
   }
 
   /** Only failures are limited: other callers may have the same address. */
-  function countMiss(req: IncomingMessage, { cause }: WorkcrateError): void {
+  function countMiss(req: IncomingMessage, error: WorkcrateError): void {
     const address = getAddress(req);
-    const { code: reason = 'unknown' } = (cause ?? {}) as { code?: unknown };
+    const { code: reason = 'unknown' } = (error.cause ?? {}) as { code?: string };
     log.info('auth.refused', { address, reason });
+    refused({ address, reason, request: req, error });
     // An expired token was valid once, so it is not a guess.
     if (reason === 'ERR_JWT_EXPIRED') return;
     guesses.check(address);

@@ -7,7 +7,9 @@ import type { Clock } from '../clock.ts';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Log } from '../observability/log.ts';
 import { IssuerDown, type Users } from '../users/users.ts';
-import type { Auth } from './auth.ts';
+import type { SignedIn } from '../identity.ts';
+import type { Auth, RefusedCredential } from './auth.ts';
+import type { ClientAddress } from './client-address.ts';
 import type { PageCookies } from './page-cookie.ts';
 import { stateLifeMs, type SignInStates } from './sign-in-state.ts';
 
@@ -15,6 +17,13 @@ export interface PageSignInOptions {
   /** Null where authentication is off. */
   readonly users: Pick<Users, 'beginPageSignIn' | 'endPageSignIn' | 'signInByPage' | 'codeFlow'> | null;
   readonly auth: Pick<Auth, 'checkCredential' | 'countMiss'>;
+  readonly getAddress: ClientAddress;
+  /** Called for every browser that was signed in, signed out or refused for another reason than its key or token. */
+  readonly notes: {
+    begun(who: SignedIn, address: string): Promise<void>;
+    ended(user: string, address: string): Promise<void>;
+    refused(refused: RefusedCredential): void;
+  };
   readonly cookies: PageCookies;
   readonly states: SignInStates;
   readonly clock: Clock;
@@ -23,13 +32,16 @@ export interface PageSignInOptions {
 
 const getRequest = (env: unknown): IncomingMessage => (env as { incoming: IncomingMessage }).incoming;
 
-export function createPageSignIn({ users, auth, cookies, states, clock, log }: PageSignInOptions) {
+export function createPageSignIn(options: PageSignInOptions) {
+  const { users, auth, cookies, states, getAddress, notes, clock, log } = options;
+
   /** The header that signs the browser in. */
   async function begin(env: unknown, shown: string, state: string | null): Promise<string> {
     const since = clock();
     const who = await auth.checkCredential(getRequest(env), shown);
     const { token, lifeMs } = await users!.beginPageSignIn(who, shown, since, state);
     log.info('auth.page_signed_in', { user: who.user, by: who.signedInBy });
+    await notes.begun(who, getAddress(getRequest(env)));
     return cookies.signedIn.make(token, lifeMs);
   }
 
@@ -37,6 +49,13 @@ export function createPageSignIn({ users, auth, cookies, states, clock, log }: P
     const flow = users?.codeFlow ?? null;
     if (flow === null) throw new WorkcrateError('unsupported', 'Nobody signs in with an issuer here.');
     return flow;
+  }
+
+  /** A code that the issuer does not know counts as a guess. */
+  function noteRefusal(request: IncomingMessage, error: unknown): void {
+    if (isWorkcrateError(error, 'unauthorized')) auth.countMiss(request, error);
+    else if (isWorkcrateError(error))
+      notes.refused({ address: getAddress(request), reason: error.code, request, error });
   }
 
   return {
@@ -63,16 +82,16 @@ export function createPageSignIn({ users, auth, cookies, states, clock, log }: P
       return { url, cookie: cookies.state.make(cookie, stateLifeMs) };
     },
 
-    /** Signs a browser in that the issuer has sent back. A code that the issuer does not know counts as a guess. */
+    /** Signs a browser in that the issuer has sent back. */
     async comeBack(env: unknown, query: URLSearchParams): Promise<{ cookie: string; next: string }> {
       const flow = await demandCodeFlow();
       const request = getRequest(env);
-      const { pending, next } = states.finish(cookies.state.read(request), query.getAll('state'));
       try {
+        const { pending, next } = states.finish(cookies.state.read(request), query.getAll('state'));
         const token = await flow.redeem(pending, query);
         return { cookie: await begin(env, token, pending.state), next };
       } catch (error) {
-        if (isWorkcrateError(error, 'unauthorized')) auth.countMiss(request, error);
+        noteRefusal(request, error);
         return throwUnavailable(log)(error);
       }
     },
@@ -82,8 +101,10 @@ export function createPageSignIn({ users, auth, cookies, states, clock, log }: P
 
     /** Ends the sign-in, for whoever has its cookie, and gives the header that removes the cookie. */
     async signOut(env: unknown): Promise<string> {
-      const cookie = cookies.signedIn.read(getRequest(env));
-      if (cookie !== null) await users?.endPageSignIn(cookie);
+      const request = getRequest(env);
+      const cookie = cookies.signedIn.read(request);
+      const user = cookie === null || users === null ? null : await users.endPageSignIn(cookie);
+      if (user !== null) await notes.ended(user, getAddress(request));
       return cookies.signedIn.end();
     },
   };

@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
 import { createArtifactRoutes } from '../artifacts/route.ts';
+import { auditSignIns } from '../audit/sign-ins.ts';
 import { auditDownloads, auditTokens, auditUploads } from '../audit/transfers.ts';
 import { auditRequests } from '../audit/wrappers.ts';
 import type { ClientFiles } from '../client-files/client-files.ts';
@@ -13,7 +14,7 @@ import type { Crates } from '../crates/crates.ts';
 import { createCrateViews } from '../crates/views.ts';
 import { createExecutionRoutes } from '../executions/route.ts';
 import { createApp } from '../http/app.ts';
-import { createAuth, createResourceMetadata, type AuthOptions } from '../http/auth.ts';
+import { createAuth, createResourceMetadata } from '../http/auth.ts';
 import { createClientAddress } from '../http/client-address.ts';
 import { createHostOriginCheck } from '../http/host-origin.ts';
 import { createPageCookies } from '../http/page-cookie.ts';
@@ -189,17 +190,7 @@ function openAuthentication({
   const users = known && meterSignIns(known, metrics);
   const resource = createResourceMetadata(users, baseUrl);
   const limit = () => createGuessRateLimit(config.guessLimit, clock);
-  // A mistake and not a violation: the owner of a key may not know its scopes.
-  const denied: AuthOptions['denied'] = ({ user }, operation, { code: result, details }) =>
-    audit.note({
-      level: 'info',
-      operation,
-      user,
-      client: null,
-      subject: null,
-      result,
-      details: { ...details },
-    });
+  const notes = auditSignIns(audit);
   const getAddress = createClientAddress(config.trustedProxy);
   const cookies = createPageCookies({ isSecure: () => baseUrl().startsWith('https:') });
   const auth = createAuth({
@@ -208,13 +199,14 @@ function openAuthentication({
     guesses: limit(),
     getAddress,
     terms: resource.terms,
-    denied,
+    denied: notes.denied,
+    refused: notes.refused,
     log,
   });
   const states = createSignInStates({ secret: formSecret, clock });
   return {
     auth,
-    pageSignIn: createPageSignIn({ users, auth, cookies, states, clock, log }),
+    pageSignIn: createPageSignIn({ users, auth, cookies, states, getAddress, notes, clock, log }),
     /** By what people can sign in to the page. */
     ways: { key: config.auth.includes('keys'), issuer: users?.codeFlow ? config.oauthIssuer : null },
     guesses: limit(),

@@ -3,10 +3,11 @@
  * constructs a backend. What a part is made of is in its own file beside this one; what a room does is in the room.
  */
 import { createTableReader, type TableReader } from '../apps/table-reader.ts';
-import { getAuditFolder } from '../audit/audit.ts';
+import { getAuditFolder, type Audit } from '../audit/audit.ts';
 import { openAudit } from '../audit/open.ts';
 import { openAuditMemory } from '../audit/read.ts';
 import { auditUploads } from '../audit/transfers.ts';
+import { forgetOldWaiting, startWritingWaiting } from '../audit/waiting.ts';
 import { auditAnsweredRequests, auditRefusedCalls, auditTool } from '../audit/wrappers.ts';
 import type { ClientToolsOptions } from '../client-files/tools.ts';
 import type { Config } from '../config/config.ts';
@@ -78,7 +79,7 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
   const tracing = await openTracing(config.tracing, log);
   const base = { config, metrics: createMetrics(), tracing, clock: Date.now, log };
   const stores = started.use(await openStores({ ...base, endsWithClient: mode.sharesMachine }));
-  const audit = started.use(await startAudit(base, stores));
+  const audit = await startAudit(base, stores, started);
   const guard = openGuard({ ...base, audit });
   if (guard !== null) started.use(guard);
   const context: AppContext = { ...base, audit, guard, judge: createAnswerJudge(guard) };
@@ -175,14 +176,21 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
 async function startAudit(
   { config, clock, log }: Omit<AppContext, 'audit' | 'guard' | 'judge'>,
   { database, server }: Stores,
-) {
+  started: AsyncDisposableStack,
+): Promise<Audit> {
   const { auditLevel: level, auditDays: retentionDays, auditKey: key } = config;
   const folder = getAuditFolder(config.data);
-  if (level === 'off') return openAudit({ folder, clock, level, retentionDays, key, log });
+  if (level === 'off') {
+    await forgetOldWaiting(database, clock(), retentionDays);
+    return started.use(openAudit({ folder, clock, level, retentionDays, key, log }));
+  }
   const place = describeServerPlace(config.data);
   const memory = await openAuditMemory({ database, server, place, folder, clock, log });
   const trusted = (now: number): Promise<number> => readTrustedTime(database, now);
-  return openAudit({ folder, clock, level, retentionDays, trustedTime: trusted, key, memory, log });
+  const options = { folder, clock, level, retentionDays, trustedTime: trusted, key, memory, log };
+  const audit = started.use(openAudit(options));
+  started.use(await startWritingWaiting({ ...options, database, server, audit }));
+  return audit;
 }
 
 /** What was under way when this server ended is told as lost before anybody can ask. */

@@ -49,12 +49,19 @@ export async function findKey(
   };
 }
 
+/** What else belongs to a change of keys, whole or not at all. `before` is null for a new user. */
+type AlsoInTransaction = (
+  tx: Queries,
+  terms: { readonly before: KeyTerms | null; readonly after: KeyTerms },
+) => Promise<void>;
+
 /** Makes a user, and gives the key: the only time that it is known. */
 export async function addUser(
   database: Database,
   name: string,
   terms: KeyTerms,
   now: number,
+  also?: AlsoInTransaction,
 ): Promise<string> {
   return database.transaction(async (tx) => {
     const made = await tx.query(
@@ -64,6 +71,7 @@ export async function addUser(
     );
     if (made.length > 0) {
       await forgetRemoval(tx, name, now);
+      await also?.(tx, { before: null, after: terms });
       return insertKey(tx, name, terms, now);
     }
     throw new WorkcrateError(
@@ -89,6 +97,7 @@ export async function rotateKey(
   name: string,
   terms: Partial<KeyTerms>,
   now: number,
+  also?: AlsoInTransaction,
 ): Promise<string> {
   return database.transaction(async (tx) => {
     const rows = await tx.query<{ name: string }>(
@@ -99,7 +108,9 @@ export async function rotateKey(
     const old = await tx.query<KeyRow>('DELETE FROM api_keys WHERE user_name = ? RETURNING *', name);
     const last = old.map(toListedKey).sort((a, b) => b.createdAt - a.createdAt)[0];
     const { scopes = last?.scopes ?? [], expiresAt = last ? keepLifetime(last, now) : null } = terms;
-    return insertKey(tx, name, { scopes, expiresAt }, now);
+    const after = { scopes, expiresAt };
+    await also?.(tx, { before: last ?? null, after });
+    return insertKey(tx, name, after, now);
   });
 }
 

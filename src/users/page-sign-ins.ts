@@ -57,12 +57,14 @@ export function createPageSignIns({ database, clock }: { database: Database; clo
       return row === undefined || hasEnded(row, clock()) ? null : toPageSignIn(row);
     },
 
-    async end(token: string): Promise<void> {
-      await database.query(
-        'UPDATE page_sign_ins SET ended_at = ? WHERE token_hash = ? AND ended_at IS NULL',
+    /** Gives whose it was; null where there is none of that token, or it has ended before. */
+    async end(token: string): Promise<string | null> {
+      const [ended] = await database.query<{ user_name: string }>(
+        'UPDATE page_sign_ins SET ended_at = ? WHERE token_hash = ? AND ended_at IS NULL RETURNING user_name',
         clock(),
         hashToken(token),
       );
+      return ended?.user_name ?? null;
     },
   };
 }
