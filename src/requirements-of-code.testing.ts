@@ -35,7 +35,13 @@ export const codeRequirements = {
     'whole-by-link',
     'no-broken-utf8',
   ],
-  D8: ['recursive-difference', 'by-size-mtime-and-inode', 'bounded'],
+  D8: [
+    'recursive-difference',
+    'by-size-mtime-and-inode',
+    'bounded',
+    'not-kept-is-told',
+    'not-kept-is-bounded',
+  ],
   D9: [
     'line-of-the-day',
     'row-found-by-search-and-get',

@@ -29,6 +29,7 @@ export async function showRuns(stage: Stage): Promise<void> {
   await showLost(call);
   await showBackground(stage);
   await showChanges(call);
+  await showTemporary(call);
   await showOpened(call);
   await showLongOutput(call);
   await showInputs(stage);
@@ -117,6 +118,20 @@ async function showCancelled({ server, connect, call }: Stage): Promise<void> {
   });
   const { executions } = (await call('search_executions', { text: 'sleep 76543' })).data;
   await call('get_execution', { execution_id: executions[0].execution_id });
+}
+
+/** It leaves files where nothing is kept, more than are named and more than are looked at. */
+async function showTemporary(call: Call): Promise<void> {
+  for (const [count, named] of [
+    [1, 1],
+    [30, 20],
+    [2500, 20],
+  ] as const) {
+    const code = `for n in $(seq ${count}); do echo $n > /tmp/left$n.txt; done`;
+    const { data } = await call('execute_code', { language: 'bash', code, working_dir: '/tmp/project' });
+    assert.equal(data.temporary_files.files.length, named);
+    await call('get_execution', { execution_id: data.execution_id });
+  }
 }
 
 /** It is followed while it runs, and ended. */

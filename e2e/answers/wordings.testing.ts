@@ -54,6 +54,8 @@ const runWordings: Wordings = {
   truncated: toldIfTrue(/truncated \d+ chars/),
   'artifacts.created[]': { listed: 'in part' },
   'artifacts.deleted[]': { listed: 'in part' },
+  'temporary_files.more': { silent: 0 },
+  'temporary_files.complete': { words: { true: null, false: /perhaps more/ } },
   'artifacts.complete': { words: { true: null, false: /may be more changes|told at its end/ } },
   background: {
     words: { asked: /as asked/, detached: /detached/, adopted: /adopted/, task: /as a task/, null: null },

@@ -28,6 +28,30 @@ describe(`running code, on ${backends}`, { skip: noSandbox }, () => {
     recordProof('D1:bad-input-runs-nothing');
   });
 
+  it('what it left where nothing is kept is told in the answer and in its record, with the way to keep it', async () => {
+    const code = 'open("/tmp/result.csv", "w").write("12345")\nopen("out.txt", "w").write("1")';
+    const asked = { language: 'python', code, working_dir: '/tmp/myproject' };
+    const { data, text } = await server().call('execute_code', asked);
+    const left = {
+      files: [
+        { path: '/tmp/myproject/out.txt', size: 1 },
+        { path: '/tmp/result.csv', size: 5 },
+      ],
+      more: 0,
+      complete: true,
+    };
+    assert.deepEqual(data.temporary_files, left);
+    const record = await server().call('get_execution', { execution_id: data.execution_id });
+    assert.deepEqual(record.data.temporary_files, left);
+    for (const said of [text, record.text]) {
+      assert.match(said, /\/tmp\/myproject was made empty for the run/);
+      assert.match(said, /Not kept.*result\.csv \(5 bytes\).*\/artifacts/);
+    }
+    const { temporary_files: none } = await run(server(), 'bash', 'echo kept > /artifacts/kept');
+    assert.equal(none, undefined);
+    recordProof('D8:not-kept-is-told');
+  });
+
   it('a result tells what came out and how it ended', async () => {
     const code =
       'import sys\nprint(input())\nprint("oh", file=sys.stderr)\nopen("made.txt", "w").write("x")\nsys.exit(3)';

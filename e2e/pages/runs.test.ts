@@ -45,6 +45,7 @@ print(${JSON.stringify(injections.join('\n'))})
 print(${JSON.stringify(injections.join('\n'))}, file=sys.stderr)
 open('/artifacts/' + ${JSON.stringify(injections[1]!.replaceAll('/', ''))} + '.svg', 'w').write(
   '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><script>parent.hacked = 1</script><rect width="9" height="9"/></svg>')
+open('/tmp/' + ${JSON.stringify(injections[0]!.replaceAll('/', ''))}, 'w').write('x')
 class Table:
   def _repr_html_(self): return '<table><tr><td>' + ${JSON.stringify(injections[0])} + '</td></tr></table>'
 Table()`;
@@ -62,7 +63,15 @@ Table()`;
         assert.equal(await page.evaluate('window.hacked'), undefined);
       }
       const shown = await page.innerText('main');
-      for (const part of ['Output', 'Errors', 'Files after', 'Memory', 'bubblewrap', injections[0]!])
+      for (const part of [
+        'Output',
+        'Errors',
+        'Files after',
+        'Not kept',
+        'Memory',
+        'bubblewrap',
+        injections[0]!,
+      ])
         assert.ok(shown.includes(part), part);
       const picture = page.locator('.gallery img');
       await picture.scrollIntoViewIfNeeded();

@@ -36,6 +36,12 @@ import {
 } from './result-answer.ts';
 import { toBackgroundLines, toScriptLines } from './running-answer.ts';
 import { describeRealFolders, type Surroundings } from './surroundings.ts';
+import {
+  hasTemporaryFiles,
+  showTemporaryFiles,
+  temporaryFilesShape,
+  toTemporaryLines,
+} from './temporary-files.ts';
 
 /** What a run came to (D2). */
 export const endedShape = z.object({
@@ -50,6 +56,7 @@ export const endedShape = z.object({
   truncated: z.boolean(),
   end_reason: z.enum(reasons),
   artifacts: differenceShape.describe('Files below the working folder, and /artifacts/… for those in there'),
+  temporary_files: temporaryFilesShape.optional(),
   unenforced: z.array(z.string()).describe('Walls and limits that this server cannot enforce'),
   network: networkShape.optional().describe('Hosts that it spoke to, and what was refused'),
   folders: z
@@ -145,6 +152,9 @@ export async function buildAnswer(
       truncated: execution.truncated,
       end_reason: execution.reason,
       artifacts: showDifference(execution.artifacts),
+      ...(hasTemporaryFiles(execution.temporaryFiles)
+        ? { temporary_files: showTemporaryFiles(execution.temporaryFiles) }
+        : {}),
       unenforced: [...execution.limits.unenforced],
       ...(execution.network === null ? {} : { network: showNetworkUse(execution.network)! }),
       ...(ended.folders === null ? {} : { folders: { ...ended.folders } }),
@@ -248,6 +258,7 @@ export function toEndLines(execution: Execution): string[] {
       ...groupByFolder('Deleted', workingDir, deleted),
     ]),
     ...(complete ? [] : ['There may be more changes: not all files could be compared or named.']),
+    ...toTemporaryLines(execution),
     ...toUnhashedLines(execution),
     ...toNetworkLines(execution.network),
     ...(limits.unenforced.length === 0 ? [] : [`Not enforced here: ${limits.unenforced.join(', ')}.`]),

@@ -55,6 +55,7 @@ for (const [language, code] of Object.entries(programs) as [keyof typeof program
         resultFiles: { files: [], more: 0 },
         inputsMayBeIncomplete: false,
         artifacts: { created: [], modified: [], deleted: [], complete: true },
+        temporaryFiles: null,
         network: null,
         toolCalls: null,
         toolCallBytes: 0,

@@ -52,6 +52,7 @@ export function toBegunExecution(
     ...unknownInputs,
     ...unknownResults,
     artifacts: noDifference,
+    temporaryFiles: null,
     network: null,
     toolCalls: null,
     toolCallBytes: 0,
@@ -98,6 +99,7 @@ export function toEndedExecution(
     stdoutFile: stdout.spooled?.file?.id ?? null,
     stderrFile: stderr.spooled?.file?.id ?? null,
     artifacts,
+    temporaryFiles: end.temporaryFiles ?? null,
     peakMemoryBytes: end.peakMemoryBytes ?? null,
     state: 'state' in end ? end.state : null,
   };

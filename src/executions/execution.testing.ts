@@ -34,6 +34,7 @@ export function sampleExecution(startedAt: number, given: Partial<Execution> = {
     ...unknownInputs,
     ...unknownResults,
     artifacts: noDifference,
+    temporaryFiles: null,
     network: null,
     toolCalls: null,
     toolCallBytes: 0,

@@ -61,6 +61,7 @@ const sample: Execution = {
   toolCalls: { count: 2, calls: [{ tool: 'search_index', outcome: 'ok', ms: 3 }] },
   toolCallBytes: 700,
   artifacts: { created: ['x.png'], modified: [], deleted: ['y'], complete: true },
+  temporaryFiles: { files: [{ path: '/tmp/t', size: 3 }], more: 1, complete: true },
   limits: {
     memoryBytes: 1,
     processes: 2,
@@ -109,7 +110,7 @@ const shownJson =
   String.raw`"stdout_bytes":4,"stderr_bytes":3,"truncated":true,"stdout_file":"file_1","stderr_file":null,` +
   String.raw`"results":[{"kind":"figure","text":"Fig","cut":false,"rows":null,"columns":null,"parts":` +
   String.raw`[{"mime":"image/png","size":9,"file_id":"file_3","problem":null}]}],"more_results":4,` +
-  String.raw`"artifacts":{"created":["x.png"],"modified":[],"deleted":["y"],"complete":true},` +
+  String.raw`"artifacts":{"created":["x.png"],"modified":[],"deleted":["y"],"complete":true},"temporary_files":{"files":[{"path":"/tmp/t","size":3}],"more":1,"complete":true},` +
   String.raw`"inputs":[{"file_id":"file_2","origin":null,"name":"a.csv","size":3,"sha256":"ab"},` +
   String.raw`{"file_id":null,"origin":{"crate":"c"},"name":"b","size":0,"sha256":"cd"}],` +
   String.raw`"known_inputs":[{"path":"/workspace/a/x","size":2,"sha256":"ef","how":"opened","made_by":"exec_0123456789aa"},` +
@@ -141,7 +142,7 @@ describe('an execution in all its forms', () => {
       String.raw`"signal":"SIGKILL","timed_out":true,"started_at":"2026-05-04T12:00:00.000Z","duration_ms":1500,` +
       String.raw`"stdout":"","stderr":"","stdout_bytes":4,"stderr_bytes":3,"truncated":true,` +
       String.raw`"stdout_file":"file_1","stderr_file":null,"results":[],"more_results":4,"artifacts":{"created":[],"modified":[],"deleted":[],` +
-      String.raw`"complete":false},"inputs":[],"known_inputs":[],"inputs_may_be_incomplete":true,"input_notes":["Why."],"libraries":{},"network":null,"tool_calls":null,` +
+      String.raw`"complete":false},"temporary_files":null,"inputs":[],"known_inputs":[],"inputs_may_be_incomplete":true,"input_notes":["Why."],"libraries":{},"network":null,"tool_calls":null,` +
       String.raw`"limits":{"timeout_ms":7,"memory_bytes":1,"processes":2,"cpus":3,` +
       String.raw`"file_bytes":4,"disk_bytes":5,"tmp_bytes":6,"sandbox":"bubblewrap","runtime":"Python 3.11.2",` +
       String.raw`"unenforced":["cpu"]},"session_id":"sess_0123456789ab","cell":3,"state":"lost","background":"asked","cancelled_by":null,"script":"plot@3",` +
@@ -153,7 +154,7 @@ describe('an execution in all its forms', () => {
   it('is the JSON of tools and routes, by their schema', () => {
     assert.equal(JSON.stringify(showExecution(sample)), shownJson.replace('@@', '\u0085'));
     const names =
-      'execution_id tool language code stdin_bytes working_dir end_reason succeeded exit_code signal timed_out started_at duration_ms stdout stderr stdout_bytes stderr_bytes truncated stdout_file stderr_file results more_results inputs known_inputs inputs_may_be_incomplete input_notes libraries network tool_calls session_id cell state background cancelled_by script guard peak_memory_bytes trace_id result_files artifacts limits';
+      'execution_id tool language code stdin_bytes working_dir end_reason succeeded exit_code signal timed_out started_at duration_ms stdout stderr stdout_bytes stderr_bytes truncated stdout_file stderr_file results more_results temporary_files inputs known_inputs inputs_may_be_incomplete input_notes libraries network tool_calls session_id cell state background cancelled_by script guard peak_memory_bytes trace_id result_files artifacts limits';
     assert.equal(Object.keys(executionShape.shape).join(' '), names);
     assert.deepEqual(executionShape.parse(showExecution(sample)), showExecution(sample));
   });
@@ -224,6 +225,7 @@ describe('an execution in all its forms', () => {
           '[{"kind":"figure","text":"Fig","cut":false,"rows":null,"columns":null,"parts":[{"mime":"image/png","size":9,"fileId":"file_3","problem":null}]}]',
         more_results: 4,
         artifacts: '{"created":["x.png"],"modified":[],"deleted":["y"],"complete":true}',
+        temporary_files: '{"files":[{"path":"/tmp/t","size":3}],"more":1,"complete":true}',
         state: 'lost',
         known_inputs:
           '[{"path":"/workspace/a/x","size":2,"sha256":"ef","how":"opened","madeBy":"exec_0123456789aa"},{"path":"/artifacts/y","size":9,"sha256":null,"how":"found","madeBy":null}]',
@@ -266,7 +268,7 @@ describe('an execution in all its forms', () => {
     assert.deepEqual(asked, [
       'INSERT INTO executions (id, owner, tool, language, code, stdin, stdin_bytes, working_dir, started_at, inputs, limits, session_id, cell, background, script, trace_id, haystack, server, seen_at, reason, succeeded) ' +
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 'running', 0)",
-      'UPDATE executions SET reason = ?, succeeded = ?, exit_code = ?, signal = ?, duration_ms = ?, stdout = ?, stderr = ?, stdout_bytes = ?, stderr_bytes = ?, truncated = ?, stdout_file = ?, stderr_file = ?, results = ?, more_results = ?, artifacts = ?, known_inputs = ?, inputs_may_be_incomplete = ?, input_notes = ?, libraries = ?, network = ?, tool_calls = ?, tool_call_bytes = ?, state = ?, cancelled_by = ?, guard = ?, peak_memory_bytes = ?, ended_at = ?, result_files = ?, kept_bytes = ?, kept_since = ?, haystack = ? ' +
+      'UPDATE executions SET reason = ?, succeeded = ?, exit_code = ?, signal = ?, duration_ms = ?, stdout = ?, stderr = ?, stdout_bytes = ?, stderr_bytes = ?, truncated = ?, stdout_file = ?, stderr_file = ?, results = ?, more_results = ?, artifacts = ?, temporary_files = ?, known_inputs = ?, inputs_may_be_incomplete = ?, input_notes = ?, libraries = ?, network = ?, tool_calls = ?, tool_call_bytes = ?, state = ?, cancelled_by = ?, guard = ?, peak_memory_bytes = ?, ended_at = ?, result_files = ?, kept_bytes = ?, kept_since = ?, haystack = ? ' +
         "WHERE id = ? AND (reason = 'running' OR (reason = ? AND ended_at = ?)) RETURNING id",
     ]);
   });
@@ -285,6 +287,7 @@ describe('an execution in all its forms', () => {
       guard: 'null',
       tool_calls: 'null',
       result_files: 'null',
+      temporary_files: 'null',
     };
     const read = executionFromRow(old as never);
     assert.deepEqual(read.artifacts, { created: [], modified: [], deleted: [], complete: true });

@@ -5,13 +5,20 @@
 import { z } from 'zod';
 import type { SqlValue } from '../database/database.ts';
 import { callSummaryShape, showCallSummary, type CallSummary } from '../tool-calls/call-summary.ts';
-import { endReasons, languages, type RunLimitSettings, type Sandbox } from '../sandbox/sandbox.ts';
+import {
+  endReasons,
+  languages,
+  type RunLimitSettings,
+  type Sandbox,
+  type TemporaryFiles,
+} from '../sandbox/sandbox.ts';
 import { showVerdicts, verdictsShape, type RunVerdict } from './guarded-run.ts';
 import type { InputFileRecord } from './input-files.ts';
 import { knownInputShape, showKnownInput, type KnownInput } from './known-inputs.ts';
 import { shownResultFiles, type RecordedResults, type ResultFiles } from './made-results.ts';
 import { networkShape, showNetworkUse, type NetworkUse } from './network-use.ts';
 import { restoreResults, resultShape, showResult } from './results.ts';
+import { showTemporaryFiles, temporaryFilesShape } from './temporary-files.ts';
 
 /** `refused` is a run that never started. */
 export const reasons = ['running', ...endReasons, 'refused'] as const;
@@ -223,6 +230,14 @@ export const executionFields = {
     differenceShape,
     (parsed: Difference): Difference => ({ ...noDifference, ...parsed }),
     showDifference,
+  ),
+  /** Null where nobody could look, and in rows of earlier releases. */
+  temporaryFiles: makeJsonField(
+    'temporary_files',
+    'end',
+    temporaryFilesShape,
+    (parsed: TemporaryFiles | null) => parsed,
+    showTemporaryFiles,
   ),
   /** Files that it was given. */
   inputs: makeJsonField(

@@ -38,6 +38,7 @@ const emptyBriefFields = {
   libraries: {},
   network: null,
   tool_calls: null,
+  temporary_files: null,
   artifacts: { created: [], modified: [], deleted: [], complete: false },
 };
 

@@ -21,7 +21,7 @@ const rowBytes = 500;
 const rowBytesSql = `${rowBytes} + OCTET_LENGTH(code) + OCTET_LENGTH(stdin) + OCTET_LENGTH(stdout) + OCTET_LENGTH(stderr)
   + OCTET_LENGTH(haystack) + OCTET_LENGTH(inputs) + OCTET_LENGTH(artifacts) + OCTET_LENGTH(known_inputs)
   + OCTET_LENGTH(results) + OCTET_LENGTH(limits) + OCTET_LENGTH(tool_calls) + tool_call_bytes
-  + OCTET_LENGTH(result_files)`;
+  + OCTET_LENGTH(result_files) + OCTET_LENGTH(temporary_files)`;
 
 export interface RecordQuotaOptions {
   readonly database: Database;

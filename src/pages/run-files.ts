@@ -87,6 +87,23 @@ export function renderFilesAfter({ execution_id, artifacts }: ShownRun, token: s
     ${complete ? nothing : html`<p class="muted">There may be more changes: not all files could be compared or named.</p>`}`;
 }
 
+/** What it left in /tmp and in its home. */
+export function renderTemporaryFiles({ temporary_files: left, session_id }: ShownRun): Html {
+  if (left === null || (left.files.length === 0 && left.complete)) return html`${nothing}`;
+  const more = left.more > 0 ? `And ${left.more} more. ` : '';
+  const unseen = left.complete ? '' : 'There may be more: not all could be looked at. ';
+  return html`<h2>Not kept</h2>
+    ${renderList(
+      'Not kept',
+      ['Name', 'Size'],
+      left.files.map(({ path, size }) => renderFileRow([path, formatBytes(size)])),
+    )}
+    <p class="muted">
+      ${more}${unseen}Files in /tmp and ~ are gone with the ${session_id === null ? 'run' : 'session'}; what
+      is to stay has to be written to /artifacts.
+    </p>`;
+}
+
 /** As it is now: a later run may have written it again. */
 const renderPicture = (id: string, name: string): Html =>
   html`<figure class="outcome">

@@ -5,7 +5,7 @@ import { formatBytes, formatDuration } from '../text.ts';
 import type { OutputPieces } from '../executions/executions.ts';
 import { renderAction, renderConnectionNote, renderShortTime, renderState } from './frame.ts';
 import { renderFacts } from './run-facts.ts';
-import { renderFilesAfter, renderFilesBefore } from './run-files.ts';
+import { renderFilesAfter, renderFilesBefore, renderTemporaryFiles } from './run-files.ts';
 import type { ShownRun } from './shown-run.ts';
 
 /** What a page may offer to do with a run: only what its visitor may. */
@@ -42,7 +42,8 @@ export function renderRun(run: ShownRun, view: RunView): Html {
     <h2>Code</h2>
     ${renderCodeBlock(run)}
     ${isRunning ? renderLive(run, view.live) : html`${renderOutput(run, view.token)} ${renderResultPart(run, view.results)}`}
-    ${renderFilesBefore(run)} ${renderFilesAfter(run, view.token)} ${renderFacts(run)}`;
+    ${renderFilesBefore(run)} ${renderFilesAfter(run, view.token)} ${renderTemporaryFiles(run)}
+    ${renderFacts(run)}`;
 }
 
 export const renderCodeBlock = ({ code, language }: Pick<ShownRun, 'code' | 'language'>): Html =>

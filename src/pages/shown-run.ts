@@ -41,6 +41,11 @@ export interface ShownRun extends ListedRun {
     readonly deleted: readonly string[];
     readonly complete: boolean;
   };
+  readonly temporary_files: {
+    readonly files: readonly { readonly path: string; readonly size: number }[];
+    readonly more: number;
+    readonly complete: boolean;
+  } | null;
   readonly inputs: readonly GivenInput[];
   readonly known_inputs: readonly {
     readonly path: string;

@@ -11,6 +11,7 @@ import { placesContract } from './contract/places.contract.ts';
 import { queueContract } from './contract/queue.contract.ts';
 import { repeatableContract } from './contract/repeatable.contract.ts';
 import { toolsContract } from './contract/tools.contract.ts';
+import { temporaryContract } from './contract/temporary.contract.ts';
 import { sessionsContract } from './contract/sessions.contract.ts';
 import { wallsContract } from './contract/walls.contract.ts';
 import { languages } from './sandbox.ts';
@@ -32,6 +33,7 @@ export function sandboxContract(name: string, make: MakeSandbox, ownDrivers = tr
     limitsContract(make);
     queueContract(make);
     placesContract(make);
+    temporaryContract(make);
     sessionsContract(make);
     repeatableContract(make);
     networkContract(make);

@@ -11,9 +11,11 @@ import type { Log } from '../observability/log.ts';
 import type { Installation } from './environments.ts';
 import type { PythonPackages } from './interpreters.ts';
 import type { RunClock } from './run-clock.ts';
+import type { TemporaryFiles } from './temporary-files.ts';
 
 export { debianNames, type PythonPackages } from './interpreters.ts';
 export { createRunClock, type RunClock } from './run-clock.ts';
+export type { TemporaryFiles } from './temporary-files.ts';
 export { createStopper, type StopperOptions, type Stopper, type StopReason } from './stopper.ts';
 
 /** The languages that can be run. `node` is the Node that the server runs on. */
@@ -172,6 +174,8 @@ export interface RunEnd {
   readonly durationMs: number;
   /** The most memory that all of it used at one time; null or left out where nobody counted. */
   readonly peakMemoryBytes?: number | null;
+  /** What it left where nothing is kept; of a cell, what is new there. Null or left out where nobody could look. */
+  readonly temporaryFiles?: TemporaryFiles | null;
 }
 
 /** What code reports beside its output: a value, a figure, the end of a cell. Nothing of it is to be trusted. */

@@ -29,6 +29,7 @@ import {
 } from './sandbox.ts';
 import { collectReports, secretBytes } from './sessions/frames.ts';
 import { openSession, type SessionProcess } from './sessions/session.ts';
+import { listTemporaryFiles } from './temporary-files.ts';
 import {
   demandPython,
   describeSubprocessLimits,
@@ -244,7 +245,7 @@ function toInsidePaths({ workspace, artifacts }: Workspace): (report: Report) =>
 async function followSubprocess(
   context: SubprocessContext,
   request: RunRequest,
-  { child, family }: StartedInterpreter,
+  { child, family, folder }: StartedInterpreter,
 ): Promise<RunEnd> {
   const began = performance.now();
   const { limits } = context.options;
@@ -263,5 +264,8 @@ async function followSubprocess(
   context.running.delete(stop.killNow);
   killFamily(family);
   const reason = stop.reason ?? (signal === null ? 'exit' : signal === 'SIGXFSZ' ? 'disk' : 'signal');
-  return { reason, exitCode, signal, durationMs: performance.now() - began };
+  const durationMs = performance.now() - began;
+  // What it wrote to the /tmp of this machine stays there.
+  const temporaryFiles = listTemporaryFiles({ $TMPDIR: folder.tmp, '~': folder.home });
+  return { reason, exitCode, signal, durationMs, temporaryFiles };
 }

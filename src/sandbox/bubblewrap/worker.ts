@@ -5,6 +5,7 @@ import { toProxyVariables } from '../gate.ts';
 import { toEpochVariable } from '../run-variables.ts';
 import { collectReports, secretBytes } from '../sessions/frames.ts';
 import type { SessionProcess } from '../sessions/session.ts';
+import { readToldTemporaryFiles } from '../temporary-files.ts';
 import {
   getSignalName,
   createStopper,
@@ -32,6 +33,8 @@ export type WorkerOutcome = {
   readonly crowd: number;
   /** Whether it was killed because it took memory of the kernel that no limit counts. */
   readonly kernelMemory: boolean;
+  /** As `temporary.py` tells it. */
+  readonly temporaryFiles: unknown;
 } | null;
 
 export interface WorkerTask extends Pick<RunRequest, 'code' | 'stdin'> {
@@ -292,7 +295,8 @@ function toRunEnd(
   const signal = code !== null && code < 0 ? getSignalName(-code) : null;
   const killed = code === null ? 'SIGKILL' : signal;
   const reason = stopped ?? (exitCode === 0 ? 'exit' : getWorkerEndReason(outcome, events));
-  return { reason, exitCode, signal: reason === 'lost' ? null : killed };
+  const temporaryFiles = outcome === null ? null : readToldTemporaryFiles(outcome.temporaryFiles);
+  return { reason, exitCode, signal: reason === 'lost' ? null : killed, temporaryFiles };
 }
 
 /** A program that failed after it was refused memory or processes failed because of that. */

@@ -11,7 +11,7 @@ interface CellOutcome extends CellEnd {
   readonly reports: readonly Report[];
 }
 
-async function runCell(
+export async function runCell(
   session: SandboxSession,
   code: string,
   asked: Partial<CellRequest> = {},
@@ -228,7 +228,7 @@ export function sessionsContract(make: MakeSandbox): void {
 }
 
 /** Closed after the test of its own accord, at the latest with the sandbox. */
-async function startSession(bench: Bench, language: Language): Promise<SandboxSession> {
+export async function startSession(bench: Bench, language: Language): Promise<SandboxSession> {
   const { inside } = await bench.folder();
   return bench.sandbox.startSession({
     id: `sess_${randomBytes(6).toString('hex')}`,

@@ -112,8 +112,8 @@ export async function* readFrames(stream: AsyncIterable<Uint8Array>): AsyncGener
   }
 }
 
-/** The supervisor's report is never longer. */
-const maxTrailerBytes = 1024;
+/** The supervisor's report is never longer: its longest part are the names of 20 files, six bytes for each character. */
+const maxTrailerBytes = 64 * 1024;
 
 export interface TrailerReader {
   /** The part of the piece that belongs to the run. */

@@ -16,6 +16,7 @@ import {
 import { toProxyVariables } from '../gate.ts';
 import { toEpochVariable } from '../run-variables.ts';
 import { collectReports, secretBytes } from '../sessions/frames.ts';
+import { readToldTemporaryFiles } from '../temporary-files.ts';
 import type { Container, DockerOptions } from './container.ts';
 import type { Engine } from './engine.ts';
 import type { SupervisorReport } from './supervisor.ts';
@@ -122,7 +123,14 @@ export function toReportedEnd(
   const exitCode = report.code >= 0 ? report.code : null;
   const signal = report.code < 0 ? getSignalName(-report.code) : null;
   const peakMemoryBytes = report.memoryPeakBytes ?? null;
-  return { reason: stopped ?? getReportedEndReason(report), exitCode, signal, peakMemoryBytes };
+  const temporaryFiles = readToldTemporaryFiles(report.temporaryFiles);
+  return {
+    reason: stopped ?? getReportedEndReason(report),
+    exitCode,
+    signal,
+    peakMemoryBytes,
+    temporaryFiles,
+  };
 }
 
 /** A program that failed after it was refused memory or processes failed because of that. */

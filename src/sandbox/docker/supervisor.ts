@@ -35,6 +35,8 @@ export interface SupervisorReport {
   /** Missing where the container does not show it. */
   readonly memoryPeakBytes?: number | null;
   readonly pidsRefused: number;
+  /** As `temporary.py` tells it. */
+  readonly temporaryFiles?: unknown;
   /** How many bytes of the run's own reports follow. */
   readonly reportBytes: number;
 }
@@ -158,6 +160,8 @@ def start_relay():
 
 def supervise(worker, to_worker, to_relay, reports):
     set_dumpable(0)
+    from workcrate_inside.temporary import TemporaryFiles
+    temporary = TemporaryFiles()
     # Signals without a handler do not reach process 1 from inside, and Python has a handler for this one.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     # Blocked, and read one after the other: handlers would nest, and a run that sends signals faster than they are
@@ -192,6 +196,7 @@ def supervise(worker, to_worker, to_relay, reports):
     reap_all()
     report = {'code': os.waitstatus_to_exitcode(status), **read_limit_events()}
     report['oomKilled'] += exceeded
+    report['temporaryFiles'] = temporary.list_new()
     report['reportBytes'] = min(os.fstat(reports).st_size, MOST_REPORTS)
     # Perhaps nobody reads the report.
     signal.signal(signal.SIGALRM, lambda *_: os._exit(1))

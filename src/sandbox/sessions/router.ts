@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { WorkcrateError } from '../../errors.ts';
 import { getSignalName, type Report, type RunEnd, type RunNetwork, type StopReason } from '../sandbox.ts';
+import { readToldTemporaryFiles } from '../temporary-files.ts';
 import { readFrames, secretBytes } from './frames.ts';
 
 /** A router that runs in a sandbox, with its pipes. */
@@ -56,12 +57,14 @@ export function createRouter(process: SessionProcess, listener: RouterListener) 
   const answers = new Map<number, PromiseWithResolvers<Report['header']>>();
   let lastId = 0;
 
-  const handleEnded = async (branch: Branch, { code, limit: told }: Report['header']): Promise<void> => {
+  const handleEnded = async (branch: Branch, header: Report['header']): Promise<void> => {
+    const { code, limit: told } = header;
     const known = Number.isInteger(code) ? (code as number) : 0;
     const limit = known === 0 ? null : ((await process.findLimitReason()) ?? toLimitReason(told));
     const reason = listener.getStopReason(branch) ?? limit ?? (known < 0 ? 'signal' : 'exit');
     const signal = known < 0 ? getSignalName(-known) : null;
-    branches.end(branch, { reason, exitCode: known >= 0 ? known & 0xff : null, signal });
+    const temporaryFiles = readToldTemporaryFiles(header['temporaryFiles']);
+    branches.end(branch, { reason, exitCode: known >= 0 ? known & 0xff : null, signal, temporaryFiles });
   };
 
   const handleReport = (report: Report): void => {

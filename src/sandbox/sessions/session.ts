@@ -23,6 +23,7 @@ import {
 } from '../sandbox.ts';
 import { splitOutput } from './cell-output.ts';
 import { createReportQueue, type ReportQueue } from './frames.ts';
+import { readToldTemporaryFiles } from '../temporary-files.ts';
 import { createRouter, sessionEndedError, type Branch, type Router, type SessionProcess } from './router.ts';
 
 export type { SessionProcess } from './router.ts';
@@ -251,8 +252,11 @@ async function followCell({ branch, done, stop, began, clear }: StartedCell): Pr
   stop[Symbol.dispose]();
   clear();
   const durationMs = Math.round((performance.now() - began) * 1000) / 1000;
-  if (gone !== null) return { ...gone, reason: stopped ?? gone.reason, state: 'lost', durationMs };
-  return { ...toCellEnd(first!, stopped), state: 'kept', durationMs };
+  const told = first === null ? null : readToldTemporaryFiles(first['temporaryFiles']);
+  const temporaryFiles = told ?? gone?.temporaryFiles ?? null;
+  if (gone !== null)
+    return { ...gone, reason: stopped ?? gone.reason, state: 'lost', durationMs, temporaryFiles };
+  return { ...toCellEnd(first!, stopped), state: 'kept', durationMs, temporaryFiles };
 }
 
 /** How a cell ended whose interpreter lives on. */

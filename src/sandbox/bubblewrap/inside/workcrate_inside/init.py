@@ -14,6 +14,7 @@ from .gate import hand_over_listener
 from .kernel import PR_SET_DUMPABLE, prctl
 from .kernel_memory import takes_too_much
 from .namespaces import become_user, drop_rights, enter_namespaces, set_limits
+from .temporary import TemporaryFiles
 from .tools import DESCRIPTOR, connect_to_server, show_tools
 
 INSIDE = "/opt/workcrate/inside"
@@ -154,8 +155,11 @@ def follow_child(child, status, watch):
     code = os.waitstatus_to_exitcode(result)
     crowd = count_tasks() if code > 0 else 0
     kill_the_rest()
-    outcome = b'{"code":%d,"crowd":%d,"kernelMemory":%s}\n'
-    os.write(status, outcome % (code, crowd, b"true" if watch.was_too_much else b"false"))
+    # They go with this process.
+    left = TemporaryFiles().list_new()
+    told = b"null" if left is None else json.dumps(left).encode()
+    outcome = b'{"code":%d,"crowd":%d,"kernelMemory":%s,"temporaryFiles":%s}\n'
+    os.write(status, outcome % (code, crowd, b"true" if watch.was_too_much else b"false", told))
 
 
 def next_signal(watch):

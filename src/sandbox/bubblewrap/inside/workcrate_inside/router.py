@@ -20,6 +20,7 @@ from .kernel import PR_SET_CHILD_SUBREAPER, PR_SET_DUMPABLE, prctl
 from .processes import end_begun, read_parent, send_signal
 from .relay import Relay
 from .start import start_branch
+from .temporary import TemporaryFiles
 
 MOST_WAITING = 1 << 20
 MOST_FRAMES = 100
@@ -79,6 +80,7 @@ class Router(Commands):
         self.is_over = False
         self.code = 0
         self.code_file = None
+        self.temporary = TemporaryFiles()
 
     def serve(self):
         woken, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -309,6 +311,7 @@ class Router(Commands):
             # A program that it waited for may have ended by the interrupt before itself heard of it.
             status, code = "interrupted", 130
         done = {"type": "done", "cell": cell.number, "status": status, "code": code}
+        done["temporaryFiles"] = self.temporary.list_new()
         for name in ("threads", "folder"):
             if isinstance(header.get(name), (int, str)):
                 done[name] = header[name]
@@ -358,13 +361,14 @@ class Router(Commands):
             end_begun(branch.cell.began, {os.getpid()}, self.list_pids())
             if branch.language == "bash" and code >= 0 and branch.why is None:
                 self.pass_on_all()
-                self.tell({"type": "done", "cell": branch.cell.number, "status": "exit", "code": code})
+                done = {"type": "done", "cell": branch.cell.number, "status": "exit", "code": code}
+                self.tell(dict(done, temporaryFiles=self.temporary.list_new()))
             branch.cell = None
             self.is_busy = False
         for checkpoint in branch.checkpoints.values():
             self.drop_peer(checkpoint)
         del self.branches[branch.name]
-        ended = {"type": "ended", "branch": branch.name, "code": code}
+        ended = {"type": "ended", "branch": branch.name, "code": code, "temporaryFiles": self.temporary.list_new()}
         if branch.why is not None:
             ended["why"] = branch.why
         limit = None if self.relay is None else self.relay.find_limit()
