@@ -222,7 +222,7 @@ describe('an execution in all its forms', () => {
         stdout_file: 'file_1',
         stderr_file: null,
         results:
-          '[{"kind":"figure","text":"Fig","cut":false,"rows":null,"columns":null,"parts":[{"mime":"image/png","size":9,"fileId":"file_3","problem":null}]}]',
+          '[{"kind":"figure","text":"Fig","cut":false,"rows":null,"columns":null,"parts":[{"mime":"image/png","size":9,"sha256":"ef","fileId":"file_3","problem":null}]}]',
         more_results: 4,
         artifacts: '{"created":["x.png"],"modified":[],"deleted":["y"],"complete":true}',
         temporary_files: '{"files":[{"path":"/tmp/t","size":3}],"more":1,"complete":true}',
