@@ -178,7 +178,7 @@ export const doors: Readonly<Record<string, Doors>> = {
       instrumentation: 'counts',
       pages: 'schema',
       scripts: 'client-and-crate-files fields schema store tools',
-      sessions: 'cell-slot client-and-crate-files schema tools working-dir',
+      sessions: 'cell-slot client-and-crate-files line-files schema tools working-dir',
     },
   },
   files: {

@@ -161,6 +161,8 @@ export function createExecutions(options: ExecutionsOptions) {
   async function recover(): Promise<number> {
     const [now, all] = [clock(), Number.MAX_SAFE_INTEGER];
     const before = database.isShared ? now - getLongestLifeMs(options) : all;
+    const torn = await journal.removeTorn();
+    if (torn > 0) log.warn('start.torn_lines_removed', { files: torn });
     const lost = { database, server, isLive, now, ownBefore: all, others: { since: 0, before } };
     const count = await markLost(lost, note);
     const restored = await restoreLines(database, server, journal, logs);

@@ -3,11 +3,11 @@
  * removed from a file. It holds no open file: `journal.ts` does.
  */
 import { hash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { open, readdir, rename, rm, stat, unlink } from 'node:fs/promises';
+import { readdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { getErrno } from '../errors.ts';
 import type { Execution } from './fields.ts';
+import { keepLines, readLinesFrom } from './line-files.ts';
 import { showExecution } from './schema.ts';
 
 /** How much of the code is in a line; the row has all of it. In characters. */
@@ -132,22 +132,6 @@ async function addIds(ids: Set<string>, path: string, since: number): Promise<vo
   }
 }
 
-/** Whole lines from a place on, without their ends. Where that is not the beginning, the first begins behind it. */
-async function* readLinesFrom(path: string, from: number): AsyncGenerator<Buffer> {
-  let rest: Buffer[] = [];
-  let isPartial = from > 0;
-  for await (const chunk of createReadStream(path, { start: from, highWaterMark: 1024 ** 2 })) {
-    let begin = 0;
-    for (let end; (end = (chunk as Buffer).indexOf(0x0a, begin)) !== -1; begin = end + 1) {
-      const line = Buffer.concat([...rest, (chunk as Buffer).subarray(begin, end)]);
-      rest = [];
-      if (!isPartial) yield line;
-      isPartial = false;
-    }
-    rest.push((chunk as Buffer).subarray(begin));
-  }
-}
-
 /** Which lines are due: those of successes, of failures, or neither. */
 export interface DueLines {
   readonly successes: boolean;
@@ -157,34 +141,8 @@ export interface DueLines {
 /** Takes the lines that are due out of a file, and gives whether there were any. A crash leaves the file as it was. */
 export async function removeLines(path: string, due: DueLines): Promise<boolean> {
   if (!(await hasDueLine(path, due))) return false;
-  const temporary = `${path}.new`;
-  await rm(temporary, { force: true });
-  {
-    await using kept = await open(temporary, 'wx', 0o600);
-    for await (const lines of batchLines(readKeptLines(path, due))) await kept.appendFile(lines);
-    await kept.datasync();
-  }
-  await rename(temporary, path);
+  await keepLines(path, (line) => !isDue(line, due));
   return true;
-}
-
-async function* readKeptLines(path: string, due: DueLines): AsyncGenerator<Buffer> {
-  for await (const line of readLinesFrom(path, 0))
-    if (!isDue(line, due)) yield Buffer.concat([line, journalNewline]);
-}
-
-const journalNewline = Buffer.from('\n');
-
-async function* batchLines(lines: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let [batch, bytes]: [Buffer[], number] = [[], 0];
-  for await (const line of lines) {
-    batch.push(line);
-    bytes += line.length;
-    if (bytes < 1024 ** 2) continue;
-    yield Buffer.concat(batch);
-    [batch, bytes] = [[], 0];
-  }
-  yield Buffer.concat(batch);
 }
 
 async function hasDueLine(path: string, due: DueLines): Promise<boolean> {

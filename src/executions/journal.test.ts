@@ -1,11 +1,20 @@
 import assert from 'node:assert/strict';
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import {
+  appendFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { sampleExecution } from './execution.testing.ts';
 import { noDifference, type Execution } from './fields.ts';
+import { toJournalLine } from './journal-files.ts';
 import { createJournal } from './journal.ts';
 import type { showExecution } from './schema.ts';
 
@@ -135,4 +144,38 @@ test('a line that a crash has torn stays by itself', async () => {
   const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
   assert.equal(lines.length, 3);
   assert.equal((JSON.parse(lines[1]!) as Line).execution_id, 'exec_000000000000');
+});
+
+test('what a loss of power left in place of lines is removed before the first line, and nothing else', async () => {
+  const whole = (id: string): string => toJournalLine(execution({ id }), false);
+  const [one, two, three] = ['exec_00000000000a', 'exec_00000000000b', 'exec_00000000000c'].map(whole);
+  const nothing = '\0'.repeat(9000);
+  const cases: readonly [name: string, left: string, kept: string][] = [
+    ['a line without its end', `${one}${two!.slice(0, 90)}`, one!],
+    ['a whole line without its newline', `${one}${two!.trimEnd()}`, one!],
+    ['NUL bytes at the end', `${one}${two}${nothing}`, one! + two!],
+    ['NUL bytes and a line that an earlier start wrote behind them', `${one}${nothing}\n${two}`, one! + two!],
+    ['a line with a hole', `${one}${two!.slice(0, 50)}${nothing}${two!.slice(60)}${three}`, one! + three!],
+    ['a torn line in the middle', `${one}${two!.slice(0, 50)}\n${three}`, one! + three!],
+    ['an empty line', `${one}\n${three}`, one! + three!],
+    ['nothing but NUL bytes', nothing, ''],
+    ['whole lines, one of another version', `{"of":"another"}\n${one}`, `{"of":"another"}\n${one}`],
+    ['nothing', '', ''],
+  ];
+  for (const [name, left, kept] of cases) {
+    using logs = folder();
+    const files = ['executions-2026-05-03.jsonl', 'executions-2026-05-04.jsonl'];
+    for (const file of files) writeFileSync(join(logs.path, file), left);
+    await using journal = createJournal(
+      logs.path,
+      () => noon,
+      () => {},
+    );
+    assert.equal(await journal.removeTorn(), left === kept ? 0 : 2, name);
+    assert.deepEqual(readdirSync(logs.path).toSorted(), files);
+    for (const file of files) assert.equal(readFileSync(join(logs.path, file), 'utf8'), kept, name);
+    await journal.append(execution({ id: 'exec_00000000000d' }));
+    const lines = readFileSync(join(logs.path, files[1]!), 'utf8').split('\n').slice(0, -1);
+    for (const line of lines) assert.doesNotThrow(() => JSON.parse(line), name);
+  }
 });

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
 import { BoundedMap } from '../concurrency/bounded-map.ts';
 import type { Execution } from './fields.ts';
+import { removeTornLines } from './line-files.ts';
 import {
   journalDayMs,
   toJournalDay,
@@ -114,6 +115,17 @@ export function createJournal(folder: string, clock: Clock, syncFailed: (error: 
       waiting.push({ execution, done });
       writing ??= writeAll();
       await done.promise;
+    },
+
+    /**
+     * Removes what a loss of power left in place of lines; gives the number of files that had such. Before the first
+     * line is written: it may be about midnight, so the newest two files are looked at.
+     */
+    async removeTorn(): Promise<number> {
+      let count = 0;
+      for (const day of (await listJournalDays(folder)).slice(-2))
+        if (await removeTornLines(join(folder, toJournalName(day)))) count++;
+      return count;
     },
 
     /**

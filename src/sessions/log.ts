@@ -8,6 +8,7 @@ import { readdir, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Clock } from '../clock.ts';
 import { getErrno } from '../errors.ts';
+import { removeTornLines } from '../executions/line-files.ts';
 import type { Execution } from '../executions/executions.ts';
 import { toPlainJson } from '../text.ts';
 
@@ -68,6 +69,21 @@ function appendLine(path: string, text: string): void {
 function toBriefCode(code: string, most: number) {
   if (code.length <= most) return { code };
   return { code: code.slice(0, most).toWellFormed(), code_sha256: hash('sha256', code) };
+}
+
+/** Logs that were written within so long before a loss of power may not have been on disk. */
+const unsyncedMs = 3_600_000;
+
+/** Removes what a loss of power left in place of lines, before anything is written; gives the number of such logs. */
+export async function removeTornSessionLines(folder: string): Promise<number> {
+  const paths = (await listLogNames(folder)).map((name) => join(folder, name));
+  const written: number[] = [];
+  for (const path of paths) written.push((await stat(path)).mtimeMs);
+  const newest = written.reduce((latest, time) => Math.max(latest, time), 0);
+  let count = 0;
+  for (const [at, path] of paths.entries())
+    if (written[at]! > newest - unsyncedMs && (await removeTornLines(path))) count++;
+  return count;
 }
 
 /** Removes the logs that were last written before then, and gives their number. */

@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { readTrustedTime } from '../trusted-clock.ts';
 import { forsakenEnd, idleEnd, removedEnd, restartedEnd } from './ends.ts';
-import { sweepSessionLogs } from './log.ts';
+import { removeTornSessionLines, sweepSessionLogs } from './log.ts';
 import type { Registry } from './registry.ts';
 import { removeLeftCopies } from './saved-folder.ts';
 import type { SessionsOptions } from './sessions.ts';
@@ -49,9 +49,11 @@ export function startReaper(options: SessionsOptions, registry: Registry): Async
 
 /** Says of what this server had open when it ended that it is lost, and gives how many; removes what they left. */
 export async function recoverSessions(
-  { database, server, clock, workspaces }: SessionsOptions,
+  { database, server, clock, data, workspaces, log }: SessionsOptions,
   registry: Registry,
 ): Promise<number> {
+  const torn = await removeTornSessionLines(join(data, 'logs'));
+  if (torn > 0) log.warn('start.torn_lines_removed', { files: torn });
   const lost = await listOpenOfServer(database, server);
   for (const record of lost) {
     await endRow(database, record, restartedEnd, clock());
