@@ -98,7 +98,7 @@ it('the key goes to the server and is printed nowhere; what the server says to i
   const cases: [number, string[], Record<string, string>, RegExp][] = [
     [401, [], {}, /requires a key\. Set WORKCRATE_KEY/],
     [401, [], { WORKCRATE_KEY: 'hush-key' }, /does not know this key\. Set WORKCRATE_KEY/],
-    [403, ['--key', 'hush-key'], {}, /for operators.*workcrate user add/],
+    [403, ['--key', 'hush-key'], {}, /scope metrics or operator.*workcrate user add/],
   ];
   for (const [status, flags, env, expected] of cases) {
     await using server = await answering(status, { error: 'no', code: 'unauthorized' });

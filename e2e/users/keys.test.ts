@@ -9,6 +9,7 @@ import { filesHolding } from '../secrets.testing.ts';
 import { argumentsOf, command, environment, temporaryFolder } from '../conformance/cli.testing.ts';
 import { handshake, openingOf, versions } from '../conformance/messages.testing.ts';
 import { timeOf } from '../server.testing.ts';
+import { postForm, readFormToken } from '../pages/forms.testing.ts';
 import { authorization, callTool, send, startTeam, type Member, type Team } from './team.testing.ts';
 import { recordProof } from '../../src/requirements.testing.ts';
 
@@ -134,15 +135,44 @@ describe('a server that asks for keys', () => {
     assert.equal((await raw('/executions', { Authorization: twice })).status, 400);
   });
 
-  it('/metrics is for operators', async () => {
+  it('/metrics is for operators and programs that measure', async () => {
     const refused = await ada.fetch('/metrics');
     assert.equal(refused.status, 403);
-    assert.match(refused.headers.get('www-authenticate')!, /error="insufficient_scope".*scope="operator"/);
+    assert.match(refused.headers.get('www-authenticate')!, /error="insufficient_scope".*scope="metrics"/);
     const operator = await team.key('root', ['operator']);
     assert.equal((await raw('/metrics', authorization(operator))).status, 200);
     assert.equal((await raw('/executions', authorization(operator))).status, 403);
     assert.equal((await raw('/root/artifacts', authorization(operator))).status, 403);
     assert.equal((await raw('/%6Detrics', authorization(ada.bearer))).status, 403);
+  });
+
+  it('a key for metrics reads /metrics and /status, and is refused everywhere else', async () => {
+    const bearer = await team.key('prometheus', ['metrics']);
+    for (const path of ['/metrics', '/status'])
+      assert.equal((await raw(path, authorization(bearer))).status, 200, path);
+    const end = { method: 'POST', path: '/operate/runs/exec_000000000000/end' };
+    const revoke = { method: 'POST', path: '/operate/links/00000000/revoke' };
+    const pages = ['/', '/operate', '/operate/users', '/operate/runs', '/operate/links', '/operate/audit'];
+    const others = ['/executions', '/skills', '/prometheus/artifacts', '/library', '/%6Detrics', '/status/'];
+    const asked = [...pages, ...others].map((path) => ({ method: 'GET', path }));
+    for (const { method, path } of [...asked, end, revoke, { method: 'POST', path: '/mcp' }]) {
+      const { status, body } = await raw(path, authorization(bearer), method);
+      assert.equal(status, 403, path);
+      assert.match(body, /reads \/metrics and \/status, and nothing else/, path);
+    }
+    await assert.rejects(team.connect('prometheus', bearer));
+    // No browser is signed in by it either.
+    const form = await readFormToken(`${team.url}/sign-in`);
+    const signedIn = await postForm(`${team.url}/sign-in`, { token: form, key: bearer });
+    assert.deepEqual([signedIn.status, signedIn.headers.getSetCookie()], [403, []]);
+  });
+
+  it('a key for metrics and files is not one of operators', async () => {
+    const ops = await team.join('gauge', ['metrics', 'files']);
+    assert.equal((await ops.fetch('/metrics')).status, 200);
+    assert.equal((await ops.call('list_files')).failed, false);
+    assert.equal((await ops.fetch('/operate')).status, 403);
+    assert.equal((await ops.call('search_audit')).failed, true);
   });
 
   it('the path of artifacts has to name the caller, and tells nothing of others', async () => {

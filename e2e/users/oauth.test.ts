@@ -84,6 +84,7 @@ describe('OAuth, with a real issuer', () => {
           'validation',
           'packages',
           'gateway',
+          'metrics',
           'operator',
         ],
         bearer_methods_supported: ['header'],
@@ -122,6 +123,16 @@ describe('OAuth, with a real issuer', () => {
     ])
       assert.equal((await list(await issuer.sign(claims(given)))).status, 200);
     assert.equal((await list(await issuer.sign(claims({ scope: 'codec' })))).status, 403);
+  });
+
+  it('a token with the scope metrics reads /metrics and /status, and nothing else', async () => {
+    const token = await issuer.sign(claims({ scope: 'openid metrics' }));
+    const statusOf = async (path: string): Promise<number> =>
+      (await fetch(team.url + path, { headers: authorization(token) })).status;
+    assert.deepEqual(
+      await Promise.all(['/metrics', '/status', '/executions', '/operate', '/mcp'].map(statusOf)),
+      [200, 200, 403, 403, 403],
+    );
   });
 
   it('a claim that is no name of a user is one of its own, the same each time', async () => {

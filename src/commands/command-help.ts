@@ -212,7 +212,7 @@ const userHelp = {
     summary: 'Add a user and print the key, once.',
     flags: keyTerms('all but operator', 'never'),
     settings: stored,
-    examples: ['user add ada', 'user add monitor --scopes operator --expires 90d'],
+    examples: ['user add ada', 'user add monitor --scopes metrics --expires 90d'],
     docs: 'docs/users.md',
   },
   list: {
@@ -290,7 +290,7 @@ export const commandHelp = {
   },
   status: {
     summary: 'Ask a running server how it is. The exit code is 1 if it is not ready.',
-    flags: [serverFlag, makeKeyFlag('key of an operator'), jsonFlag],
+    flags: [serverFlag, makeKeyFlag('key with the scope metrics or operator'), jsonFlag],
     settings: ['data', 'host', 'port'],
     examples: ['status', 'status --url https://crate.example.org --json'],
     docs: 'docs/observe.md',

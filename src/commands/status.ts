@@ -70,10 +70,13 @@ function statusRefusedError(status: 401 | 403, key: string | null): WorkcrateErr
   if (status === 403)
     return new WorkcrateError(
       'forbidden',
-      `The status is for operators, and this key has no operator scope. Make one: ${programName} user add NAME --scopes operator`,
+      `The status needs the scope metrics or operator, which this key lacks. Make a key with it: ${programName} user add NAME --scopes metrics`,
     );
   const what = key === null ? 'The server requires a key.' : 'The server does not know this key.';
-  return new WorkcrateError('unauthorized', `${what} Set WORKCRATE_KEY to the key of an operator.`);
+  return new WorkcrateError(
+    'unauthorized',
+    `${what} Set WORKCRATE_KEY to a key with the scope metrics or operator.`,
+  );
 }
 
 /** The status for people: one line for each thing worth a look. */

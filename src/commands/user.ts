@@ -7,7 +7,14 @@ import { programName } from '../program.ts';
 import { getLinkBase } from '../server/link-base.ts';
 import { readServerAddress } from '../server/server-address.ts';
 import { addUser, listKeys, rotateKey, type KeyTerms, type ListedKey } from '../users/keys.ts';
-import { demandScopes, demandUserName, parseExpiry, operatorScope, defaultScopes } from '../users/names.ts';
+import {
+  demandScopes,
+  demandUserName,
+  parseExpiry,
+  metricsScope,
+  operatorScope,
+  defaultScopes,
+} from '../users/names.ts';
 import { removeUser } from '../users/remove.ts';
 import { endUserInstalls } from '../packages/packages.ts';
 import { deleteUserScripts } from '../scripts/scripts.ts';
@@ -63,7 +70,7 @@ async function addUserCommand(database: Database, input: UserInput, name: string
 function howToUse(key: string, scopes: readonly string[], { config }: UserInput): string {
   const usual = `http://${bracketIpv6(config.host)}:${config.port || 9180}`;
   const base = config.publicUrl ?? readServerAddress(config.data)?.base ?? getLinkBase(config, usual);
-  if (scopes.every((scope) => scope === operatorScope))
+  if (scopes.every((scope) => scope === operatorScope || scope === metricsScope))
     return `\n  WORKCRATE_KEY=${key} ${programName} status --url ${base}\n\n`;
   return `\n${formatConnectLines(base, key)}\n`;
 }

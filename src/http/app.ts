@@ -11,7 +11,7 @@ import { createPolicy, isOpenedInBrowser, toPageResponse } from '../html/respons
 import type { McpEndpoint } from '../mcp/http.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import { operatorScope } from '../users/users.ts';
+import { metricsScope, operatorScope } from '../users/users.ts';
 import { jsonResponse, getErrorStatus } from './answer.ts';
 import type { Auth } from './auth.ts';
 
@@ -30,13 +30,13 @@ export interface AppOptions {
   readonly rooms: readonly Hono[];
 }
 
-/** The scope that a caller's key or token needs for a route. Tools check theirs themselves. */
+/** The scopes of which a caller's key or token needs one for a route. Tools check theirs themselves. */
 const routeScopes = [
-  ['/metrics', operatorScope],
-  ['/status', operatorScope],
-  ['/executions/*', 'code'],
-  ['/skills/*', 'skills'],
-  ['/:user_id/artifacts/*', 'artifacts'],
+  ['/metrics', [metricsScope, operatorScope]],
+  ['/status', [metricsScope, operatorScope]],
+  ['/executions/*', ['code']],
+  ['/skills/*', ['skills']],
+  ['/:user_id/artifacts/*', ['artifacts']],
 ] as const;
 
 const metadataPaths = ['/.well-known/oauth-protected-resource', '/.well-known/oauth-protected-resource/mcp'];
@@ -45,7 +45,7 @@ const metadataPaths = ['/.well-known/oauth-protected-resource', '/.well-known/oa
 export function createApp(options: AppOptions): Hono {
   const { mcp, metrics, auth, resourceMetadata, ready, showsReason, log, rooms } = options;
   const app = new Hono();
-  for (const [path, scope] of routeScopes) app.use(path, auth.requireScope(scope));
+  for (const [path, scopes] of routeScopes) app.use(path, auth.requireScope(scopes));
   app.all('/mcp', (context) => mcp.fetch(context.req.raw, auth.getCaller(context.env)));
   app.on('GET', metadataPaths, async (context) => {
     const metadata = await resourceMetadata();

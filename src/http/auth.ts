@@ -9,7 +9,7 @@ import { renderMessage } from '../html/html.ts';
 import { answerPage, createPolicy, isOpenedInBrowser } from '../html/response.ts';
 import type { SignedIn } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
-import { defaultScopes, IssuerDown, scopes, type Users } from '../users/users.ts';
+import { defaultScopes, IssuerDown, metricsScope, scopes, type Users } from '../users/users.ts';
 import { answerJson, getErrorStatus, jsonResponse } from './answer.ts';
 import type { ClientAddress } from './client-address.ts';
 import type { PageCookies } from './page-cookie.ts';
@@ -54,6 +54,18 @@ const openRoutes = new Set([
   '/.well-known/oauth-protected-resource/mcp',
 ]);
 
+/** What the scope `metrics` is good for by itself. */
+const metricsRoutes = new Set(['/metrics', '/status']);
+
+/** A token may name words that are no scopes of ours. */
+export function isForMetricsAlone({ scopes: given }: Pick<SignedIn, 'scopes'>): boolean {
+  const ours = given.filter((scope) => scopes.includes(scope));
+  return ours.length > 0 && ours.every((scope) => scope === metricsScope);
+}
+
+export const metricsAloneError = (): WorkcrateError =>
+  new WorkcrateError('forbidden', 'This key or token reads /metrics and /status, and nothing else.');
+
 /**
  * Authenticates every request before the routes, if authentication is on. The routes ask here who the caller is: a
  * request that bypassed the check has no caller, and is refused there.
@@ -85,6 +97,16 @@ export function createAuth(options: AuthOptions) {
     guesses.miss(address);
   }
 
+  /** What measures the server lies on other machines, in files that many can read: its key opens nothing more. */
+  function refuseBeyondMetrics(caller: SignedIn, req: IncomingMessage): void {
+    const path = (req.url ?? '').split('?', 1)[0]!;
+    if (!isForMetricsAlone(caller) || metricsRoutes.has(path)) return;
+    const error = metricsAloneError();
+    log.info('auth.forbidden', { user: caller.user, asked: routeName(path), scope: metricsScope });
+    denied(caller, `${methodName(req.method ?? '')} ${routeName(path)}`, error);
+    throw error;
+  }
+
   function getCaller(env: unknown): SignedIn | null {
     if (users === null) return null;
     const { incoming } = (env ?? {}) as { incoming?: object };
@@ -113,8 +135,9 @@ export function createAuth(options: AuthOptions) {
       try {
         // The time before the check: a user who is removed meanwhile is removed after it.
         const since = Date.now();
-        const who = token === null ? users.signInByPage(cookie!) : checkCredential(req, token);
-        admitted.set(req, { since, ...(await who) });
+        const who = await (token === null ? users.signInByPage(cookie!) : checkCredential(req, token));
+        refuseBeyondMetrics(who, req);
+        admitted.set(req, { since, ...who });
         return true;
       } catch (error) {
         // A cookie that has ended.
@@ -132,11 +155,12 @@ export function createAuth(options: AuthOptions) {
     /** The caller of a request, by its environment in the framework. Null where authentication is off. */
     getCaller,
 
-    /** Restricts a route to callers whose key or token has the scope. */
-    requireScope(scope: string): MiddlewareHandler {
+    /** Restricts a route to callers whose key or token has one of the scopes; the first is what they are told to get. */
+    requireScope(oneOf: readonly [string, ...string[]]): MiddlewareHandler {
+      const [scope] = oneOf;
       return async ({ env, req }, next) => {
         const caller = getCaller(env);
-        if (caller === null || caller.scopes.includes(scope)) return next();
+        if (caller === null || oneOf.some((one) => caller.scopes.includes(one))) return next();
         const error = missingScopeError(scope);
         const asked = `${methodName(req.method)} ${routeName(req.path)}`;
         log.info('auth.forbidden', { user: caller.user, asked, scope });

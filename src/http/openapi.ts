@@ -219,13 +219,13 @@ const healthPaths: Json = {
   }),
   '/metrics': describeGet(
     'metrics',
-    'Figures for Prometheus; for operators',
+    'Figures for Prometheus; needs the scope metrics or operator',
     { 200: textAnswer('Prometheus text'), ...failureAnswers([...signInFailures]) },
     signedInSecurity,
   ),
   '/status': describeGet(
     'status',
-    'How the server is; for operators',
+    'How the server is; needs the scope metrics or operator',
     { 200: jsonAnswer('Status', 'How it is'), ...failureAnswers([...signInFailures]) },
     signedInSecurity,
   ),

@@ -8,7 +8,7 @@ import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Log } from '../observability/log.ts';
 import { IssuerDown, type Users } from '../users/users.ts';
 import type { SignedIn } from '../identity.ts';
-import type { Auth, RefusedCredential } from './auth.ts';
+import { isForMetricsAlone, metricsAloneError, type Auth, type RefusedCredential } from './auth.ts';
 import type { ClientAddress } from './client-address.ts';
 import type { PageCookies } from './page-cookie.ts';
 import { stateLifeMs, type SignInStates } from './sign-in-state.ts';
@@ -39,6 +39,7 @@ export function createPageSignIn(options: PageSignInOptions) {
   async function begin(env: unknown, shown: string, state: string | null): Promise<string> {
     const since = clock();
     const who = await auth.checkCredential(getRequest(env), shown);
+    if (isForMetricsAlone(who)) throw metricsAloneError();
     const { token, lifeMs } = await users!.beginPageSignIn(who, shown, since, state);
     log.info('auth.page_signed_in', { user: who.user, by: who.signedInBy });
     await notes.begun(who, getAddress(getRequest(env)));

@@ -49,11 +49,14 @@ export function toUserName(issuer: string, claim: string | number): string {
   return `oauth-${hash('sha256', JSON.stringify([issuer, claim]), 'hex').slice(0, 32)}`;
 }
 
-/** Lets its holder see how the server is: /metrics and /status. */
+/** Lets its holder look after the server: the page of operators, the audit log, and all that `metrics` is for. */
 export const operatorScope = 'operator';
 
+/** Lets its holder see how the server is: /metrics and /status. For programs such as Prometheus. */
+export const metricsScope = 'metrics';
+
 /** What a key or token can be good for: the groups of tools, and looking after the server. */
-export const scopes: readonly string[] = [...toolGroups, ...furtherGroups, operatorScope];
+export const scopes: readonly string[] = [...toolGroups, ...furtherGroups, metricsScope, operatorScope];
 
 /** What a key is good for unless that is said: every tool. */
 export const defaultScopes: readonly string[] = [...toolGroups, ...furtherGroups];
