@@ -8,10 +8,11 @@ import { startServer, type TestServer } from '../server.testing.ts';
 import { freePort } from '../../src/free-port.testing.ts';
 import { noNginx, startNginx, type Nginx } from './nginx.testing.ts';
 
-/** An older client has a session with a server, a newer one has none. */
-async function connect(proxy: string, version: '2025-11-25' | '2026-07-28') {
+/** An older client has a session with a server, a newer one has none. nginx knows callers by their key. */
+async function connect(proxy: string, version: '2025-11-25' | '2026-07-28', key = 'one') {
   const who = { name: 'behind nginx', version: '1' };
-  const transport = new StreamableHTTPClientTransport(new URL(`${proxy}/mcp?structured=1`));
+  const requestInit = { headers: { Authorization: `Bearer ${key}` } };
+  const transport = new StreamableHTTPClientTransport(new URL(`${proxy}/mcp?structured=1`), { requestInit });
   const client =
     version === '2026-07-28'
       ? new Client(who, { versionNegotiation: { mode: { pin: version } } })
@@ -88,23 +89,36 @@ describe('MCP through nginx to two servers', { skip: noNginx }, () => {
     await using opened = new AsyncDisposableStack();
     const letters = new Set<string>();
     for (let count = 0; count < 12; count++) {
-      const { client, transport } = opened.use(await connect(proxy, '2025-11-25'));
+      const { client, transport } = opened.use(await connect(proxy, '2025-11-25', `key-${count}`));
       letters.add(transport.sessionId!.slice(0, 2));
       for (let call = 0; call < 3; call++) assert.equal((await listed(client)).isError ?? false, false);
     }
     assert.deepEqual([...letters].toSorted(), ['a-', 'b-']);
   });
 
-  it('newer clients are served by both, call by call', async () => {
-    await using connection = await connect(proxy, '2026-07-28');
-    for (let call = 0; call < 6; call++) await listed(connection.client);
-    for (const { logged } of servers) assert.ok(logged.some((line) => line.includes('list_files')));
+  it('all calls of a newer client go to one server, and those of several clients to both', async () => {
+    const count = (): number[] =>
+      servers.map(({ logged }) => logged.filter((line) => line.includes('"tool":"list_files"')).length);
+    const served = new Set<number>();
+    for (let client = 0; client < 12; client++) {
+      await using connection = await connect(proxy, '2026-07-28', `key-${client}`);
+      const before = count();
+      for (let call = 0; call < 6; call++) await listed(connection.client);
+      const calls = count().map((after, index) => after - before[index]!);
+      assert.deepEqual(
+        calls.toSorted((one, other) => one - other),
+        [0, 6],
+      );
+      served.add(calls.indexOf(6));
+    }
+    assert.equal(served.size, 2);
   });
 
   it('a session whose server has gone is told to begin anew, and the next one works', async () => {
     await using opened = new AsyncDisposableStack();
     const connections = [];
-    for (let count = 0; count < 6; count++) connections.push(opened.use(await connect(proxy, '2025-11-25')));
+    for (let count = 0; count < 12; count++)
+      connections.push(opened.use(await connect(proxy, '2025-11-25', `key-${count}`)));
     const lost = connections.find(({ transport }) => transport.sessionId!.startsWith('a-'))!;
     const kept = connections.find(({ transport }) => transport.sessionId!.startsWith('b-'))!;
     await servers.shift()![Symbol.asyncDispose]();
