@@ -65,6 +65,9 @@ export const requirements = {
     'limit-and-offset',
     'ranks-as-well-as-fts5',
     'only-what-is-near-by-meaning',
+    'nothing-left-finds-nothing',
+    'empty-query-lists-newest-first',
+    'own-metadata-file-is-no-hit',
   ],
   B4: [
     'same-ranking-every-time',

@@ -93,7 +93,11 @@ describe(`crates, on ${backends}`, () => {
       return data?.sources.find(({ source }: { source: string }) => source === server.source) ?? text;
     };
     const first = await report();
-    assert.deepEqual([first.read, first.removed, first.unchanged], [0, 0, first.seen]);
+    assert.deepEqual([first.read, first.removed, first.unchanged + first.broken], [0, 0, first.seen]);
+    const { data: status } = await server.call('index_status', {});
+    const indexed = status.sources.find(({ source }: { source: string }) => source === server.source);
+    assert.deepEqual([first.unchanged, first.broken], [indexed.crates, indexed.broken]);
+    assert.ok(first.broken > 0);
     await server.put('more/ro-crate-metadata.json', metadata('Moraines'));
     assert.equal((await report()).read, 1);
     const crate_id = await idOf('moraines');

@@ -85,10 +85,13 @@ function gatherEntities(
   }
 }
 
-/** The day, as of UTC: a time without a zone would be another on each machine. */
+/** As exact as it was given. A time without a zone is UTC: it would be another on each machine. */
 function publishedAt(published: string | null): number | null {
-  const day = published === null ? Number.NaN : Date.parse(published.slice(0, 10));
-  return Number.isNaN(day) ? null : day;
+  if (published === null) return null;
+  const hasZone = /T.*(?:Z|[+-]\d\d:?\d\d)$/.test(published);
+  const exact = Date.parse(published.includes('T') && !hasZone ? `${published}Z` : published);
+  const time = Number.isNaN(exact) ? Date.parse(published.slice(0, 10)) : exact;
+  return Number.isNaN(time) ? null : time;
 }
 
 /** Orders what is otherwise equal: by what is in it, then by its id. */
@@ -337,17 +340,23 @@ export function textsOf({ metadata, files }: ReadCrate): (readonly string[])[] {
     author: metadata.authors,
     keyword: metadata.keywords,
     entity: entityNames(metadata),
-    file: files,
+    file: files.filter((path) => !isOwnFile(path)),
     identifier: metadata.identifiers,
   };
   return textFields.map(({ name }) => texts[name]);
 }
 
+/** What every crate has, which says nothing of any: its metadata, and the page that was made of that. */
+const isOwnFile = (path: string): boolean =>
+  /(?:^|\/)(?:(?:[^/]*-)?ro-crate-metadata\.json(?:ld)?|ro-crate-preview\.html|ro-crate-preview_files(?:\/.*)?)$/.test(
+    path,
+  );
+
 /** Those of the crate itself are its title. */
 function entityNames({ entities, rootId }: ReadCrate['metadata']): string[] {
   const names: string[] = [];
   for (const { id, properties } of entities) {
-    if (id === rootId) continue;
+    if (id === rootId || isOwnFile(id)) continue;
     for (const property of properties)
       if ('text' in property && (property.name === 'name' || property.name === 'alternateName'))
         names.push(property.text);

@@ -118,7 +118,7 @@ function wordContract(backend: Backend): void {
       const page = await index.search(query);
       assert.ok(page.total <= 2, query);
     }
-    assert.equal((await index.search('*"" ()-:')).total, 2, 'without words all is shown');
+    assert.equal((await index.search('*"" ()-:')).total, 0, 'without words nothing is found');
     assert.deepEqual((await index.search('foo:climate')).notes, [
       'There is no field "foo": it was searched for as words.',
     ]);
@@ -201,7 +201,64 @@ function filterContract(backend: Backend): void {
   test('without words the newest come first', async (t) => {
     const index = await newIndex(t, backend);
     await index.put(forest, fjord, { id: 'undated' });
-    assert.deepEqual(await index.find(''), ['fjord', 'forest', 'undated']);
+    const packed = ['2026-11-19T12:53:01Z', '2026-11-19T12:30:00+01:00', '2026-11-19', '2026-11-19T12:53:02'];
+    await index.put(...packed.map((published) => ({ id: published, published, year: 2026 })));
+    const newestFirst = [packed[3]!, packed[0]!, packed[1]!, packed[2]!, 'fjord', 'forest', 'undated'];
+    assert.deepEqual(await index.find(''), newestFirst);
+    assert.deepEqual(await index.find('  '), newestFirst);
+    const equal = Array.from({ length: 40 }, (_, at) => ({ id: `equal${at}`, published: '2025-01-01' }));
+    for (const crate of equal) await index.put(crate);
+    const all = await index.find('');
+    assert.deepEqual(await index.find(''), all);
+    assert.deepEqual(all.slice(0, 4), newestFirst.slice(0, 4));
+    recordProof('B3:empty-query-lists-newest-first');
+  });
+
+  test('a query of which nothing is left finds nothing, in every mode and whatever the filters, and says why', async (t) => {
+    const index = await newIndex(t, backend);
+    await index.put(fjord, forest);
+    const queries = ['🙂', '(((', '?', '*', 'AND OR NOT', '""', '-', '"🙂"', 'title:🙂', '\u200b', '— … !'];
+    for (const query of queries)
+      for (const mode of ['keyword', 'semantic', 'hybrid'] as const) {
+        const { total, results, next, facets, notes } = await index.search(query, { mode });
+        assert.deepEqual([total, results, next, facets['year'] ?? []], [0, [], null, []], query);
+        assert.match(notes.join(' '), /Nothing in the query can be searched for.*[Ll]eave it empty/, query);
+      }
+    const filtered = await index.search('🙂', { filters: [['year', '2021']] });
+    assert.deepEqual([filtered.total, filtered.notes.length], [0, 1]);
+    // What is left of these is enough.
+    assert.deepEqual(await index.find('🙂 fjord'), ['fjord']);
+    assert.deepEqual(await index.find('-fjord'), ['forest']);
+    assert.deepEqual(await index.find('year:2021'), ['fjord']);
+    assert.equal((await index.search('', { filters: [['year', '2021']] })).total, 1);
+    recordProof('B3:nothing-left-finds-nothing');
+  });
+
+  test("a crate's own metadata and preview files do not make it a hit, and other files of such names do", async (t) => {
+    const index = await newIndex(t, backend);
+    const own = [
+      'ro-crate-metadata.json',
+      'ro-crate-preview.html',
+      'ro-crate-preview_files/crate.json',
+      'a.csv',
+    ];
+    await index.put(
+      {
+        ...fjord,
+        files: own,
+        entities: [entity('ro-crate-preview.html', 'CreativeWork', { name: 'RO-Crate preview' })],
+      },
+      {
+        ...forest,
+        files: ['old-ro-crate-metadata.jsonld', 'sub/ro-crate-metadata.json', 'metadata/table.json'],
+      },
+    );
+    for (const query of ['crate', 'preview', 'html', 'jsonld', 'ro-crate'])
+      assert.deepEqual(await index.find(query), [], query);
+    for (const query of ['metadata', 'json', 'file:metadata'])
+      assert.deepEqual(await index.find(query), ['forest'], query);
+    assert.deepEqual(await index.find('csv'), ['fjord']);
+    recordProof('B3:own-metadata-file-is-no-hit');
   });
 
   test('facets count what was found', async (t) => {

@@ -35,7 +35,7 @@ export function oddInputContract(backend: Backend): void {
     assert.deepEqual(await index.find('"京都の"'), ['kyoto']);
     for (const query of ['café', 'CAFE\u0301', 'cafe', 'Zürich', 'zu\u0308rich'])
       assert.deepEqual(await index.find(query), ['cafe'], query);
-    assert.deepEqual(await index.find('\u0301\u0308'), await index.find(''), 'marks alone are no word');
+    assert.deepEqual(await index.find('\u0301\u0308'), [], 'marks alone are no word');
   });
 
   test('an index of no crate, of one, and of many that are alike', async (t) => {

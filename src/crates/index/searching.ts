@@ -103,6 +103,7 @@ async function findBy(
   mode: SearchMode,
   most: number,
 ): Promise<{ mode: SearchMode; found: Found }> {
+  if (prepared.query.isUnsearchable) return { mode: 'keyword', found: findNothing(searching) };
   const hasWords = prepared.wanted.length + prepared.required.length > 0;
   if (mode !== 'keyword' && hasWords) {
     const found = await searchByMeaning(searching, prepared, mode, most);
@@ -128,7 +129,13 @@ function seesPrivate({ segments }: Visible): boolean {
   });
 }
 
-/** Without words, as in a query of punctuation only, all is shown that fits the filters. */
+const findNothing = ({ visible }: Searching): Found => ({
+  total: 0,
+  chosen: visible.segments.map(({ of }) => new Uint8Array(of.columns.size)),
+  best: [],
+});
+
+/** Without words, all is shown that fits the filters. */
 async function findWords(
   { visible, pace }: Searching,
   { wanted, required, barred }: Prepared,

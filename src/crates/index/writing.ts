@@ -18,7 +18,15 @@ export interface KnownCrate {
   readonly stamp: string;
   readonly owner: string | null;
   readonly state: 'ok' | 'broken';
+  /** False where an earlier version of the index has read it. */
+  readonly isCurrent: boolean;
 }
+
+/**
+ * Raise it whenever other words, dates or facets of the same crate are to be stored: every crate is then read again at the
+ * next sync, and found as it was before until that is done.
+ */
+const indexVersion = 1;
 
 export type SourceState = 'syncing' | 'ok' | 'unreachable' | 'failed';
 
@@ -131,14 +139,19 @@ async function* knownPages(database: Database, source: string): AsyncGenerator<r
       stamp: string;
       owner: string | null;
       state: 'ok' | 'broken';
+      index_version: number;
     }>(
-      `SELECT crate_id, object, stamp, owner, state FROM crates WHERE source = ? AND crate_id > ?
+      `SELECT crate_id, object, stamp, owner, state, index_version FROM crates WHERE source = ? AND crate_id > ?
        ORDER BY crate_id LIMIT ${mostAtOnce}`,
       source,
       after,
     );
     if (page.length === 0) return;
-    yield page.map(({ crate_id, ...rest }) => ({ crateId: crate_id, ...rest }));
+    yield page.map(({ crate_id, index_version, ...rest }) => ({
+      crateId: crate_id,
+      ...rest,
+      isCurrent: index_version === indexVersion,
+    }));
     after = page.at(-1)!.crate_id;
   }
 }
@@ -168,7 +181,7 @@ export type SummedUp = ReadCrate & { readonly summary: string };
 
 const columns =
   'crate_id, document, sort_key, source, kind, object, locator, owner, stamp, size, modified, root, title, ' +
-  'description, shown, summary, state, code, reason, indexed_at';
+  'description, shown, summary, state, code, reason, indexed_at, index_version';
 
 /** PostgreSQL takes no NUL, and neither keeps half a character. */
 const storable = (text: string): string => text.replaceAll('\0', '\ufffd').toWellFormed();
@@ -203,7 +216,18 @@ async function insertCrates(
     const texts = [crate.root, title, description, JSON.stringify(shownOf(crate)), crate.summary].map(
       storable,
     );
-    return [crateId, firstDocument + at, sortKeys[at]!, ...place, ...texts, 'ok', null, null, now];
+    return [
+      crateId,
+      firstDocument + at,
+      sortKeys[at]!,
+      ...place,
+      ...texts,
+      'ok',
+      null,
+      null,
+      now,
+      indexVersion,
+    ];
   });
   await insertRows(tx, `crates (${columns})`, rows);
   const references = crates.map(({ metadata }, at) => [
@@ -216,7 +240,7 @@ async function insertCrates(
 async function insertBroken(tx: Queries, broken: readonly BrokenCrate[], now: number): Promise<void> {
   const rows = broken.map(({ place, code, reason }) => {
     const { crateId, place: values } = placeValues(place);
-    const told = ['broken', code, storable(reason), now];
+    const told = ['broken', code, storable(reason), now, indexVersion];
     return [crateId, null, new Uint8Array(0), ...values, '', '', '', '{}', '{}', ...told];
   });
   await insertRows(tx, `crates (${columns})`, rows);

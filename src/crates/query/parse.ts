@@ -32,6 +32,9 @@ interface QueryDraft {
   readonly notes: Set<string>;
 }
 
+const countConditions = ({ wanted, required, excluded, filters, entities }: QueryDraft): number =>
+  [wanted, required, excluded, filters, entities].reduce((sum, { length }) => sum + length, 0);
+
 /** Parses a query. No query is an error: what is not understood is searched for as words, and `notes` say so. */
 export function parseSearchQuery(
   text: string,
@@ -44,12 +47,18 @@ export function parseSearchQuery(
     notes: new Set(),
     ...parseFieldFilters(fieldFilters),
   };
+  const given = countConditions(parsed);
   if (text.length > maxQueryLength)
     parsed.notes.add(`Only the first ${maxQueryLength} characters of the query were used.`);
   for (const each of readProse([...tokenizeQuery(text.slice(0, maxQueryLength))], parsed.notes))
     addQueryToken(parsed, each);
-  return limitQuery(parsed);
+  const isUnsearchable = text.trim() !== '' && countConditions(parsed) === given;
+  if (isUnsearchable) parsed.notes.add(unsearchableNote);
+  return { ...limitQuery(parsed), isUnsearchable };
 }
+
+const unsearchableNote =
+  'Nothing in the query can be searched for: it holds no word and no number. Leave it empty to list crates, newest first.';
 
 /** Nobody types so many words with operators between them. */
 const maxTypedWords = 10;
@@ -118,7 +127,7 @@ function addAnyFieldClauses(parsed: QueryDraft, text: string, isPhrase: boolean,
   }
 }
 
-function limitQuery({ texts, notes, ...parsed }: QueryDraft): SearchQuery {
+function limitQuery({ texts, notes, ...parsed }: QueryDraft): Omit<SearchQuery, 'isUnsearchable'> {
   let left = maxQueryClauses;
   let isCut = false;
   const take = <T>(all: readonly T[]): T[] => {
@@ -229,6 +238,8 @@ export interface SearchQuery {
   readonly entities: readonly EntityCondition[];
   /** The words of the query without fields and filters, for the search by meaning. */
   readonly text: string;
+  /** Whether there is a query of which nothing is left, such as `🙂` or `AND OR`: it finds nothing. */
+  readonly isUnsearchable: boolean;
   /** What was understood differently from what the user may have meant. */
   readonly notes: readonly string[];
 }

@@ -33,6 +33,12 @@ export interface IndexUpdaterOptions {
   readonly log: Log;
 }
 
+/** What is known of a crate when its source is looked at again. */
+export interface KnownStamp {
+  readonly stamp: string;
+  readonly isBroken: boolean;
+}
+
 export type IndexUpdater = ReturnType<typeof createIndexUpdater>;
 
 /** Writes what was read to the index in batches, and keeps the search by meaning up to date. */
@@ -88,15 +94,21 @@ export function createIndexUpdater({ database, writer, reader, fitting, clock, l
   return {
     flush,
 
-    /** The stamps of a source's crates, by their ids. A crate whose owner has changed gets a stamp that never matches. */
-    async known({ source, ownerOf }: IndexedSource): Promise<Map<string, string>> {
-      const known = new Map<string, string>();
+    /**
+     * What is known of a source's crates, by their ids. A crate whose owner has changed, or that an earlier version of the
+     * index has read, gets a stamp that never matches.
+     */
+    async known({ source, ownerOf }: IndexedSource): Promise<Map<string, KnownStamp>> {
+      const known = new Map<string, KnownStamp>();
       for await (const page of writer.known(source.url))
-        for (const { crateId, object, stamp, owner } of page)
-          known.set(
-            crateId,
-            owner === ownerNobody || owner === ownerOf(object) ? stamp : `${stamp} of another`,
-          );
+        for (const { crateId, object, stamp, owner, isCurrent, state } of page)
+          known.set(crateId, {
+            stamp:
+              isCurrent && (owner === ownerNobody || owner === ownerOf(object))
+                ? stamp
+                : `${stamp} of another`,
+            isBroken: state === 'broken',
+          });
       return known;
     },
 

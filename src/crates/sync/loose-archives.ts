@@ -6,8 +6,6 @@ type LooseArchiveKind = 'payload' | 'broken';
 interface LooseArchive {
   readonly place: CrateLocation;
   readonly takenFor: LooseArchiveKind;
-  /** Whether it was read this time. */
-  readonly isNew: boolean;
 }
 
 /**
@@ -30,14 +28,14 @@ export function createLooseArchives() {
     /** Whether its stored stamp says that it is a loose archive, and it has not changed. */
     isKnown(place: CrateLocation, stamp: string | undefined): boolean {
       const takenFor = looseArchiveKinds.find((kind) => stamp === toLooseStamp(place, kind));
-      if (takenFor !== undefined) all.push({ place, takenFor, isNew: false });
+      if (takenFor !== undefined) all.push({ place, takenFor });
       return takenFor !== undefined;
     },
 
     /** Adds one; gives it as it is stored for now. */
     add(place: CrateLocation): BrokenCrate {
       const takenFor = truth(place);
-      all.push({ place, takenFor, isNew: true });
+      all.push({ place, takenFor });
       return toBrokenArchive(place, takenFor);
     },
 
@@ -48,10 +46,9 @@ export function createLooseArchives() {
     },
 
     /** After the listing: how many there are of each kind. */
-    count(): { payload: number; broken: number; unchanged: number } {
-      const crates = all.filter(({ place }) => truth(place) === 'broken');
-      const broken = crates.filter(({ isNew }) => isNew).length;
-      return { payload: all.length - crates.length, broken, unchanged: crates.length - broken };
+    count(): { payload: number; broken: number } {
+      const broken = all.filter(({ place }) => truth(place) === 'broken').length;
+      return { payload: all.length - broken, broken };
     },
   };
 }

@@ -39,6 +39,18 @@ export function syncContract(backend: Backend): void {
       recordProof('B2:unchanged-is-not-read-again', 'B2:removed-leaves-the-index');
     });
 
+    it('what an earlier version of the index has read is read again, once', async (t) => {
+      const { sync, titles, database } = await newSync(t, backend);
+      const folder = await watchedFolder(t, { 'a.zip': zipOf('A'), 'bad.zip': Buffer.from('no zip') });
+      await sync([folder.source]);
+      await database.query('UPDATE crates SET index_version = 0');
+      folder.reads();
+      const [again] = await sync([folder.source]);
+      assert.deepEqual([folder.reads().toSorted(), again?.read], [['a.zip', 'bad.zip'], 1]);
+      const [last] = await sync([folder.source]);
+      assert.deepEqual([folder.reads(), last?.unchanged, await titles()], [[], 1, ['A']]);
+    });
+
     it('a broken crate is told with its reason, stops no other, and is not read again until it changes', async (t) => {
       const { sync, titles, status } = await newSync(t, backend);
       const files = { 'bad.zip': Buffer.from('no zip'), 'bad/ro-crate-metadata.json': Buffer.from('{') };
@@ -49,7 +61,8 @@ export function syncContract(backend: Backend): void {
       assert.deepEqual([broken, told.map(({ code }) => code).sort()], [2, ['metadata_invalid', 'not_a_zip']]);
       folder.reads();
       const [again] = await sync([folder.source]);
-      assert.deepEqual([folder.reads(), again?.unchanged, again?.broken], [[], 3, 0]);
+      assert.deepEqual([folder.reads(), again?.unchanged, again?.broken], [[], 1, 2]);
+      assert.equal((await status()).broken, again?.broken, 'sync_index and index_status say the same');
       await folder.write('bad.zip', zipOf('Mended'));
       await sync([folder.source]);
       assert.deepEqual([folder.reads(), await titles()], [['bad.zip'], ['Good', 'Mended']]);
@@ -82,7 +95,7 @@ export function syncContract(backend: Backend): void {
       folder.reads();
 
       const [second] = await sync([folder.source]);
-      assert.deepEqual([folder.reads(), second?.seen, second?.unchanged], [[], 4, 4]);
+      assert.deepEqual([folder.reads(), second?.seen, second?.unchanged, second?.broken], [[], 4, 2, 2]);
 
       // The same archives change sides with the metadata, and nobody reads them again for that.
       await folder.remove('crate/ro-crate-metadata.json');

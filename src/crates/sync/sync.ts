@@ -18,7 +18,7 @@ import {
   type SourceOptions,
 } from '../sources/sources.ts';
 import { mapConcurrently } from './in-parallel.ts';
-import type { IndexUpdater } from './index-updater.ts';
+import type { IndexUpdater, KnownStamp } from './index-updater.ts';
 import { acquireSyncLease } from './lease.ts';
 import { isCrateStamp, createLooseArchives, ownerNobody } from './loose-archives.ts';
 import { tryReadAlone, tryReadConcurrently, type ReadAttempt, type CrateRetries } from './retry.ts';
@@ -123,6 +123,7 @@ export interface SourceReport {
   readonly seen: number;
   readonly read: number;
   readonly unchanged: number;
+  /** All that cannot be read, whether it was tried now or is as it was when it was tried. */
   readonly broken: number;
   readonly removed: number;
 }
@@ -168,9 +169,10 @@ async function syncSource(
       seen.add(place.crateId);
       counts.seen++;
       loose.pass(place);
-      const stamp = known.get(place.crateId);
+      const { stamp, isBroken } = known.get(place.crateId) ?? {};
       if (loose.isKnown(place, stamp)) continue;
-      if (stamp === place.stamp) counts.unchanged++;
+      // What is broken stays so until it changes.
+      if (stamp === place.stamp) counts[isBroken === true ? 'broken' : 'unchanged']++;
       else yield place;
     }
   }
@@ -204,11 +206,10 @@ async function syncSource(
   signal.throwIfAborted();
   const gone = [...known.keys()].filter((id) => !seen.has(id));
   await updater.remove(gone);
-  counts.removed = gone.filter((id) => isCrateStamp(known.get(id)!)).length;
-  const { payload, broken, unchanged } = loose.count();
+  counts.removed = gone.filter((id) => isCrateStamp(known.get(id)!.stamp)).length;
+  const { payload, broken } = loose.count();
   counts.seen -= payload;
   counts.broken += broken;
-  counts.unchanged += unchanged;
   return counts;
 }
 
@@ -216,9 +217,12 @@ async function syncSource(
 function checkSourceNotEmptied(
   { source }: IndexedSource,
   objects: number,
-  known: ReadonlyMap<string, string>,
+  known: ReadonlyMap<string, KnownStamp>,
 ): void {
-  const crates = known.values().filter(isCrateStamp).toArray().length;
+  const crates = known
+    .values()
+    .filter(({ stamp }) => isCrateStamp(stamp))
+    .toArray().length;
   if (source.kind !== 'folder' || objects > 0 || crates === 0) return;
   throw sourceUnreachableError(
     source.url,
