@@ -94,6 +94,27 @@ describe('a call that may destroy something', { skip: noSandbox }, () => {
     });
   }
 
+  it('arguments that are too long to be shown whole are refused, and nobody is asked', async () => {
+    const asked: string[] = [];
+    await using client = await open('2025-11-25', async ({ message }) => {
+      asked.push(message);
+      return { action: 'accept', content: {} };
+    });
+    const code = `from mcp.workcrate import delete_file, ToolError
+for length in (3000, 5000):
+    try: delete_file(file_id="x" * length + "behind")
+    except ToolError as error: print(error.text)`;
+    const { data, text } = await client.call('execute_code', {
+      language: 'python',
+      code,
+      tools: ['delete_file'],
+    });
+    assert.match(data?.stdout ?? text, /its arguments have 50\d\d characters/);
+    assert.equal(asked.length, 1);
+    assert.match(asked[0]!, /xbehind"/);
+    recordProof('F6:all-is-shown-that-is-asked');
+  });
+
   it('nobody answers: the run goes on, and the call too where its client still waits', async () => {
     const id = await upload(server(), 'a.txt', 'a');
     const asked = { language: 'python', code: deleteEach([id]), tools: ['delete_file'] };

@@ -97,7 +97,9 @@ export async function openCallsBench(): Promise<CallsBench> {
         log: createLog('off'),
       });
       const { inside } = await bench.folder();
-      const requested = { granted: ['*'], toolbox, context: createTestContext() };
+      const context = createTestContext();
+      const granted = (await toolbox.list(context)).map(({ name }) => name);
+      const requested = { granted: [...granted, 'save'], toolbox, context };
       using questions = createRunQuestions({ isAttended: false, timeoutMs: 1000, abandoned: () => {} });
       using open = room.open(
         {

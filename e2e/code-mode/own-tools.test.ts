@@ -3,8 +3,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { getAuditFolder } from '../../src/audit/audit.ts';
+import type { AuditLine } from '../../src/audit/line.ts';
 import { eventually } from '../../src/eventually.testing.ts';
 import { recordProof } from '../../src/requirements.testing.ts';
+import { audited } from '../audit/lines.testing.ts';
 import { noSandbox, run, useCodeServer } from '../code.testing.ts';
 import { upload } from '../server.testing.ts';
 
@@ -82,11 +84,50 @@ for path in ["/etc/passwd", "/tmp/x", "/artifacts/../../x", "/artifacts/copy.csv
 for source in ["file_" + "0" * 24, "https://example.org/files/abc", "file:///etc/passwd", shared["downloadUrl"][:-1] + "x"]:
     try: print("wrote", save(source, "new.csv"))
     except ToolError as error: print("refused")`;
-    const got = await run(server(), 'python', python, { tools: ['share_file'] });
+    const ungranted = await run(server(), 'python', python, { tools: ['share_file', 'list_*'] });
+    assert.match(ungranted.stderr, /ToolError: save: The run was not given "save"|The run was not given/);
+    assert.deepEqual(ungranted.artifacts.created, []);
+    const got = await run(server(), 'python', python, { tools: ['share_file', 'save'] });
     const expected = `a.csv 8\n/artifacts/copy.csv 8 x,y\n1,2\n\nTrue\n${'refused\n'.repeat(9)}`;
     assert.equal(got.stdout, expected, got.stderr);
     assert.ok(got.artifacts.created.includes('/artifacts/copy.csv'), JSON.stringify(got.artifacts));
     recordProof('F6:links-can-be-saved');
+  });
+
+  it('what code saves is a call of the record, a line of the audit log and a use of the link', async () => {
+    const id = await upload(server(), 'b.csv', 'x,y\n1,2\n');
+    const link = (await server().call('share_file', { file_id: id })).data;
+    const python = `from mcp._workcrate import save
+save(${JSON.stringify(id)}, "/artifacts/by-id.csv")
+save(${JSON.stringify(link.downloadUrl)}, "/artifacts/by-link.csv")`;
+    const got = await run(server(), 'python', python, { tools: ['save'] });
+    const record = await server().call('get_execution', { execution_id: got.execution_id });
+    const { calls } = record.data.tool_calls;
+    assert.deepEqual(
+      calls.map(({ tool, outcome }: { tool: string; outcome: string }) => `${tool} ${outcome}`),
+      ['save ok', 'save ok'],
+    );
+    const status = (await server().call('link_status', { token: link.token })).data;
+    assert.deepEqual([status.downloads, status.bytesSent], [1, 8]);
+    const isOfRun = ({ details }: AuditLine): boolean => details?.['execution_id'] === got.execution_id;
+    const lines = (await audited(server().data, isOfRun, 2)).filter(
+      ({ operation }) => operation === 'tool_call',
+    );
+    assert.deepEqual(
+      lines.map(({ subject, details }) => [subject, details?.['source']]),
+      [
+        ['save', id],
+        ['save', status.link_id],
+      ],
+    );
+    const downloads = await audited(server().data, ({ operation }) => operation === 'download');
+    assert.deepEqual(
+      downloads
+        .filter(({ subject }) => subject === 'b.csv')
+        .map(({ result, details }) => [result, details?.['link'], details?.['bytes']]),
+      [['ok', status.link_id, 8]],
+    );
+    recordProof('F6:saving-is-a-call');
   });
 
   it('is given no tools unless it asks, and what it asks for is told clearly', async () => {
@@ -97,7 +138,7 @@ for source in ["file_" + "0" * 24, "https://example.org/files/abc", "file:///etc
     for (const [tools, text] of [
       [['list_filez'], /Did you mean list_files\?/],
       [['nothing_*'], /No tool that code can call fits "nothing_\*"/],
-      [['share_f*'], /does more than read, and has to be named: share_file/],
+      [['share_f*'], /does more than read, .* has to be named: share_file/],
       [['execute_code'], /Code cannot call execute_code/],
       [['run_script'], /Code cannot call run_script/],
       [['execute_*'], /No tool that code can call fits/],

@@ -21,7 +21,12 @@ export function createReplayTools(config: Config, live: Toolbox | null): ReplayT
       const calls = createToolCalls({
         mostCalls: config.toolCalls,
         mostAtOnce: config.toolCallsAtOnce,
-        openSource: async () => null,
+        openSource: async () => {
+          throw new WorkcrateError(
+            'unsupported',
+            'The bytes that a run saved are not in its crate, so this call of save cannot be replayed.',
+          );
+        },
         recorder: { note: async (_, call) => void made.push(call) },
         clock: Date.now,
         log: createLog('warn'),

@@ -54,10 +54,11 @@ export interface OpenDownload {
 /** The bytes of segments, for readers that need them here. */
 export async function* readSegments(
   segments: Iterable<BodySegment> | AsyncIterable<BodySegment>,
+  signal?: AbortSignal,
 ): AsyncGenerator<Uint8Array, void> {
   for await (const segment of segments)
     if ('bytes' in segment) yield segment.bytes;
-    else yield* segment.object.read(segment.start, segment.end);
+    else yield* segment.object.read(segment.start, segment.end, signal);
 }
 
 export function toFileDownload(files: Files, file: LinkedFile): Download {

@@ -126,7 +126,7 @@ function shareFile(options: LinkToolsOptions): Tool {
       if (input.path !== undefined && !sharesMachine)
         throw new WorkcrateError(
           'unsupported',
-          'Paths can be shared over stdio only. Send the file with request_upload, then share its file_id.',
+          'Paths can be shared over stdio only, and not by code of a run. Send the file with request_upload, then share its file_id.',
         );
       const id =
         input.file_id ?? (await options.localFiles.take(caller, input.path!, input.ttl_seconds, signal)).id;

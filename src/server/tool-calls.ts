@@ -5,15 +5,15 @@
 import type { Audit } from '../audit/audit.ts';
 import { WorkcrateError } from '../errors.ts';
 import type { Files } from '../files/files.ts';
-import type { Links } from '../links/links.ts';
+import { readSegments, type Links } from '../links/links.ts';
 import type { ToolContext } from '../mcp/tool.ts';
 import { createCallStore, type RunOfCalls } from '../tool-calls/store.ts';
-import { createToolCalls, type FileSource, type ToolCall } from '../tool-calls/tool-calls.ts';
+import { createToolCalls, saveTool, type FileSource, type ToolCall } from '../tool-calls/tool-calls.ts';
 import type { AppContext } from './context.ts';
 
 export interface ToolCallsRooms extends Pick<AppContext, 'config' | 'clock' | 'log'> {
   readonly files: Pick<Files, 'find' | 'open'>;
-  readonly links: Pick<Links, 'resolve'>;
+  readonly links: Pick<Links, 'resolve' | 'note'>;
   readonly audit: Audit;
 }
 
@@ -26,7 +26,7 @@ export function openToolCalls({ config, files, links, audit, clock, log }: ToolC
   const toolCalls = createToolCalls({
     mostCalls: config.toolCalls,
     mostAtOnce: config.toolCallsAtOnce,
-    openSource: (context, source) => openSource({ files, links }, context, source),
+    openSource: (context, source) => openSource({ files, links, audit }, context, source),
     recorder: callStore,
     clock,
     log,
@@ -36,6 +36,7 @@ export function openToolCalls({ config, files, links, audit, clock, log }: ToolC
 
 /** A tool of ours has a line of its own too; this one says which code called it, and what was refused. */
 function auditToolCall(audit: Audit, { id, user }: RunOfCalls, call: ToolCall): void {
+  const { source } = call.tool === saveTool.name ? call.arguments : {};
   const { sequence, server, tool, definitionHash, argumentsHash, resultHash, verdict, outcome, ms } = call;
   audit.note({
     level: outcome === 'refused' ? 'warning' : 'trace',
@@ -52,6 +53,7 @@ function auditToolCall(audit: Audit, { id, user }: RunOfCalls, call: ToolCall): 
       definition_sha256: definitionHash,
       arguments_sha256: argumentsHash,
       result_sha256: resultHash,
+      ...(typeof source === 'string' && { source }),
       ms: Math.round(ms),
     },
   });
@@ -61,7 +63,7 @@ const fileForm = /^(?:workcrate:\/\/files\/)?(file_[0-9a-f]{24})$/;
 const linkForm = /\/files\/([^/?#]+)$/;
 
 async function openSource(
-  { files, links }: Pick<ToolCallsRooms, 'files' | 'links'>,
+  { files, links, audit }: Pick<ToolCallsRooms, 'files' | 'links' | 'audit'>,
   context: ToolContext,
   source: string,
 ): Promise<FileSource | null> {
@@ -75,7 +77,14 @@ async function openSource(
       'unsupported',
       'The link is for one download only. Save a link of many, or the file_id.',
     );
-  return toSource(download);
+  const used = (bytes: number, whole: boolean): void => {
+    links.note(link, bytes, whole);
+    const { filename: subject, size } = download;
+    const event = { operation: 'download', user: link.owner, client: null, subject } as const;
+    const details = { link: link.id, bytes, size, whole };
+    audit.note({ ...event, level: 'trace', result: whole ? 'ok' : 'partial', details });
+  };
+  return toSource(link.id, download, used);
 }
 
 async function openFile(
@@ -87,6 +96,7 @@ async function openFile(
   if (file === null) return null;
   return {
     ...file,
+    origin: id,
     async *read(signal) {
       await using object = await files.open(file);
       if (object === null) throw new WorkcrateError('bytes_gone', 'The bytes of the file are gone.');
@@ -97,17 +107,26 @@ async function openFile(
 
 type Download = Awaited<ReturnType<Links['resolve']>>['download'];
 
-const toSource = (download: Download): FileSource => ({
+/** `used` is told how much was read, and whether that was all. */
+const toSource = (
+  origin: string,
+  download: Download,
+  used: (bytes: number, whole: boolean) => void,
+): FileSource => ({
   name: download.filename,
+  origin,
   size: download.size,
   mediaType: download.mediaType,
   async *read(signal) {
     const opened = await download.open();
+    let bytes = 0;
     try {
-      for await (const segment of opened.segments(0, download.size))
-        if ('bytes' in segment) yield segment.bytes;
-        else yield* segment.object.read(segment.start, segment.end, signal);
+      for await (const chunk of readSegments(opened.segments(0, download.size), signal)) {
+        bytes += chunk.length;
+        yield chunk;
+      }
     } finally {
+      used(bytes, bytes === download.size);
       await opened.close();
     }
   },

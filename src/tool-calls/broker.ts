@@ -12,12 +12,11 @@ import type { RunClock } from '../sandbox/sandbox.ts';
 import { refusedError, type ReadAnswer, type RunQuestions } from './asking.ts';
 import type { CallRequest } from './frames.ts';
 import { listNames, type Grant, type GrantedTool } from './grant.ts';
-import type { FileSource, RunFiles } from './run-files.ts';
+import type { RunFiles } from './run-files.ts';
+import { isSaveTool, saveSource, saveTool, type OpenSource } from './save.ts';
+import { toPlainJson } from '../text.ts';
 import type { CallRecorder, ToolCall } from './tool-call.ts';
 import { isBearable, readErrorText, tooLargeText, toToldValue } from './values.ts';
-
-/** Finds the bytes of a stored file or of a link of ours; null where it is neither. */
-export type OpenSource = (context: ToolContext, source: string) => Promise<FileSource | null>;
 
 export interface BrokerOptions {
   readonly execution: { readonly id: string; readonly user: string };
@@ -75,7 +74,7 @@ export function createBroker(options: BrokerOptions): Broker {
       server: known?.definition.server ?? ownServer,
       tool,
       definitionHash: known?.definition.hash ?? null,
-      arguments: input,
+      arguments: outcome.kept ?? input,
       argumentsHash: hashDefinition(input),
       result: outcome.result,
       resultHash: outcome.result === null ? null : hashDefinition(outcome.result),
@@ -100,18 +99,10 @@ export function createBroker(options: BrokerOptions): Broker {
     }
   }
 
+  /** It has a frame of its own, and its answer is the file alone. */
   async function answerSave(source: string, path: string): Promise<Told> {
-    try {
-      const found = await options.openSource(options.context, source);
-      if (found === null)
-        throw new WorkcrateError(
-          'not_found',
-          'Only a file_id of yours and a download link of this server can be saved.',
-        );
-      return { ok: await options.files.save(path, found) };
-    } catch (error) {
-      return toError(ownServer, 'save', publicMessage(asWorkcrateError(error)));
-    }
+    const told = await answerCall(saveTool.name, { source, path });
+    return 'ok' in told ? { ok: (told.ok as { readonly value: unknown }).value } : told;
   }
 
   return {
@@ -137,6 +128,8 @@ export function createBroker(options: BrokerOptions): Broker {
 interface JudgedCall extends Pick<ToolCall, 'tool' | 'verdict' | 'outcome' | 'result'> {
   /** Why there is no result. */
   readonly text: string | null;
+  /** What to record of the arguments, where that is not all of them. */
+  readonly kept?: Record<string, unknown>;
 }
 
 async function callJudged(
@@ -167,10 +160,12 @@ async function callJudged(
   } catch (error) {
     return options.context.signal.aborted ? cancelled() : refuse(publicMessage(asWorkcrateError(error)));
   }
-  const result = await callTool(options, tool, input);
+  const isSave = isSaveTool(known.definition);
+  const { result, kept } = isSave ? await saveSource(options, input) : await callTool(options, tool, input);
   if (options.context.signal.aborted && result.isError === true) return cancelled();
   if (!isBearable(result)) return { tool, verdict, outcome: 'error', result: null, text: tooLargeText };
-  return { tool, verdict, outcome: result.isError === true ? 'error' : 'ok', result, text: null };
+  const outcome = result.isError === true ? 'error' : 'ok';
+  return { tool, verdict, outcome, result, text: null, ...(kept && { kept }) };
 }
 
 /** More rounds than a tool can need. */
@@ -181,18 +176,19 @@ async function callTool(
   options: BrokerOptions,
   tool: string,
   input: Record<string, unknown>,
-): Promise<CallToolResult> {
+): Promise<{ readonly result: CallToolResult; readonly kept?: undefined }> {
   const { toolbox, context } = options;
   try {
     let { client } = context;
     for (let round = 0; round < maxRounds; round++) {
       const answer = await toolbox.call(tool, input, { ...context, client });
-      if (!isQuestion(answer)) return answer;
+      if (!isQuestion(answer)) return { result: answer };
       client = { ...context.client, state: answer.state, answer: await ask(options, answer) };
     }
     throw new WorkcrateError('client_refused', 'The client was asked too often without an answer that fits.');
   } catch (error) {
-    return { isError: true, content: [{ type: 'text', text: publicMessage(asWorkcrateError(error)) }] };
+    const text = publicMessage(asWorkcrateError(error));
+    return { result: { isError: true, content: [{ type: 'text', text }] } };
   }
 }
 
@@ -202,9 +198,10 @@ async function ask({ questions, runClock, context }: BrokerOptions, question: Qu
   return await questions.ask(question, context.signal);
 }
 
-const maxShownArguments = 1500;
+/** What a person can be expected to read, as JSON. */
+const maxShownArguments = 4000;
 
-/** Resolves if a person allows it. */
+/** Resolves if a person allows it, who has seen all of it: what is cut off could be what matters. */
 async function askPerson(
   options: BrokerOptions,
   allowed: Set<string>,
@@ -215,8 +212,11 @@ async function askPerson(
   // Before there were modes, a bare `elicitation` meant forms.
   if (elicitation === undefined || (elicitation.form === undefined && elicitation.url !== undefined))
     throw refusedError('it may change or delete something, and this client cannot ask its user');
-  const json = JSON.stringify(input);
-  const shown = json.length > maxShownArguments ? `${json.slice(0, maxShownArguments)}…` : json;
+  const shown = toPlainJson(input);
+  if (shown.length > maxShownArguments)
+    throw refusedError(
+      `it may change or delete something, and its arguments have ${shown.length} characters, of which a person would have to see all (at most ${maxShownArguments}). Send the data as a file, or call it without code`,
+    );
   const question = inputRequired.elicit({
     message: `Code that runs for you (${options.execution.id}) wants to call ${tool}, which may change or delete something, with ${shown}. Allow it?`,
     requestedSchema: {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { ToolAnnotations } from '@modelcontextprotocol/server';
-import type { ToolDefinition } from '../mcp/toolbox.ts';
+import { ownServer, type ToolDefinition } from '../mcp/toolbox.ts';
 import { grantTools } from './grant.ts';
 
 const define = (name: string, annotations: ToolAnnotations, server = 'play'): ToolDefinition => ({
@@ -17,6 +17,9 @@ const define = (name: string, annotations: ToolAnnotations, server = 'play'): To
 });
 
 const known = [
+  define('list_own', { readOnlyHint: true }, ownServer),
+  define('list_ours', { readOnlyHint: true, destructiveHint: true }, ownServer),
+  define('list_less', { readOnlyHint: false, destructiveHint: false }, ownServer),
   define('play_read', { readOnlyHint: true }),
   define('play_look', { readOnlyHint: true, destructiveHint: true }),
   define('play_write', { readOnlyHint: false, destructiveHint: false }),
@@ -31,12 +34,20 @@ const grant = (...wanted: string[]): [string, boolean][] =>
 
 it('a pattern grants what only reads, and nothing else', () => {
   const reading: [string, boolean][] = [
-    ['play_read', false],
-    ['play_look', false],
+    ['list_own', false],
+    ['list_ours', false],
   ];
   assert.deepEqual(grant('*'), reading);
-  assert.deepEqual(grant('play_*'), reading);
-  assert.deepEqual(grant('play_????'), reading);
+  assert.deepEqual(grant('list_*'), reading);
+  assert.deepEqual(grant('list_o??'), reading.slice(0, 1));
+});
+
+it('a pattern grants nothing of other servers, whatever these say of themselves', () => {
+  assert.throws(() => grant('play_*'), {
+    code: 'invalid_input',
+    message: /belongs to another server, and has to be named: play_read, play_look/,
+  });
+  assert.deepEqual(grant('play_read'), [['play_read', false]]);
 });
 
 it('what does more is granted by its name, and asks unless it says that it destroys nothing', () => {

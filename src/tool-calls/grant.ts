@@ -1,6 +1,6 @@
 /**
  * Which tools the code of a run may call: those that the call of execute_code names, of those that its caller may use.
- * A pattern grants what only reads; anything else has to be named. It asks nobody: `broker.ts` does.
+ * A pattern grants what only reads of our own; anything else has to be named. It asks nobody: `broker.ts` does.
  */
 import { WorkcrateError } from '../errors.ts';
 import { createGlob } from '../glob.ts';
@@ -34,6 +34,10 @@ const isNeverCalled = ({ server, name }: ToolDefinition): boolean =>
 
 const isPattern = (wanted: string): boolean => /[*?]/.test(wanted);
 
+/** What other servers say of their tools is not believed, as by the guard: they could say it of any. */
+const isGrantedByPattern = (definition: ToolDefinition): boolean =>
+  definition.server === ownServer && isReadOnly(definition);
+
 const isReadOnly = ({ annotations }: ToolDefinition): boolean => annotations.readOnlyHint === true;
 
 /** What does not say that it only reads, nor that it destroys nothing, is taken to destroy, as MCP has it. */
@@ -66,13 +70,13 @@ function findNamed(name: string, known: readonly ToolDefinition[]): ToolDefiniti
 function findMatching(pattern: string, known: readonly ToolDefinition[]): ToolDefinition[] {
   const fits = createGlob(pattern);
   const matching = known.filter((definition) => fits(definition.name) && !isNeverCalled(definition));
-  const reading = matching.filter(isReadOnly);
+  const reading = matching.filter(isGrantedByPattern);
   if (reading.length > 0) return reading;
   const shown = JSON.stringify(pattern.slice(0, 100));
   const why =
     matching.length === 0
       ? `No tool that code can call fits ${shown}.`
-      : `What fits ${shown} does more than read, and has to be named: ${listNames(matching)}.`;
+      : `What fits ${shown} does more than read, or belongs to another server, and has to be named: ${listNames(matching)}.`;
   throw new WorkcrateError('invalid_input', why);
 }
 

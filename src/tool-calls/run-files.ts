@@ -23,6 +23,8 @@ export interface WrittenFile {
 /** Bytes with their description. */
 export interface FileSource {
   readonly name: string;
+  /** By which it is recorded: the id of a stored file, or of a link. */
+  readonly origin: string;
   readonly size: number;
   readonly mediaType: string;
   read(signal: AbortSignal): AsyncIterable<Uint8Array>;
@@ -85,7 +87,7 @@ export function createRunFiles({ sandbox, place, workingDir, otherwise, signal }
       openBelow(place[folder.root]).makeFolder(folder.path, place.uid);
       for (let attempt = 1; ; attempt++) {
         const path = joinComponents(folder.path, parseName(numberName(name, attempt)));
-        const source = { name, size: bytes.length, mediaType, read: () => readOnce(bytes) };
+        const source = { name, origin: name, size: bytes.length, mediaType, read: () => readOnce(bytes) };
         try {
           return await writeTo({ root: folder.root, path }, source);
         } catch (error) {

@@ -17,16 +17,17 @@ import {
   type Workspace,
 } from '../sandbox/sandbox.ts';
 import type { RunQuestions } from './asking.ts';
-import { createBroker, type OpenSource } from './broker.ts';
+import { createBroker } from './broker.ts';
 import { createChannel } from './channel.ts';
 import { grantTools, type Grant } from './grant.ts';
 import { createRunFiles } from './run-files.ts';
+import { isSaveTool, saveTool, type OpenSource } from './save.ts';
 import { createStubCache } from './stubs/stubs.ts';
 import type { CallRecorder } from './tool-call.ts';
 
 export { createRunQuestions, type PendingQuestion, type RunQuestions } from './asking.ts';
-export type { OpenSource } from './broker.ts';
 export type { FileSource } from './run-files.ts';
+export { saveTool } from './save.ts';
 export type { CallRecorder, ToolCall } from './tool-call.ts';
 
 /** The tools that a run asks for. */
@@ -86,7 +87,9 @@ export function createToolCalls(options: ToolCallsOptions): ToolCalls {
           'invalid_input',
           'tools are for Python and Node, which have functions for them. Leave tools out, or use another language.',
         );
-      return grantTools(granted, await toolbox.list(context));
+      const known = await toolbox.list(context);
+      // A replay has it among the tools that were recorded.
+      return grantTools(granted, known.some(isSaveTool) ? known : [...known, saveTool]);
     },
     open(run, { toolbox, context }, grant) {
       const { id, user, questions } = run;
@@ -113,7 +116,7 @@ export function createToolCalls(options: ToolCallsOptions): ToolCalls {
       options.recorder.offer?.({ id, user }, definitions);
       return {
         tools: {
-          files: new Map([...library, ...makeStubs(definitions)]),
+          files: new Map([...library, ...makeStubs(definitions.filter((one) => !isSaveTool(one)))]),
           accept: (connection) => channel.accept(connection),
           clock: runClock,
         },
@@ -127,10 +130,14 @@ export function createToolCalls(options: ToolCallsOptions): ToolCalls {
   };
 }
 
-/** A call of code is no call of the client: it ends with the run, becomes no task and reports no progress. */
+/**
+ * A call of code is no call of the client: it ends with the run, becomes no task and reports no progress. Code shares no
+ * machine with anybody: what a client's own user may read by a path, a run may not.
+ */
 const toRunContext = (context: ToolContext, signal: AbortSignal): ToolContext => ({
   ...context,
   signal,
+  sharesMachine: false,
   task: null,
   canWait: true,
   progress: () => {},
