@@ -172,7 +172,9 @@ test('only `paths/` and the files named here go anywhere by path', () => {
 
 test('rooms that work in the folders of users have none of it', () => {
   const rooms = ['src/executions/', 'src/artifacts/', 'src/files/'];
-  const journal = new Set(['journal', 'journal-files', 'line-files'].map((name) => `src/executions/${name}.ts`));
+  const journal = new Set(
+    ['journal', 'journal-files', 'line-files'].map((name) => `src/executions/${name}.ts`),
+  );
   const listed = allowed.flatMap(({ files }) => files).filter((file) => !journal.has(file));
   assert.deepEqual(
     listed.filter((file) => rooms.some((room) => file.startsWith(room))),
