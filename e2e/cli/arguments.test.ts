@@ -55,7 +55,7 @@ const mistakes: [string[], RegExp][] = [
   [['serve', '-p', '80'], /: Unknown option '-p'\. See/],
   [['serve', '--port', '--host', 'x'], /: Option '--port' argument is ambiguous\. See/],
   [['serve', '--port'], /'--port <value>' argument missing/],
-  [['serve', '--tracing=yes'], /'--tracing' does not take an argument/],
+  [['serve', '--tracing=perhaps'], /--tracing takes true or false/],
   [['index', 'now'], /"now" is one word too many/],
   [
     ['crates'],

@@ -140,10 +140,8 @@ function findAgentServer(input: AskInput): ServerAddress {
 const ownSettings = new Set(['endpoint', 'model', 'api-key', 'endpoint-timeout']);
 
 function listServerFlags(flags: AskInput['flags']): string[] {
-  const options = Object.entries({ ...toFlagOptions(), config: { type: 'string' } });
-  return options.flatMap(([name, { type }]) => {
+  return [...Object.keys(toFlagOptions()), 'config'].flatMap((name) => {
     const value = ownSettings.has(name) ? undefined : flags[name];
-    if (value === undefined) return [];
-    return type === 'boolean' ? [`--${name}`] : [`--${name}=${value}`];
+    return value === undefined ? [] : [`--${name}=${value}`];
   });
 }

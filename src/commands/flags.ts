@@ -1,4 +1,4 @@
-import { toFlagOptions } from '../config/config.ts';
+import { switchFlags, toFlagOptions } from '../config/config.ts';
 
 /** The flags that are no settings. Which command takes which is in command-help.ts. */
 const commandFlags = {
@@ -48,10 +48,21 @@ const commandFlags = {
   yes: { type: 'string', multiple: true },
 } as const;
 
-/** `--yes` alone means all, and takes no word behind it: that may be the request. */
+/**
+ * Gives flags their values where the words leave them out. `--yes` alone means all, and takes no word behind it: that may
+ * be the request. A setting that is true or false is true alone, and takes no word behind it but these two.
+ */
 export function completeFlags(argv: readonly string[]): string[] {
   const end = argv.includes('--') ? argv.indexOf('--') : argv.length;
-  return argv.map((word, at) => (word === '--yes' && at < end ? '--yes=*' : word));
+  const completed: string[] = [];
+  for (let at = 0; at < end; at++) {
+    const [word, next] = [argv[at]!, argv[at + 1]];
+    if (word === '--yes') completed.push('--yes=*');
+    else if (!switchFlags.has(word)) completed.push(word);
+    else if (at + 1 < end && (next === 'true' || next === 'false')) completed.push(`${word}=${argv[++at]}`);
+    else completed.push(`${word}=true`);
+  }
+  return [...completed, ...argv.slice(end)];
 }
 
 /** Every flag there is, as options for the argument parser. */

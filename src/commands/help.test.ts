@@ -3,9 +3,10 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { parseArgs } from 'node:util';
+import { loadConfig, switchFlags } from '../config/config.ts';
 import { commandHelp, type CommandHelp } from './command-help.ts';
 import { demandCommand, getHelp, loadCommand } from './commands.ts';
-import { listFlagOptions } from './flags.ts';
+import { completeFlags, listFlagOptions } from './flags.ts';
 
 const checkout = join(import.meta.dirname, '../..');
 
@@ -55,9 +56,35 @@ function assertTaken(name: string, example: string): void {
   const args = [...example.replace(/ > .*/, '').matchAll(/'([^']*)'|\S+/g)].map(
     ([word, quoted]) => quoted ?? word,
   );
-  const { positionals } = parseArgs({ args, options: listFlagOptions(), allowPositionals: true });
+  const { positionals } = parseArgs({
+    args: completeFlags(args),
+    options: listFlagOptions(),
+    allowPositionals: true,
+  });
   assert.equal(demandCommand(positionals), name.split(' ')[0]);
 }
+
+it('every setting that is true or false is switched on by its flag alone, and on and off by a value', () => {
+  const read = (...argv: string[]) => {
+    const { values, positionals } = parseArgs({
+      args: completeFlags(argv),
+      options: listFlagOptions(),
+      allowPositionals: true,
+    });
+    return [values, positionals];
+  };
+  assert.ok(switchFlags.size > 5);
+  for (const flag of switchFlags) {
+    const name = flag.slice(2);
+    for (const value of ['true', 'false'])
+      for (const given of [[flag, value], [`${flag}=${value}`]])
+        assert.deepEqual(read(...given, 'serve'), [{ __proto__: null, [name]: value }, ['serve']]);
+    for (const behind of [['serve'], ['--', 'false'], [], ['--port', '0']])
+      assert.equal((read(flag, ...behind)[0] as Record<string, string>)[name], 'true');
+    assert.deepEqual(read(flag, '--', 'false')[1], ['false']);
+    assert.throws(() => loadConfig({ [name]: 'perhaps' }), { message: /true or false/ });
+  }
+});
 
 it('every flag is in the help of a command or of the program', () => {
   const shown = new Set(

@@ -206,8 +206,10 @@ function listVariables(name: SettingName, setting: Setting<unknown>): string {
 }
 
 /** The settings as options for the argument parser. */
-export function toFlagOptions(): Record<string, { type: 'string' | 'boolean' }> {
-  const option = (name: SettingName) =>
-    ({ type: settings[name].kind === trueOrFalse ? 'boolean' : 'string' }) as const;
-  return Object.fromEntries(settingNames.map((name) => [toFlagName(name), option(name)]));
-}
+export const toFlagOptions = (): Record<string, { type: 'string' }> =>
+  Object.fromEntries(settingNames.map((name) => [toFlagName(name), { type: 'string' }]));
+
+/** The flags of settings that are true or false. */
+export const switchFlags: ReadonlySet<string> = new Set(
+  settingNames.filter((name) => settings[name].kind === trueOrFalse).map((name) => `--${toFlagName(name)}`),
+);
