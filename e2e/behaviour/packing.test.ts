@@ -71,6 +71,31 @@ describe(`packing crates, on ${backends}`, { skip: noSandbox }, () => {
     recordProof('B12:run-packed-with-provenance', 'B12:found-and-fetched-again');
   });
 
+  it('of two runs that write the same name each is packed with its own result, also after a restart', async () => {
+    const write = (text: string) =>
+      run(server, 'python', `open('/artifacts/alpha.txt', 'w').write('${text}')`);
+    const [first, second] = [await write('alpha = 0.05'), await write('alpha = 0.01')];
+    await server.restart();
+    for (const [{ execution_id }, text] of [
+      [second, 'alpha = 0.01'],
+      [first, 'alpha = 0.05'],
+    ] as const) {
+      const { data: packed } = await server.call('pack_crate', { execution_id });
+      const file = { crate_id: packed.crate_id, path: 'results/artifacts/alpha.txt' };
+      assert.equal((await server.call('read_crate_file', file)).data.text, text);
+      const judged = await server.call('validate_crate', { crate_id: packed.crate_id });
+      assert.equal(judged.data.must, 0, judged.text);
+    }
+  });
+
+  it('a result whose bytes are gone is said to be so by pack_crate and by validate_crate', async () => {
+    const made = await run(server, 'python', "open('/artifacts/.hidden', 'w').write('x')");
+    const packed = await server.call('pack_crate', { execution_id: made.execution_id });
+    assert.match(packed.text, /Described, but not in the crate: "artifacts\/\.hidden" of the run: /);
+    const judged = await server.call('validate_crate', { crate_id: packed.data.crate_id });
+    assert.match(judged.text, /Valid[^]*Note: Described, but not in the crate: "\/artifacts\/\.hidden"\./);
+  });
+
   it('stored files are packed too, and what cannot be packed is refused with nothing left behind', async () => {
     const id = await upload(server, 'notes.txt', 'some notes');
     const packed = await server.call('pack_crate', { file_ids: [id], title: 'Notes of a day' });

@@ -97,6 +97,35 @@ open('/artifacts/none.png', 'w').write('<script>alert(1)</script>')`,
       assert.ok((await fetch(`${server.url}/runs/${execution_id}/${path}`)).status >= 400, path);
   });
 
+  it('shows and gives a file as the run left it, whatever has its name now, and packs it with its notes', async () => {
+    const svg = (text: string): string =>
+      `<svg xmlns="http://www.w3.org/2000/svg"><text>${text}</text></svg>`;
+    const write = (text: string) =>
+      run(
+        `open('/artifacts/plot.svg', 'w').write('${svg(text)}'); open('/artifacts/.hidden', 'w').write('x')`,
+      );
+    const [first, second] = [await write('first'), await write('second')];
+    for (const [{ execution_id }, text] of [
+      [first, 'first'],
+      [second, 'second'],
+    ] as const)
+      for (const path of ['pictures/plot.svg', 'made?path=/artifacts/plot.svg']) {
+        const answer = await fetch(`${server.url}/runs/${execution_id}/${path}`);
+        assert.equal(await answer.text(), svg(text));
+        if (path.startsWith('made')) assert.match(answer.headers.get('content-disposition')!, /^attachment/);
+      }
+    const unknown = await fetch(`${server.url}/runs/${first.execution_id}/made?path=/artifacts/none`);
+    assert.equal(unknown.status, 404);
+    const { page } = await browser.open();
+    await page.goto(`${server.url}/runs/${first.execution_id}`);
+    assert.match(await page.innerText('main'), /not kept: hidden files are not kept/);
+    await page.locator('text=Pack as a crate').click();
+    await page.locator('h1', { hasText: 'Packed as a crate' }).waitFor();
+    assert.match(await page.innerText('main'), /Described, but not in the crate: "artifacts\/\.hidden"/);
+    await page.locator('text=Look into the crate').click();
+    assert.match(await page.innerText('main'), /plot\.svg/);
+  });
+
   it('lists new runs and their ends without a reload, in two tabs, and filters', async () => {
     const tabs = [await browser.open(), await browser.open()];
     for (const { page } of tabs) await page.goto(server.url);

@@ -79,6 +79,8 @@ describe('the page at /', { skip: noBrowser }, () => {
     );
     await page.locator('text=Pack as a crate').focus();
     await page.keyboard.press('Enter');
+    await page.locator('h1', { hasText: 'Packed as a crate' }).waitFor();
+    await page.click('text=Download it');
     await page.waitForURL(/\/files\//);
     assert.match(await page.innerText('main'), /ZIP archive/);
     await page.goto(`${server.url}/library/artifacts`);

@@ -57,12 +57,12 @@ function makeOutput(run, results) {
 const makeWholeOutput = ({ full_stdout: link }) =>
   isObject(link) ? [' ', button('Open all of it', press(() => host.openLink(toText(link.downloadUrl))))] : null;
 
-/** Figures among the results are stored files; others were written to /artifacts. */
+/** Figures among the results are stored files; others were written to /artifacts, where a later run may have changed them. */
 function listPictures(run, results, changed) {
   const drawn = results.flatMap(({ parts }) => toList(parts).filter((part) => isObject(part) && toText(part.mime).startsWith('image/') && toText(part.file_id) !== '').slice(0, 1))
     .map(({ file_id }) => ({ tool: 'view_file', given: { file_id }, name: 'Figure' }));
   const written = changed.filter((path) => isOpenable.test(path) && isShown.test(path))
-    .map((path) => ({ tool: 'view_artifact', given: { name: path.slice(11) }, name: path.slice(11) }));
+    .map((path) => ({ tool: 'view_artifact', given: { name: path.slice(11) }, name: path.slice(11) + ', as it is now' }));
   return [...drawn, ...written];
 }
 

@@ -2,6 +2,7 @@
  * Shows pictures to a model: an artifact, or those that a run made. What is there was written by hostile code, so it is
  * opened like an artifact and judged by its bytes. Which files a run changed is decided in `changes.ts`.
  */
+import { createHash } from 'node:crypto';
 import type { ContentBlock } from '@modelcontextprotocol/server';
 import { isWorkcrateError } from '../errors.ts';
 import type { Caller } from '../identity.ts';
@@ -34,17 +35,24 @@ export interface RunPictures {
   readonly notes: readonly string[];
 }
 
-/** Shows the pictures among files that a run has made, by their paths inside the sandbox. */
+/** A file that a run made, by its path inside the sandbox and the hash that it had when the run ended. */
+interface MadeFile {
+  readonly path: string;
+  /** Null where nobody hashed it. */
+  readonly sha256: string | null;
+}
+
+/** Shows the pictures among files that a run has made, where they are still as the run left them. */
 export function createPictureViewer({ places }: { readonly places: Pick<Workspaces, 'find'> }) {
-  return async ({ user }: Caller, paths: readonly string[]): Promise<RunPictures> => {
-    const named = paths.filter((path) => pictureName.test(path));
+  return async ({ user }: Caller, made: readonly MadeFile[]): Promise<RunPictures> => {
+    const named = made.filter(({ path }) => pictureName.test(path));
     if (named.length === 0) return { pictures: [], notes: ['Not shown: the run made no picture file.'] };
     const place = await places.find(user);
     const pictures: ContentBlock[] = [];
     const notes: string[] = [];
-    for (const path of named.slice(0, maxPicturesOfRun)) {
-      const shown = await readMadePicture(place, path);
-      if (typeof shown === 'string') notes.push(`Not shown: ${quoteName(path)}, since ${shown}.`);
+    for (const file of named.slice(0, maxPicturesOfRun)) {
+      const shown = await readMadePicture(place, file);
+      if (typeof shown === 'string') notes.push(`Not shown: ${quoteName(file.path)}, since ${shown}.`);
       else pictures.push(shown);
     }
     const more = named.length - maxPicturesOfRun;
@@ -58,7 +66,10 @@ export function createPictureViewer({ places }: { readonly places: Pick<Workspac
 
 const keptFolder = /^\/(?<root>workspace|artifacts)\/(?<below>.+)$/s;
 
-async function readMadePicture(place: Workspace | null, path: string): Promise<ContentBlock | string> {
+async function readMadePicture(
+  place: Workspace | null,
+  { path, sha256 }: MadeFile,
+): Promise<ContentBlock | string> {
   const { root, below } = keptFolder.exec(path)?.groups ?? {};
   if (place === null || root === undefined || below === undefined) return 'it is gone with the run';
   const folder = {
@@ -67,7 +78,10 @@ async function readMadePicture(place: Workspace | null, path: string): Promise<C
   };
   try {
     using artifact = openArtifact(folder, below, Infinity, parsePath);
-    return await readPicture(artifact);
+    const picture = await readPicture(artifact);
+    if (typeof picture === 'string') return picture;
+    if (sha256 === null) return 'it was not hashed when the run ended';
+    return hashPicture(picture) === sha256 ? picture : 'it was changed after the run';
   } catch (error) {
     // The next run may have changed it already.
     if (isWorkcrateError(error, 'not_found') || isWorkcrateError(error, 'artifact_failed'))
@@ -75,3 +89,8 @@ async function readMadePicture(place: Workspace | null, path: string): Promise<C
     throw error;
   }
 }
+
+const hashPicture = (picture: ContentBlock): string =>
+  createHash('sha256')
+    .update('data' in picture ? Buffer.from(picture.data, 'base64') : '')
+    .digest('hex');

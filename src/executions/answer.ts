@@ -24,7 +24,7 @@ import {
 } from './fields.ts';
 import { describeMissingPackage } from './hint.ts';
 import { demandJudgedOutput, showToldVerdicts, toVerdictLines, toldVerdictsShape } from './guarded-run.ts';
-import { toUnhashedLines } from './made-results.ts';
+import { toUnhashedLines, type ResultFile } from './made-results.ts';
 import { networkShape, showNetworkUse, toNetworkLines } from './network-use.ts';
 import type { SpooledOutput } from './output.ts';
 import {
@@ -88,10 +88,10 @@ export interface AnswerOptions extends ResultAnswerOptions {
   readonly showPictures?: ShowPictures;
 }
 
-/** Finds the pictures among files, by their paths inside, and says of each that is not shown why, in a line. */
+/** Finds the pictures among files that a run made, and says of each that is not shown why, in a line. */
 export type ShowPictures = (
   caller: Caller,
-  paths: readonly string[],
+  made: readonly Pick<ResultFile, 'path' | 'sha256'>[],
 ) => Promise<{ readonly pictures: readonly ContentBlock[]; readonly notes: readonly string[] }>;
 
 /** What the caller wants to see of a run besides its text. */
@@ -119,7 +119,7 @@ export async function buildAnswer(
     ? await showResultPictures(options, caller, execution)
     : noPictures;
   const made =
-    (show === true && (await options.showPictures?.(caller, listMadeFiles(execution)))) || noPictures;
+    (show === true && (await options.showPictures?.(caller, listHashedFiles(execution)))) || noPictures;
   const { pictures, notes } = joinPictures(drawn, made);
   const told = showToldVerdicts(execution.guard);
   return {
@@ -196,6 +196,12 @@ const getPictureData = (picture: ContentBlock): string => (picture.type === 'ima
 /** The files that a run created or modified, by their paths inside. */
 function listMadeFiles({ artifacts: { created, modified }, workingDir }: Execution): string[] {
   return [...created, ...modified].map((name) => (name.startsWith('/') ? name : `${workingDir}/${name}`));
+}
+
+/** With the hashes that they had when it ended: another run may have changed them already. */
+function listHashedFiles(execution: Execution): Pick<ResultFile, 'path' | 'sha256'>[] {
+  const hashes = new Map(execution.resultFiles?.files.map(({ path, sha256 }) => [path, sha256]));
+  return listMadeFiles(execution).map((path) => ({ path, sha256: hashes.get(path) ?? null }));
 }
 
 /** Where a client on the same machine finds what the run made. */

@@ -17,7 +17,7 @@ const isSaved = ({ req }: Context): boolean => req.query('download') !== undefin
 
 type HeaderFields = Readonly<Record<string, string | number>>;
 
-const toHeaderInit = (headers: HeaderFields): Record<string, string> =>
+export const toHeaderInit = (headers: HeaderFields): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
 
 /** A film is fetched by ranges, as everywhere. */
@@ -81,6 +81,6 @@ export const describeArtifact = (filename: string, size: number) => ({
   mediaType: guessMediaType(filename),
 });
 
-const neverOpened = (): never => {
-  throw new Error('An artifact is read while it is open.');
+export const neverOpened = (): never => {
+  throw new Error('What runs made is read where it is, and not opened as a download.');
 };

@@ -54,7 +54,7 @@ export function createPageRoutes(options: PageRoutesOptions): Hono {
   const routing = createRouting({ ...options, tools, tokens });
   const routes = new Hono();
   const feeds = createFeeds();
-  addRunRoutes(routes, routing, { ...options, feeds });
+  addRunRoutes(routes, routing, { ...options, noted: options.library.noted, feeds });
   addSessionRoutes(routes, routing, { ...options, feeds });
   addLibraryRoutes(routes, routing, options.library);
   addCrateRoutes(routes, routing, options.crates);

@@ -2,9 +2,10 @@
  * Pictures that runs made, for the pages that show them: bytes of raster pictures, told by these bytes, and SVG that runs
  * in no origin. Everything here was written by hostile code; what is too large for a browser is refused.
  */
+import { createHash } from 'node:crypto';
 import type { Artifacts } from '../artifacts/artifacts.ts';
 import { WorkcrateError } from '../errors.ts';
-import type { Execution, Executions } from '../executions/executions.ts';
+import type { Execution, Executions, ReadResult, ResultFile } from '../executions/executions.ts';
 import type { Files } from '../files/files.ts';
 import { detectPictureType } from '../pictures.ts';
 import { countPixels } from '../previews/picture-size.ts';
@@ -12,7 +13,7 @@ import { collectBytes } from '../streams.ts';
 import type { Visitor } from './page-tools.ts';
 
 export interface PictureSources {
-  readonly executions: Pick<Executions, 'get'>;
+  readonly executions: Pick<Executions, 'get' | 'findResult'>;
   readonly files: Pick<Files, 'find' | 'open'>;
   readonly artifacts: Pick<Artifacts, 'use'>;
 }
@@ -38,16 +39,39 @@ export async function readResultPicture(
   return answerPicture(await collectBytes(object.read(0, object.size)));
 }
 
-/** A picture that a run left in /artifacts, as it is now. */
-export const readArtifactPicture = (
-  { artifacts }: PictureSources,
-  { caller, signal }: Visitor,
-  name: string,
-): Promise<Response> =>
-  artifacts.use(caller, { name, delivery: 'link', signal }, async (artifact) => {
-    if (artifact.size > maxBytes) throw tooLargeError();
-    return answerPicture(await collectBytes(artifact.bytes()));
+/** A picture that the visitor's run left in /artifacts, as it was then: as kept, or of a file that is still the same. */
+export async function readMadePicture(
+  sources: PictureSources,
+  visitor: Visitor,
+  { id, name }: { readonly id: string; readonly name: string },
+): Promise<Response> {
+  const { caller, signal } = visitor;
+  const made = await findMadeFile(sources, visitor, { id, path: `/artifacts/${name}` });
+  if (made.file.size > maxBytes) throw tooLargeError();
+  const kept = made.read && (await collectBytes(made.read(signal)));
+  if (kept !== null && isAsRecorded(kept, made.file)) return answerPicture(kept);
+  return sources.artifacts.use(caller, { name, delivery: 'link', signal }, async (artifact) => {
+    if (artifact.size !== made.file.size) throw changedError();
+    const now = await collectBytes(artifact.bytes());
+    if (!isAsRecorded(now, made.file)) throw changedError();
+    return answerPicture(now);
   });
+}
+
+const isAsRecorded = (bytes: Buffer, { sha256 }: ResultFile): boolean =>
+  createHash('sha256').update(bytes).digest('hex') === sha256;
+
+/** What the record has of a file that the visitor's run made, and its kept bytes, if there are any. */
+export async function findMadeFile(
+  { executions }: Pick<PictureSources, 'executions'>,
+  { caller }: Visitor,
+  { id, path }: { readonly id: string; readonly path: string },
+): Promise<{ readonly file: ResultFile; readonly read: ReadResult | null }> {
+  const { resultFiles } = await executions.get(caller, id);
+  const file = resultFiles?.files.find((one) => one.path === path);
+  if (file === undefined || file.sha256 === null) throw notHashedError();
+  return { file, read: await executions.findResult(caller, id, file) };
+}
 
 function answerPicture(bytes: Buffer): Response {
   const type = detectPictureType(bytes) ?? (isSvg(bytes) ? 'image/svg+xml' : null);
@@ -69,6 +93,18 @@ const isSvg = (bytes: Buffer): boolean =>
 
 const noPictureError = (): WorkcrateError =>
   new WorkcrateError('not_found', 'There is no picture here, or it is gone.');
+
+const notHashedError = (): WorkcrateError =>
+  new WorkcrateError(
+    'not_found',
+    'Nobody hashed this file when its run ended, so nothing can be shown as what the run made.',
+  );
+
+export const changedError = (): WorkcrateError =>
+  new WorkcrateError(
+    'bytes_gone',
+    'This file was changed after the run, and its bytes as the run left them are not kept any more.',
+  );
 
 const tooLargeError = (): WorkcrateError =>
   new WorkcrateError('too_large', 'This picture is too large to be shown here. Open its file.');

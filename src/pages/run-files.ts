@@ -51,7 +51,10 @@ function describeOrigin({ origin, file_id }: GivenInput): Html {
 const renderHash = (sha256: string | null): Html =>
   sha256 === null ? html`not hashed` : html`<code title="${sha256}">${sha256.slice(0, 12)}…</code>`;
 
-export function renderFilesAfter({ execution_id, artifacts }: ShownRun, token: string): Html {
+type MadeFile = NonNullable<ShownRun['result_files']>['files'][number];
+
+export function renderFilesAfter(run: ShownRun, token: string): Html {
+  const { execution_id, artifacts, working_dir, result_files } = run;
   const { created, modified, deleted, complete } = artifacts;
   const changes = [
     ...created.map((name) => [name, 'created'] as const),
@@ -59,10 +62,11 @@ export function renderFilesAfter({ execution_id, artifacts }: ShownRun, token: s
     ...deleted.map((name) => [name, 'deleted'] as const),
   ];
   if (changes.length === 0 && complete) return html`${nothing}`;
-  const left = [...created, ...modified];
-  const pictures = left
-    .flatMap((path) => toArtifactName(path) ?? [])
-    .filter((name) => pictureName.test(name));
+  const made = new Map(result_files?.files.map((file) => [file.path, file]));
+  const pictures = [...made.values()].flatMap(({ path, sha256 }) => {
+    const name = sha256 === null ? null : toArtifactName(path);
+    return name !== null && pictureName.test(name) ? [name] : [];
+  });
   return html`<h2>Files after</h2>
     ${
       pictures.length === 0
@@ -73,12 +77,16 @@ export function renderFilesAfter({ execution_id, artifacts }: ShownRun, token: s
     }
     ${renderList(
       'Files after',
-      ['Name', 'What happened', 'Open'],
+      ['Name', 'What happened', 'SHA-256', 'As the run left it', 'As it is now'],
       changes.slice(0, mostNames).map(([path, what]) => {
         const name = what === 'deleted' ? null : toArtifactName(path);
+        const inside = path.startsWith('/') ? path : `${working_dir.replace(/\/+$/, '')}/${path}`;
+        const file = made.get(inside) ?? null;
         return renderFileRow([
           path,
           html`<span class="change ${what}">${what}</span>`,
+          what === 'deleted' ? '' : renderHash(file?.sha256 ?? null),
+          what === 'deleted' ? '' : renderLeft(execution_id, file),
           name === null ? '' : renderArtifactButton(name, token),
         ]);
       }),
@@ -104,7 +112,15 @@ export function renderTemporaryFiles({ temporary_files: left, session_id }: Show
     </p>`;
 }
 
-/** As it is now: a later run may have written it again. */
+/** Its bytes, or why there are none. The tool lists the first of them alone. */
+function renderLeft(id: string, file: MadeFile | null): Html {
+  if (file === null) return html`<span class="muted">not known</span>`;
+  const { path, note } = file;
+  if (note !== null) return html`<span class="muted">${note}</span>`;
+  return html`<a href="/runs/${id}/made?path=${encodeURIComponent(path)}" download>Download</a>`;
+}
+
+/** As the run left it: the address gives no other bytes. */
 const renderPicture = (id: string, name: string): Html =>
   html`<figure class="outcome">
     <div class="picture">

@@ -39,6 +39,7 @@ function renderRunGraph(run: ShownRun, token: string): Html {
       made.length === 0
         ? nothing
         : html`<h2>Files it left</h2>
+            <p class="muted">A later run may have changed them: Open shows each as it is now.</p>
             <ul class="files">
               ${made.map((name) => html`<li>${name} ${renderArtifactButton(name, token)}</li>`)}
             </ul>`

@@ -4,21 +4,24 @@ import { WorkcrateError } from '../errors.ts';
 import type { Executions } from '../executions/executions.ts';
 import { searchInput, toExecutionPage } from '../executions/schema.ts';
 import type { Files } from '../files/files.ts';
+import { copyScript } from './connect.ts';
 import { answerEvents } from './events.ts';
 import type { Feeds } from './feed.ts';
 import { followRun, readShownOutput } from './live.ts';
 import { pageScript } from './page-script.ts';
 import type { Visitor } from './page-tools.ts';
-import { readArtifactPicture, readResultPicture, type PictureSources } from './pictures.ts';
+import { answerMadeFile, type MadeFileSources } from './made-files.ts';
+import { renderPacked } from './packed.ts';
+import { readMadePicture, readResultPicture } from './pictures.ts';
 import { renderResults } from './result-view.ts';
-import { toOwnPath, type Routing } from './routing.ts';
+import type { Routing } from './routing.ts';
 import { toRunAgain } from './run-again.ts';
 import { renderRun } from './run.ts';
 import { renderRunPart, renderRuns, toCursor, toSearch, type ListedRun, type RunFilter } from './runs.ts';
 import type { ShownRun } from './shown-run.ts';
 
-export interface RunRoutesOptions extends PictureSources {
-  readonly executions: Pick<Executions, 'findLive' | 'follow' | 'get' | 'search' | 'watch'>;
+export interface RunRoutesOptions extends MadeFileSources {
+  readonly executions: Pick<Executions, 'findLive' | 'findResult' | 'follow' | 'get' | 'search' | 'watch'>;
   readonly files: Pick<Files, 'find' | 'open'>;
   readonly feeds: Feeds;
 }
@@ -147,7 +150,17 @@ function addPictureRoutes(routes: Hono, { tools, visit, fail }: Routing, options
     const visitor = visit(context);
     try {
       await demandTool(tools, visitor, 'get_artifact');
-      return await readArtifactPicture(options, visitor, context.req.param('name'));
+      return await readMadePicture(options, visitor, context.req.param());
+    } catch (cause) {
+      return fail('/', cause);
+    }
+  });
+  routes.get('/runs/:id/made', async (context) => {
+    const visitor = visit(context);
+    try {
+      await demandTool(tools, visitor, 'get_artifact');
+      const wanted = { id: context.req.param('id'), path: context.req.query('path') ?? '' };
+      return await answerMadeFile(options, visitor, wanted);
     } catch (cause) {
       return fail('/', cause);
     }
@@ -159,7 +172,7 @@ async function demandTool(tools: Routing['tools'], visitor: Visitor, name: strin
     throw new WorkcrateError('forbidden', `This needs ${name}, which your key or token may not use.`);
 }
 
-function addRunActions(routes: Hono, { tools, change }: Routing): void {
+function addRunActions(routes: Hono, { tools, change, showOnce }: Routing): void {
   routes.post(
     '/runs/:id/cancel',
     change('/', async (visitor, _form, id) => {
@@ -178,8 +191,14 @@ function addRunActions(routes: Hono, { tools, change }: Routing): void {
   routes.post('/runs/:id/again-without-files', runAgain(false));
   routes.post(
     '/runs/:id/pack',
-    change('/', async (visitor, _form, id) =>
-      toOwnPath((await tools.call(visitor, 'pack_crate', { execution_id: id })).downloadUrl),
+    showOnce(
+      '/',
+      'Crate',
+      async (visitor, _form, _token, { req }) => {
+        const id = req.param('id')!;
+        return renderPacked(id, await tools.call(visitor, 'pack_crate', { execution_id: id }));
+      },
+      copyScript,
     ),
   );
 }

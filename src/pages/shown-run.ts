@@ -46,6 +46,16 @@ export interface ShownRun extends ListedRun {
     readonly more: number;
     readonly complete: boolean;
   } | null;
+  /** As they were at its end; null where nobody hashed them. */
+  readonly result_files: {
+    readonly files: readonly {
+      readonly path: string;
+      readonly size: number;
+      readonly sha256: string | null;
+      readonly note: string | null;
+    }[];
+    readonly more: number;
+  } | null;
   readonly inputs: readonly GivenInput[];
   readonly known_inputs: readonly {
     readonly path: string;

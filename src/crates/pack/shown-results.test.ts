@@ -64,9 +64,6 @@ it('a figure whose file is gone is described with its hash, and compared by it',
   assert.equal(same.reproduced, true);
   const missing = same.steps[0]!.results.map((result) => [result.state, result.missing ?? 'is there']);
   assert.ok(missing.every(([state]) => state === 'same'));
-  assert.deepEqual(
-    missing.map(([, why]) => why).toSorted((a, b) => (a! < b! ? -1 : 1)),
-    ['is there', 'its stored file is gone'],
-  );
+  assert.deepEqual(missing.map(([, why]) => why).join(), 'its stored file is gone,is there');
   assert.match(formatReplayReport(same), /figure-1\.png \(compared by its recorded hash; not in the crate/);
 });
