@@ -309,7 +309,7 @@ const flagsIn = (text: string): string[] => text.split(/\s+/);
 const commands: Readonly<Record<string, readonly string[]>> = {
   serve: [],
   stdio: [],
-  check: ['--read-data', '--adopt-storage'],
+  check: ['--read-data', '--adopt-storage', '--remove-orphans'],
   doctor: [],
   user: ['--scopes=x', '--expires=x', '--json'],
   usage: ['--json'],

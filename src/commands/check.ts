@@ -7,7 +7,8 @@ import { lockFolder } from '../data-folder/data-folder.ts';
 import type { Database } from '../database/database.ts';
 import { openDatabase } from '../database/open.ts';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
-import { adoptStore } from '../files/stored-file.ts';
+import { adoptStore, demandSameStore } from '../files/stored-file.ts';
+import { removeOrphans } from '../files/files.ts';
 import { verifyFiles } from '../files/verify.ts';
 import { openUploads } from '../links/open-uploads.ts';
 import { countCutOffPackings } from '../server/crates.ts';
@@ -32,6 +33,8 @@ export async function runCheck({ config, flags }: CommandInput): Promise<number>
   const database = opened.adopt(await openDatabase(readable), (it) => it.close());
   const storage = opened.adopt(await openStorage(toStorageOptions(config)), (it) => it.close());
   if (flags['adopt-storage'] !== undefined) return await adoptStorage(database, storage, held.lock !== null);
+  if (flags['remove-orphans'] !== undefined)
+    return await removeAllOrphans({ config, database, storage, isServed: held.isServed });
   const problems = await checkDatabase(database);
   const options = {
     database,
@@ -48,7 +51,7 @@ export async function runCheck({ config, flags }: CommandInput): Promise<number>
   const cutOff = held.isServed ? 0 : countCutOffPackings(config);
   if (cutOff > 0)
     printLine(`${cutOff} unfinished crates of interrupted packings: the next start removes them`);
-  for (const note of await listQuarantineNotes(storage)) printLine(`note: ${note}`);
+  for (const note of [...result.notes, ...(await listQuarantineNotes(storage))]) printLine(`note: ${note}`);
   const verdict = problems.length === 0 ? 'all is well' : `${problems.length} problems`;
   printLine(`checked ${result.files} files, ${result.bytes} bytes: ${verdict}`);
   return problems.length === 0 ? 0 : 1;
@@ -68,6 +71,7 @@ function describeUnreadable(error: unknown) {
     files: 0,
     bytes: 0,
     problems: [`files could not be compared with the database: ${error.message}`],
+    notes: [],
   };
 }
 
@@ -79,6 +83,33 @@ async function adoptStorage(database: Database, storage: Storage, isHeld: boolea
     );
   await adoptStore(database, storage);
   printLine('The database now uses this storage. Links to files that are not in it return 410.');
+  return 0;
+}
+
+interface OrphanRemoval {
+  readonly config: Config;
+  readonly database: Database;
+  readonly storage: Storage;
+  readonly isServed: boolean;
+}
+
+/** In a shared store, servers may go on: what is younger than a day is left alone. */
+async function removeAllOrphans({ config, database, storage, isServed }: OrphanRemoval): Promise<number> {
+  if (isServed && !storage.isShared)
+    throw new WorkcrateError(
+      'data_in_use',
+      'Stop the server first: it may be storing files that have no row yet.',
+    );
+  const store = toStorageOptions(config);
+  using _lock = store.kind === 'disk' && store.directory !== config.data ? lockFolder(store.directory) : null;
+  await demandSameStore(database, storage);
+  const { removed, fromQuarantine } = await removeOrphans({
+    database,
+    storage,
+    openUploads,
+    clock: Date.now,
+  });
+  printLine(`removed ${removed} objects that belong to no file, and ${fromQuarantine} from quarantine`);
   return 0;
 }
 

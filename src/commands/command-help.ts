@@ -259,7 +259,11 @@ export const commandHelp = {
       { flag: '--read-data', help: 'also compare every stored byte with its hash' },
       {
         flag: '--adopt-storage',
-        help: 'continue with an empty folder or bucket, after the old files were lost for good',
+        help: 'continue with an empty folder or bucket, after the old files were lost for good; or with a restored database in place of the one that it is a copy of',
+      },
+      {
+        flag: '--remove-orphans',
+        help: 'delete all stored bytes that belong to no file, and what is in quarantine',
       },
     ],
     settings: [...stored, 'filesDir', 'storage'],

@@ -8,6 +8,7 @@ const commandFlags = {
   'print-config': { type: 'boolean' },
   'read-data': { type: 'boolean' },
   'adopt-storage': { type: 'boolean' },
+  'remove-orphans': { type: 'boolean' },
   scopes: { type: 'string' },
   expires: { type: 'string' },
   json: { type: 'boolean' },

@@ -62,6 +62,12 @@ function queryContract(backend: Backend): void {
     await database.demandWhole();
   });
 
+  test('a database is told from another one of the same tables, and stays the same for itself', async (t) => {
+    const [database, other] = [await openNew(t, backend), await openNew(t, backend)];
+    assert.equal(await database.identify(), await database.identify());
+    assert.notEqual(await database.identify(), await other.identify());
+  });
+
   test('integers up to 2^53 - 1 come back as numbers', async (t) => {
     const database = await openNew(t, backend);
     for (const n of INTEGERS) await database.query('INSERT INTO things (id, n) VALUES (?, ?)', String(n), n);

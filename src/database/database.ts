@@ -81,6 +81,11 @@ export interface Database extends Queries {
    * are, as soon as their notice arrives, and it is null while it is not known that notices do (`postgres-notices.ts`).
    */
   version(): number | null;
+  /**
+   * What tells it from every other database, also from one that was restored from a dump or a copy of it: an upgrade
+   * by dump and restore makes another one. Not a secret, and nothing for people to read.
+   */
+  identify(): Promise<string>;
   /** Has the database look for damage to itself. It takes as long as reading all of it, and changes nothing. */
   verify(): Promise<DatabaseCheck>;
   /** Rejects once a query has reported damage, or if the file was removed or replaced while this process runs. */

@@ -71,6 +71,7 @@ export async function postgresDatabase(url: string): Promise<Database> {
     // The server commits writes that come at once together; to leave out its sync would take a further question each.
     queryUnsynced: query,
     transaction,
+    identify: () => identifyPostgres(read),
     verify: () => verifyPostgres({ query }, transaction),
     async demandWhole() {
       if (damage !== null) throw damage;
@@ -80,6 +81,21 @@ export async function postgresDatabase(url: string): Promise<Database> {
       return closing;
     },
   };
+}
+
+/**
+ * A cluster has a number of its own, which its standbys share, and each database in it has another. A provider may keep
+ * the first one to itself: then a copy in another cluster may be taken for the database.
+ */
+async function identifyPostgres(read: Queries['query']): Promise<string> {
+  const [may] = await read<{ allowed: number }>(
+    "SELECT CAST(has_function_privilege('pg_control_system()', 'EXECUTE') AS INTEGER) AS allowed",
+  );
+  const cluster = may!.allowed === 1 ? 'CAST((pg_control_system()).system_identifier AS TEXT)' : "'unknown'";
+  const [row] = await read<{ cluster: string; database: string }>(
+    `SELECT ${cluster} AS cluster, CAST(oid AS TEXT) AS database FROM pg_database WHERE datname = current_database()`,
+  );
+  return `postgres ${row!.cluster} ${row!.database}`;
 }
 
 /** A pooled connection may have died unnoticed. What only reads is asked again on another. */

@@ -134,6 +134,7 @@ export function sqliteDatabase(file: string, { makeRoom = () => false }: SqliteO
       refuseClosed();
       return whenDurable(() => mutex.run(() => withRoom(() => transact(work))));
     },
+    identify: async () => identifySqlite(file),
     verify: () => mutex.run(() => verifySqlite(connection)),
     async demandWhole() {
       if (damage !== null) throw damage;
@@ -200,6 +201,12 @@ const notWriting: ReadonlySet<string> = new Set(['SELECT', 'BEGIN', 'COMMIT', 'R
 /** The inode of the file; null if there is none, or if the database is in memory. */
 const readInode = (file: string): bigint | null =>
   statSync(file, { bigint: true, throwIfNoEntry: false })?.ino ?? null;
+
+/** A copy is another file: it has a number of its own, or was made at another time. */
+function identifySqlite(file: string): string {
+  const found = statSync(file, { bigint: true, throwIfNoEntry: false });
+  return found === undefined ? `sqlite ${process.pid} ${file}` : `sqlite ${found.ino} ${found.birthtimeNs}`;
+}
 
 const databaseRemovedError = (file: string): WorkcrateError =>
   new WorkcrateError(

@@ -5,7 +5,8 @@ import { openUploads } from '../links/open-uploads.ts';
 import { createLog } from '../observability/log.ts';
 import { memoryStorage } from '../storage/memory.ts';
 import { createFiles, toStorageKey } from './files.ts';
-import { demandSameStore } from './stored-file.ts';
+import { adoptStore, demandSameStore } from './stored-file.ts';
+import { removeOrphans } from './sweep.ts';
 
 const ann = { user: 'ann' };
 const plenty = { userBytes: 1e12, userFiles: 1e6, totalBytes: 1e12, totalFiles: 1e6 };
@@ -70,4 +71,50 @@ test('in a storage that others use too, only bytes that have long had no row are
   await files.sweep();
   assert.deepEqual(await it.storage.staging.list(), []);
   assert.equal(await it.storage.stat(toStorageKey(orphan)), null);
+});
+
+test('bytes without a row that are more than a crash leaves stay in a shared storage, until they are asked to go', async () => {
+  let now = Date.now();
+  await using it = await room(() => now);
+  const shared = { ...it.storage, isShared: true, isLasting: true };
+  const lines: string[] = [];
+  const log = createLog('warn', (line) => void lines.push(line));
+  const clock = (): number => now;
+  const options = { openUploads, quotas: plenty, maxFileSize: 1e9, clock, log };
+  const stores = { database: it.database, storage: shared };
+  const files = createFiles({ ...options, ...stores });
+  await demandSameStore(it.database, shared);
+  const ids = Array.from({ length: 5 }, (_, at) => `up-${'0e'.repeat(11)}${at}a`);
+  for (const id of ids) await put(it, id, 'x');
+  const begun = Array.from({ length: 4 }, (_, at) => `up-${'0f'.repeat(11)}${at}b`);
+  for (const id of begun) await it.storage.staging.append(id, 0, bytesOf('begun by another'));
+  now += 25 * 60 * 60 * 1000;
+  await files.sweep();
+  for (const id of ids) assert.notEqual(await it.storage.stat(toStorageKey(id)), null);
+  assert.equal((await it.storage.staging.list()).length, 4);
+  assert.match(lines.join(''), /"sweep\.orphans_left".*"count":9.*check --remove-orphans/);
+  assert.deepEqual(await removeOrphans({ ...stores, openUploads, clock }), { removed: 9, fromQuarantine: 0 });
+  for (const id of ids) assert.equal(await it.storage.stat(toStorageKey(id)), null);
+});
+
+test('a server whose store another database has taken over stores, deletes and sweeps no more', async () => {
+  await using it = await room();
+  const shared = { ...it.storage, isShared: true, isLasting: true };
+  const options = { openUploads, quotas: plenty, maxFileSize: 1e9, clock: Date.now, log: createLog('off') };
+  const files = createFiles({ ...options, database: it.database, storage: shared });
+  await demandSameStore(it.database, shared);
+  const file = { name: 'a.txt', origin: 'upload', keepSeconds: -1 };
+  const { id, storageKey } = await files.add(ann, file, bytesOf('x'));
+  const copy = { ...it.database, identify: async () => 'a copy' };
+  await assert.rejects(demandSameStore(copy, shared), { code: 'data_mismatch', message: /a copy of it/ });
+  await adoptStore(copy, shared);
+  assert.equal(await files.sweep(), 0);
+  assert.notEqual(await it.storage.stat(storageKey), null);
+  const refused = { code: 'data_mismatch' };
+  await assert.rejects(files.add(ann, file, bytesOf('y')), refused);
+  await assert.rejects(files.remove(ann, id), refused);
+  await assert.rejects(async () => files.demandWriter(), refused);
+  await adoptStore(it.database, shared);
+  assert.equal(await files.sweep(), 1);
+  await files.add(ann, file, bytesOf('z'));
 });

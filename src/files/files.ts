@@ -20,11 +20,18 @@ import {
   toFileId,
   insertFile,
   isKnownStorageKey,
-  isSameStore,
   toStorageKey,
   type StoredFile,
 } from './stored-file.ts';
-import { sweepFiles, sweepOrphans, sweepQuarantine, type OpenUploads, type SweptOrphans } from './sweep.ts';
+import { createWriterWatch } from './store-writer.ts';
+import {
+  createDailyOrphanSweep,
+  sweepFiles,
+  sweepOrphans,
+  sweepQuarantine,
+  type OpenUploads,
+  type SweptOrphans,
+} from './sweep.ts';
 
 export {
   demandWritable,
@@ -44,7 +51,7 @@ export {
   type LinkedFile,
   type StoredFile,
 } from './stored-file.ts';
-export type { OpenUploads, SweptOrphans } from './sweep.ts';
+export { removeOrphans, type OpenUploads, type SweptOrphans } from './sweep.ts';
 
 /** What is known of a file before it is stored. */
 export interface NewFile {
@@ -68,8 +75,6 @@ export interface FilesOptions {
   readonly demandSpace?: (bytes: number) => Promise<void>;
 }
 
-const fileDayMs = 24 * 60 * 60 * 1000;
-
 export type Files = ReturnType<typeof createFiles>;
 
 /** Stores files: first the bytes in storage, then the row in the database. */
@@ -78,6 +83,11 @@ export function createFiles(options: FilesOptions) {
   /** Ids of staged bytes that this process is working on; the sweep skips them. */
   const stagingInUse = new Set<string>();
   const sweepSharedOrphans = createDailyOrphanSweep(options, stagingInUse);
+  const writer = createWriterWatch(options);
+  const demandSpace = async (bytes: number): Promise<void> => {
+    writer.demand();
+    await options.demandSpace?.(bytes);
+  };
 
   async function keep(
     caller: Caller,
@@ -118,7 +128,7 @@ export function createFiles(options: FilesOptions) {
 
     /** Stores bytes that the server itself makes or reads. */
     async add(caller: Caller, file: NewFile, bytes: AsyncIterable<Uint8Array>, signal?: AbortSignal) {
-      await options.demandSpace?.(0);
+      await demandSpace(0);
       const stagingId = `add-${randomBytes(12).toString('hex')}`;
       stagingInUse.add(stagingId);
       try {
@@ -140,9 +150,12 @@ export function createFiles(options: FilesOptions) {
     takeBack: (stagingId: string) => restageCommitted(options, stagingId),
 
     /** Rejects where the disk has no space for so many bytes, before anything is written for them. */
-    demandSpace: async (bytes: number): Promise<void> => options.demandSpace?.(bytes),
+    demandSpace,
 
-    demandQuota: (caller: Caller, size: number) => demandFileQuota(options, caller, size),
+    /** Rejects once another database has taken the store over. */
+    demandWriter: writer.demand,
+
+    demandQuota: (caller: Caller, size: number) => demandFileQuota({ ...options, demandSpace }, caller, size),
 
     /** One of the caller's files that has not expired, or null. */
     async find(caller: Caller, id: string): Promise<StoredFile | null> {
@@ -185,6 +198,7 @@ export function createFiles(options: FilesOptions) {
 
     /** Deletes a file and its bytes. Its links answer 410 from then on. */
     async remove(caller: Caller, id: string): Promise<boolean> {
+      writer.demand();
       const removed = await deleteFileRow(options, caller, id);
       if (removed) await storage.remove(removed.storageKey);
       return removed !== null;
@@ -195,6 +209,7 @@ export function createFiles(options: FilesOptions) {
 
     /** Deletes what has expired, and returns the number of deleted files. */
     async sweep(): Promise<number> {
+      if (!(await writer.look())) return 0;
       await sweepSharedOrphans();
       await sweepQuarantine(options);
       return sweepFiles(options);
@@ -206,7 +221,7 @@ export function createFiles(options: FilesOptions) {
      * once a day.
      */
     sweepOrphans: async (): Promise<SweptOrphans> =>
-      storage.isShared ? { removed: 0, quarantined: 0 } : sweepOrphans(options, stagingInUse),
+      storage.isShared ? { removed: 0, quarantined: 0, left: 0 } : sweepOrphans(options, stagingInUse),
   };
 }
 
@@ -232,23 +247,6 @@ async function restageCommitted({ database, storage }: FilesOptions, stagingId: 
   const key = toStorageKey(stagingId);
   if (storage.staging.takeBack === undefined || (await isKnownStorageKey(database, key))) return false;
   return storage.staging.takeBack(key, stagingId);
-}
-
-/** In a shared storage there is no start at which no other process writes. */
-function createDailyOrphanSweep(
-  options: FilesOptions,
-  stagingInUse: ReadonlySet<string>,
-): () => Promise<void> {
-  const { storage, clock, log } = options;
-  let next = 0;
-  return async () => {
-    if (!storage.isShared || clock() < next) return;
-    next = clock() + fileDayMs;
-    if (!(await isSameStore(options.database, storage)))
-      return log.error('sweep.orphans_left', { reason: 'the store now belongs to another database' });
-    const { removed } = await sweepOrphans(options, stagingInUse);
-    log.info('sweep.orphans_removed', { count: removed });
-  };
 }
 
 async function findNewestNamed(

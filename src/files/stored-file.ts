@@ -4,10 +4,10 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Database, Queries, Row } from '../database/database.ts';
-import { isWorkcrateError, WorkcrateError } from '../errors.ts';
+import { WorkcrateError } from '../errors.ts';
 import { programName } from '../program.ts';
 import type { Storage } from '../storage/storage.ts';
-import { collectText } from '../streams.ts';
+import { demandStoreWriter, readText, takeOverStore, writeOnce } from './store-writer.ts';
 
 /** An owned, immutable, hashed object in storage. */
 export interface StoredFile {
@@ -121,6 +121,11 @@ const storeIdKey = 'store-id';
  */
 export async function demandSameStore(database: Database, storage: Storage): Promise<void> {
   if (!storage.isLasting) return;
+  await demandTiedStore(database, storage);
+  await demandStoreWriter(database, storage);
+}
+
+async function demandTiedStore(database: Database, storage: Storage): Promise<void> {
   const { id, isTied } = await readOrCreateStoreId(database);
   const there = await readStoreId(storage);
   if (there === id) return recordTied(database, isTied);
@@ -133,13 +138,18 @@ export async function demandSameStore(database: Database, storage: Storage): Pro
   await tieStore(database, storage, id, there);
 }
 
-/** Ties a database to an empty storage, although it belonged to another, whose files are given up. */
+/**
+ * Ties a database to an empty storage, although it belonged to another, whose files are given up; or has a restored
+ * database take the place of the one that it is a copy of.
+ */
 export async function adoptStore(database: Database, storage: Storage): Promise<void> {
   const { id } = await readOrCreateStoreId(database);
   const there = await readStoreId(storage);
-  if (there === id) return;
-  if (await hasStoredFiles(storage)) throw otherDatabaseError();
-  await tieStore(database, storage, id, there);
+  if (there !== id) {
+    if (await hasStoredFiles(storage)) throw otherDatabaseError();
+    await tieStore(database, storage, id, there);
+  }
+  await takeOverStore(database, storage);
 }
 
 /** Whether they still belong together. */
@@ -157,7 +167,8 @@ async function tieStore(
 ): Promise<void> {
   // An empty folder is this process's own; in a store that others use, an id is the sign of one of them.
   if (there !== null && !storage.isShared) await storage.remove(storeIdKey);
-  if (!(await writeStoreId(storage, id)) && (await readStoreId(storage)) !== id) throw otherDatabaseError();
+  if (!(await writeOnce(storage, storeIdKey, id)) && (await readStoreId(storage)) !== id)
+    throw otherDatabaseError();
   await recordTied(database, false);
 }
 
@@ -174,29 +185,7 @@ async function readOrCreateStoreId(database: Database): Promise<{ id: string; is
   return { id: row!.id, isTied: row!.is_tied === 1 };
 }
 
-/** Returns false where another server has written one. */
-async function writeStoreId(storage: Storage, id: string): Promise<boolean> {
-  const bytes = async function* (): AsyncGenerator<Uint8Array> {
-    yield Buffer.from(id);
-  };
-  const staged = `${storeIdKey}-${randomBytes(12).toString('hex')}`;
-  try {
-    await storage.staging.append(staged, 0, bytes());
-    await storage.staging.commit(staged, storeIdKey);
-    return true;
-  } catch (error) {
-    if (!isWorkcrateError(error, 'already_exists')) throw error;
-    return false;
-  } finally {
-    await storage.staging.discard(staged);
-  }
-}
-
-async function readStoreId(storage: Storage): Promise<string | null> {
-  await using object = await storage.open(storeIdKey);
-  if (object === null) return null;
-  return await collectText(object.read(0, object.size));
-}
+const readStoreId = (storage: Storage): Promise<string | null> => readText(storage, storeIdKey);
 
 async function hasStoredFiles(storage: Storage): Promise<boolean> {
   return (await storage.list({ prefix: 'files/', limit: 1 })).objects.length > 0;

@@ -1,10 +1,11 @@
 import type { Clock } from '../clock.ts';
 import type { Database, Queries } from '../database/database.ts';
 import { isWorkcrateError } from '../errors.ts';
+import { programName } from '../program.ts';
 import type { Staged, Storage } from '../storage/storage.ts';
 import type { FilesOptions } from './files.ts';
 import { chargeQuota } from './quota.ts';
-import { fileFromRow, toFileId, type StoredFile } from './stored-file.ts';
+import { fileFromRow, isSameStore, toFileId, type StoredFile } from './stored-file.ts';
 
 const sweepBatch = 500;
 
@@ -89,33 +90,95 @@ const quarantineDayMs = 24 * 60 * 60 * 1000;
 export interface SweptOrphans {
   readonly removed: number;
   readonly quarantined: number;
+  /** Left where they are, until `check --remove-orphans`. */
+  readonly left: number;
 }
 
 /**
- * Deletes bytes that have no row and will not get one. If they are more than a crash leaves, rows may have been lost,
- * as with a damaged database: then objects are moved into quarantine instead, if the storage has one.
+ * Deletes bytes that have no row and will not get one. If they are more than a crash leaves, rows may have been lost, as
+ * with a damaged database or an old copy of it. Then objects are moved into quarantine, or left where they are if the
+ * storage has none.
  */
 export async function sweepOrphans(
   options: FilesOptions,
   stagingInUse: ReadonlySet<string>,
 ): Promise<SweptOrphans> {
+  const { storage, clock } = options;
   const keys = await Array.fromAsync(listOrphans(options));
-  const mustKeep = isSuspicious(options.storage, keys.length);
-  let [removed, quarantined] = [0, 0];
+  const unfinished = (await Array.fromAsync(findAbandonedUploads(options, clock())))
+    .map(({ id }) => id)
+    .filter((id) => !stagingInUse.has(id));
+  const counts = { removed: 0, quarantined: 0, left: 0 };
+  const mustKeep = isSuspicious(keys.length + countBegunByOthers(storage, unfinished));
   for (const key of keys)
-    if (mustKeep) quarantined += (await quarantineObject(options, key)) ? 1 : 0;
-    else removed += (await removeBytes(options, key)) ? 1 : 0;
-  for await (const { id } of findAbandonedUploads(options, options.clock())) {
-    if (stagingInUse.has(id)) continue;
-    await options.storage.staging.discard(id);
-    removed++;
-  }
-  return { removed, quarantined };
+    if (!mustKeep) counts.removed += (await removeBytes(options, key)) ? 1 : 0;
+    else if (storage.quarantine === undefined) counts.left++;
+    else if (await quarantineObject(options, key)) counts.quarantined++;
+  for (const id of unfinished)
+    if (mustKeep && countBegunByOthers(storage, [id]) > 0) counts.left++;
+    else {
+      await storage.staging.discard(id);
+      counts.removed++;
+    }
+  return counts;
+}
+
+const fileDayMs = 24 * 60 * 60 * 1000;
+
+/** In a shared storage there is no start at which no other process writes. */
+export function createDailyOrphanSweep(
+  options: FilesOptions,
+  stagingInUse: ReadonlySet<string>,
+): () => Promise<void> {
+  const { storage, clock, log } = options;
+  let next = 0;
+  return async () => {
+    if (!storage.isShared || clock() < next) return;
+    next = clock() + fileDayMs;
+    if (!(await isSameStore(options.database, storage)))
+      return log.error('sweep.orphans_left', { reason: 'the store now belongs to another database' });
+    const { removed, left } = await sweepOrphans(options, stagingInUse);
+    log[removed === 0 ? 'info' : 'warn']('sweep.orphans_removed', { count: removed });
+    if (left > 0)
+      log.warn('sweep.orphans_left', {
+        count: left,
+        reason:
+          'the database knows none of these files, and they are more than a crash leaves: were rows lost?',
+        removed_by: `${programName} check --remove-orphans`,
+      });
+  };
 }
 
 /** Whether so many objects without a row are more than a crash leaves. */
-export const isSuspicious = ({ quarantine }: Storage, objects: number): boolean =>
-  quarantine !== undefined && objects > mostLeftByCrash;
+export const isSuspicious = (objects: number): boolean => objects > mostLeftByCrash;
+
+/** In a storage that others use, an upload that this database does not know may be going on all the same. */
+const countBegunByOthers = ({ isShared }: Storage, ids: readonly string[]): number =>
+  isShared ? ids.filter((id) => id.startsWith('up-')).length : 0;
+
+/**
+ * Deletes all bytes without a row, however many, and what is in quarantine: for an operator who knows that no row was
+ * lost. Returns how many objects and uploads that were.
+ */
+export async function removeOrphans(
+  stores: SweepStores,
+): Promise<{ readonly removed: number; readonly fromQuarantine: number }> {
+  const { storage, clock } = stores;
+  let [removed, fromQuarantine] = [0, 0];
+  for (const key of await Array.fromAsync(listOrphans(stores))) {
+    await storage.remove(key);
+    removed++;
+  }
+  for await (const { id } of findAbandonedUploads(stores, clock())) {
+    await storage.staging.discard(id);
+    removed++;
+  }
+  for (const { day, objects } of (await storage.quarantine?.list()) ?? []) {
+    await storage.quarantine?.drop(day);
+    fromQuarantine += objects;
+  }
+  return { removed, fromQuarantine };
+}
 
 /** An object that cannot be moved, such as on a full disk, stays; the next start tries again. */
 async function quarantineObject({ storage, clock, log }: FilesOptions, key: string): Promise<boolean> {

@@ -6,6 +6,7 @@ import type { Database, Row } from '../database/database.ts';
 import type { Storage } from '../storage/storage.ts';
 import { computeDigest } from './files.ts';
 import { fileFromRow, isSameStore, type StoredFile } from './stored-file.ts';
+import { isStoreWriter } from './store-writer.ts';
 import { findAbandonedUploads, isSuspicious, listOrphans, type OpenUploads } from './sweep.ts';
 
 export interface Verification {
@@ -13,6 +14,8 @@ export interface Verification {
   bytes: number;
   /** What is wrong, a sentence each. */
   readonly problems: string[];
+  /** What is to be known, and nothing is wrong with. */
+  readonly notes: string[];
 }
 
 export interface VerifyOptions {
@@ -28,7 +31,7 @@ export interface VerifyOptions {
 
 /** Compares the rows of files with what is stored. Changes nothing. */
 export async function verifyFiles(options: VerifyOptions): Promise<Verification> {
-  const result: Verification = { files: 0, bytes: 0, problems: [] };
+  const result: Verification = { files: 0, bytes: 0, problems: [], notes: [] };
   for await (const file of listEveryFile(options.database)) {
     const problem = await findFileProblem(options, file);
     if (problem !== null && (await hasFileRow(options.database, file)))
@@ -39,10 +42,14 @@ export async function verifyFiles(options: VerifyOptions): Promise<Verification>
   }
   if (!(await isSameStore(options.database, options.storage)))
     result.problems.push('the stored files belong to another database: a server with both does not start');
+  else if (!(await isStoreWriter(options.database, options.storage))) result.notes.push(copyNote);
   else if (options.findOrphans) result.problems.push(...(await findLeftovers(options)));
   result.problems.push(...(await findMiscounts(options)));
   return result;
 }
+
+const copyNote =
+  'another database writes to this store, so this one is a copy: what the copy does not know was not looked for';
 
 async function* listEveryFile(database: Database): AsyncGenerator<StoredFile> {
   for (let after = ''; ;) {
@@ -75,8 +82,12 @@ async function findLeftovers(options: VerifyOptions): Promise<string[]> {
   const stores = { ...options, clock: Date.now };
   const remover = options.storage.isShared ? 'a sweep' : 'the next start';
   const keys = await Array.fromAsync(listOrphans(stores));
-  const fate = isSuspicious(options.storage, keys.length) ? 'puts it into quarantine' : 'removes it';
-  const found = keys.map((key) => `${key}: this object belongs to no file; ${remover} ${fate}`);
+  const fate = !isSuspicious(keys.length)
+    ? `${remover} removes it`
+    : options.storage.quarantine !== undefined
+      ? `${remover} puts it into quarantine`
+      : 'check --remove-orphans removes it';
+  const found = keys.map((key) => `${key}: this object belongs to no file; ${fate}`);
   // Bytes of an expired upload are deleted with its row.
   for await (const { id } of findAbandonedUploads(stores, 0))
     found.push(`${id}: these bytes belong to no upload; ${remover} removes them`);

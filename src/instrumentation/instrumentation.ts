@@ -60,6 +60,7 @@ export function instrumentDatabase(database: Database, eyes: DatabaseInstruments
         database.transaction((tx) => work({ query: seen(tx) })),
       ),
     version: database.version,
+    identify: database.identify,
     verify: database.verify,
     demandWhole: database.demandWhole,
     close: database.close,

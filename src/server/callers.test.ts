@@ -39,6 +39,7 @@ const ofServer = 'is for the server itself, and for nobody';
 const files: Reasons<Files> = {
   charge: byOwner,
   demandSpace: ofServer,
+  demandWriter: ofServer,
   extend: byOwner,
   isStored: lookedUp,
   open: lookedUp,

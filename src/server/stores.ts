@@ -102,6 +102,7 @@ export async function openStores({ endsWithClient, ...context }: StoresOptions) 
     async demandReady(): Promise<void> {
       watched.demandUnchanged();
       await database.demandWhole();
+      files.demandWriter();
       await demandWritable(database);
       await storage.probe();
     },
