@@ -55,7 +55,6 @@ const mistakes: [string[], RegExp][] = [
   [['serve', '-p', '80'], /: Unknown option '-p'\. See/],
   [['serve', '--port', '--host', 'x'], /: Option '--port' argument is ambiguous\. See/],
   [['serve', '--port'], /'--port <value>' argument missing/],
-  [['serve', '--tracing=perhaps'], /--tracing takes true or false/],
   [['index', 'now'], /"now" is one word too many/],
   [
     ['crates'],
@@ -87,6 +86,10 @@ it('a flag with a value that it does not take is refused with exit code 2, namin
   const { code, stdout, stderr } = await run(['serve', '--port', '65536']);
   assert.equal(stderr, 'workcrate: --port takes a whole number from 0 to 65535, not "65536"\n');
   assert.deepEqual([code, stdout], [2, '']);
+  const behind = await run(['serve', '--packages', 'perhaps']);
+  assert.match(behind.stderr, /^workcrate: "perhaps" is one word too many\./);
+  const valued = await run(['serve', '--packages=perhaps']);
+  assert.equal(valued.stderr, 'workcrate: --packages takes true or false, not "perhaps"\n');
 });
 
 it('a file that is not there is told in words', async () => {
