@@ -39,8 +39,7 @@ export function sqliteDatabase(file: string, { makeRoom = () => false }: SqliteO
   const opened = readInode(file);
   let closing: Promise<void> | null = null;
   let damage: WorkcrateError | null = null;
-  let version = 0;
-  let writes = 0;
+  let [version, writes] = [0, 0];
   const log = openLogSync(connection, file, (failure) => (damage ??= failure));
 
   const refuseClosed = () => {
@@ -134,7 +133,7 @@ export function sqliteDatabase(file: string, { makeRoom = () => false }: SqliteO
       refuseClosed();
       return whenDurable(() => mutex.run(() => withRoom(() => transact(work))));
     },
-    identify: async () => identifySqlite(file),
+    identify: () => identifySqlite(file),
     verify: () => mutex.run(() => verifySqlite(connection)),
     async demandWhole() {
       if (damage !== null) throw damage;
@@ -203,7 +202,7 @@ const readInode = (file: string): bigint | null =>
   statSync(file, { bigint: true, throwIfNoEntry: false })?.ino ?? null;
 
 /** A copy is another file: it has a number of its own, or was made at another time. */
-function identifySqlite(file: string): string {
+async function identifySqlite(file: string): Promise<string> {
   const found = statSync(file, { bigint: true, throwIfNoEntry: false });
   return found === undefined ? `sqlite ${process.pid} ${file}` : `sqlite ${found.ino} ${found.birthtimeNs}`;
 }

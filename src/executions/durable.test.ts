@@ -115,14 +115,22 @@ for (const [name, { skip, location }] of Object.entries(backends)) {
       writeFileSync(pathOf(room), `${toJournalLine(ok!, false)}{"torn\n${toJournalLine(bad!, false)}`, {
         mode: 0o600,
       });
+      /** A clock that jumps is believed only after a while. */
+      const sweepUntil = async (hours: number): Promise<number> => {
+        let journals = 0;
+        while (now < noon + hours * 3_600_000) {
+          now += 3_600_000;
+          journals += (await room.executions.sweep()).journals;
+        }
+        return journals;
+      };
       for (const [hours, left] of [
         [35, ['went well', 'failed']],
         [37, ['failed']],
         [60, ['failed']],
         [83, ['failed']],
       ] as const) {
-        now = noon + hours * 3_600_000;
-        await room.executions.sweep();
+        await sweepUntil(hours);
         const text = readFileSync(pathOf(room), 'utf8');
         assert.deepEqual(
           ['went well', 'failed'].filter((word) => text.includes(word)),
@@ -130,8 +138,7 @@ for (const [name, { skip, location }] of Object.entries(backends)) {
           `${hours}`,
         );
       }
-      now += 2 * 3_600_000;
-      assert.equal((await room.executions.sweep()).journals, 1);
+      assert.equal(await sweepUntil(85), 1);
       assert.deepEqual(readdirSync(logs(room)), []);
       recordProof('D9:retention-of-lines');
     });

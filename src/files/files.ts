@@ -26,6 +26,7 @@ import {
 import { createWriterWatch } from './store-writer.ts';
 import {
   createDailyOrphanSweep,
+  trustClock,
   sweepFiles,
   sweepOrphans,
   sweepQuarantine,
@@ -82,12 +83,9 @@ export function createFiles(options: FilesOptions) {
   const { database, storage, quotas, clock } = options;
   /** Ids of staged bytes that this process is working on; the sweep skips them. */
   const stagingInUse = new Set<string>();
-  const sweepSharedOrphans = createDailyOrphanSweep(options, stagingInUse);
+  const sweepSharedOrphans = createDailyOrphanSweep(stagingInUse);
   const writer = createWriterWatch(options);
-  const demandSpace = async (bytes: number): Promise<void> => {
-    writer.demand();
-    await options.demandSpace?.(bytes);
-  };
+  const demandSpace = (bytes: number): Promise<void> => demandWritableSpace(options, writer, bytes);
 
   async function keep(
     caller: Caller,
@@ -210,9 +208,10 @@ export function createFiles(options: FilesOptions) {
     /** Deletes what has expired, and returns the number of deleted files. */
     async sweep(): Promise<number> {
       if (!(await writer.look())) return 0;
-      await sweepSharedOrphans();
-      await sweepQuarantine(options);
-      return sweepFiles(options);
+      const trusted = await trustClock(options);
+      await sweepSharedOrphans(trusted);
+      await sweepQuarantine(trusted);
+      return sweepFiles(trusted);
     },
 
     /**
@@ -220,9 +219,25 @@ export function createFiles(options: FilesOptions) {
      * start, while no other process writes; in a shared storage, which may be large and far away, the sweep does it
      * once a day.
      */
-    sweepOrphans: async (): Promise<SweptOrphans> =>
-      storage.isShared ? { removed: 0, quarantined: 0, left: 0 } : sweepOrphans(options, stagingInUse),
+    sweepOrphans: (): Promise<SweptOrphans> => sweepOwnOrphans(options, stagingInUse),
   };
+}
+
+async function sweepOwnOrphans(
+  options: FilesOptions,
+  stagingInUse: ReadonlySet<string>,
+): Promise<SweptOrphans> {
+  if (options.storage.isShared) return { removed: 0, quarantined: 0, left: 0 };
+  return sweepOrphans(await trustClock(options), stagingInUse);
+}
+
+async function demandWritableSpace(
+  options: FilesOptions,
+  writer: { demand(): void },
+  bytes: number,
+): Promise<void> {
+  writer.demand();
+  await options.demandSpace?.(bytes);
 }
 
 /**

@@ -3,11 +3,18 @@ import type { Database, Queries } from '../database/database.ts';
 import { isWorkcrateError } from '../errors.ts';
 import { programName } from '../program.ts';
 import type { Staged, Storage } from '../storage/storage.ts';
+import { readTrustedTime } from '../trusted-clock.ts';
 import type { FilesOptions } from './files.ts';
 import { chargeQuota } from './quota.ts';
 import { fileFromRow, isSameStore, toFileId, type StoredFile } from './stored-file.ts';
 
 const sweepBatch = 500;
+
+/** The same with the time that deletions go by, since nothing brings back what a clock that is ahead has deleted. */
+export async function trustClock(options: FilesOptions): Promise<FilesOptions> {
+  const now = await readTrustedTime(options.database, options.clock());
+  return { ...options, clock: () => now };
+}
 
 /** Rows go first, then bytes: a crash between leaves bytes without a row, which the next start removes. */
 export async function sweepFiles(options: FilesOptions): Promise<number> {
@@ -127,12 +134,11 @@ const fileDayMs = 24 * 60 * 60 * 1000;
 
 /** In a shared storage there is no start at which no other process writes. */
 export function createDailyOrphanSweep(
-  options: FilesOptions,
   stagingInUse: ReadonlySet<string>,
-): () => Promise<void> {
-  const { storage, clock, log } = options;
+): (options: FilesOptions) => Promise<void> {
   let next = 0;
-  return async () => {
+  return async (options) => {
+    const { storage, clock, log } = options;
     if (!storage.isShared || clock() < next) return;
     next = clock() + fileDayMs;
     if (!(await isSameStore(options.database, storage)))

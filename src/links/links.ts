@@ -10,6 +10,7 @@ import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Files } from '../files/files.ts';
 import type { Caller } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
+import { readTrustedTime } from '../trusted-clock.ts';
 import { createBundle } from './bundle.ts';
 import { getEtag } from './download-response.ts';
 import {
@@ -176,7 +177,7 @@ export function createLinks(options: LinksOptions) {
 
     /** Deletes expired links and bundles, and returns the number of links. */
     async sweep(): Promise<number> {
-      const now = clock();
+      const now = await readTrustedTime(database, clock());
       const gone = await database.query('DELETE FROM links WHERE expires_at <= ? RETURNING id', now);
       await database.transaction(async (tx) => {
         const bundles = await tx.query<{ id: string }>(

@@ -8,6 +8,7 @@ import { isWorkcrateError } from '../errors.ts';
 import type { StoredFile } from '../files/files.ts';
 import { isLocal, type Caller } from '../identity.ts';
 import { demandNotRemoved } from '../users/users.ts';
+import { readTrustedTime } from '../trusted-clock.ts';
 import { demandNoBatch, giveBackToBatch, listBatchFiles, takeFromBatch, type BatchFile } from './batch.ts';
 import { hashToken, isToken, type LinksOptions } from './link.ts';
 import {
@@ -199,10 +200,11 @@ async function endUpload(options: LinksOptions, upload: LeasedUpload): Promise<v
 async function dropExpiredUploads(options: LinksOptions): Promise<number> {
   const { database, storage, files, clock } = options;
   const idle = toIdleLeaseCondition(options);
+  const now = await readTrustedTime(database, clock());
   const gone = await database.transaction(async (tx) => {
     const rows = await tx.query(
       `DELETE FROM uploads WHERE expires_at <= ? AND ${idle.sql} RETURNING *`,
-      clock(),
+      now,
       ...idle.values,
     );
     for (const row of rows) await files.charge(tx, String(row['owner']), -Number(row['reserved']), 0);

@@ -13,6 +13,7 @@ import type { Log } from '../observability/log.ts';
 import { packageLanguages, type PackageLanguage } from '../sandbox/environments.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { listWorkspaces, type Workspaces } from '../workspaces/workspaces.ts';
+import { readTrustedTime } from '../trusted-clock.ts';
 import { createAllowedPackages } from './allowed.ts';
 import type { OpenNetwork } from './build.ts';
 import { missingToolError } from './failures.ts';
@@ -134,11 +135,12 @@ export function createPackages(options: PackagesOptions) {
     const place = (await places.find(owner)) as PackagePlace | null;
     if (place === null || !hasPackageFolders(place)) return 0;
     const isWhole = packageLanguages.every((language) => !needsRepair(place, language));
-    if (isWhole && listLeftovers(place, mayStillUsePrevious(clock())).length === 0) return 0;
+    const now = await readTrustedTime(database, clock());
+    if (isWhole && listLeftovers(place, mayStillUsePrevious(now)).length === 0) return 0;
     await using lease = await takeLease(options, owner);
     if (lease === null) return 0;
     repairPackages(place, owner, log);
-    return await tidy(place, mayStillUsePrevious(clock()));
+    return await tidy(place, mayStillUsePrevious(now));
   };
 
   /** Not where something is being installed: that tidies up itself. */

@@ -7,7 +7,7 @@ import type { Components } from '../paths/paths.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { badNameError, noCheckpointError, tooManyCheckpointsError } from './errors.ts';
 import { goBackTo } from './history.ts';
-import { demandGoingOn, type Checkpoint, type LiveSession } from './live.ts';
+import { demandGoingOn, noteUsed, type Checkpoint, type LiveSession } from './live.ts';
 import type { Registry } from './registry.ts';
 import { removeSaved, saveFolder, stageFolder, type SavedFolder, type SaveContext } from './saved-folder.ts';
 import type { SessionsOptions } from './sessions.ts';
@@ -78,7 +78,7 @@ export async function saveCheckpoint(
     }
     if (before !== null && checkpoints.has(name)) await dropCheckpoint(session, name, before);
     const mark = { cell: session.lastNumber, undone: session.history.undone };
-    session.lastUsed = room.clock();
+    noteUsed(session, room.clock);
     checkpoints.set(name, { key, mark, folder, savedAt: session.lastUsed });
     session.log.note('checkpoint', { name, cell: mark.cell, files: folder?.files, bytes: folder?.bytes });
     return { record, name, cell: mark.cell, moved: folder };
@@ -108,7 +108,7 @@ export async function goBack(room: Room, session: LiveSession, asked: string | n
     staged?.apply(ownFolder!);
     const undone = session.lastNumber - mark.cell;
     session.history = goBackTo(session.history, mark, session.lastNumber);
-    session.lastUsed = room.clock();
+    noteUsed(session, room.clock);
     await noteUse(room.database, { ...session, id: record.id });
     session.log.note('restore', { name, cell: mark.cell, files: folder?.files });
     return { record, name, cell: mark.cell, undone, moved: folder as MovedFiles };
@@ -140,7 +140,7 @@ export async function forkSession(
         return { record: second.record, from: record, cell: lastNumber, moved: folder as MovedFiles };
       } finally {
         if (folder !== null) await removeSaved(session.place, folder);
-        session.lastUsed = room.clock();
+        noteUsed(session, room.clock);
       }
     }),
   );

@@ -36,6 +36,8 @@ export interface LiveSession {
   checkpointsMade: number;
   history: History;
   lastUsed: number;
+  /** The same by a clock that never jumps, for what ends a session that nobody uses. */
+  lastUsedSteadily: number;
   /** The number of the last slot. */
   lastNumber: number;
   /** Cells that were run. */
@@ -57,6 +59,7 @@ export function createLive(given: NewLive): LiveSession {
     checkpointsMade: 0,
     history: given.record.history,
     lastUsed: given.record.createdAt,
+    lastUsedSteadily: performance.now(),
     // A fork goes on counting, so that no two of its cells have one number.
     lastNumber: given.record.history.base?.cell ?? 0,
     cells: 0,
@@ -78,7 +81,7 @@ export function takeSlot(live: LiveSession, { notes, clock, ended }: SlotOptions
   const turn = live.turns.take();
   const { id, name, language, folder } = live.record;
   const number = ++live.lastNumber;
-  live.lastUsed = clock();
+  noteUsed(live, clock);
   return {
     id,
     name,
@@ -93,10 +96,16 @@ export function takeSlot(live: LiveSession, { notes, clock, ended }: SlotOptions
     run: (cell) => runCell(live, number, cell, clock, ended),
     explainLoss: () => live.end?.text ?? null,
     release() {
-      live.lastUsed = clock();
+      noteUsed(live, clock);
       turn.release();
     },
   };
+}
+
+/** The time of its last use is shown by the clock of people, and judged by another one. */
+export function noteUsed(live: LiveSession, clock: () => number): void {
+  live.lastUsed = clock();
+  live.lastUsedSteadily = performance.now();
 }
 
 async function runCell(
@@ -112,7 +121,7 @@ async function runCell(
   live.current = number;
   const settle = (end: CellEnd): CellEnd => {
     live.current = null;
-    live.lastUsed = clock();
+    noteUsed(live, clock);
     if (end.state === 'lost') ended(toSessionEnd(end));
     return end;
   };

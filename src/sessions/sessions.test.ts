@@ -148,6 +148,19 @@ test('a session that nobody uses is ended by a timer, without any further call',
   assert.deepEqual([listed!.end!.reason, listed!.end!.text], ['idle', 'nobody used it for 300 ms']);
 });
 
+test('a clock that jumps by hours ends no session that was used just now', async () => {
+  let now = Date.now();
+  await using room = await opened({ idleMs: 10_000, clock: () => now });
+  await room.send('s', 'true', { new: 'bash' });
+  now += 2 * 3_600_000;
+  // The timer notes the use once it has looked who is idle.
+  await eventually(async () => {
+    const [row] = await room.room.database.query('SELECT cells FROM sessions');
+    return row!['cells'] === 1;
+  });
+  assert.equal(room.sessions.openCount(), 1);
+});
+
 const eventuallyEnded = async (room: Awaited<ReturnType<typeof opened>>) => {
   await eventually(async () => (await room.sessions.list(ada))[0]!.state === 'ended');
   return room.sessions.list(ada);

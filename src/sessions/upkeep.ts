@@ -15,14 +15,14 @@ const dayMs = 86_400_000;
 
 /** By a timer, since nobody may ever call again. */
 export function startReaper(options: SessionsOptions, registry: Registry): AsyncDisposable {
-  const { database, server, clock, log, idleMs } = options;
+  const { database, server, log, idleMs } = options;
   const { live } = registry;
   const everyMs = Math.min(15_000, Math.max(100, idleMs / 4));
 
   async function reap(): Promise<void> {
-    const now = clock();
+    const now = performance.now();
     for (const session of live.values())
-      if (session.turns.isFree() && now - session.lastUsed >= idleMs)
+      if (session.turns.isFree() && now - session.lastUsedSteadily >= idleMs)
         registry.finish(session, idleEnd(idleMs));
     if (live.size === 0) return;
     // Before the question, since others may be opened meanwhile.
@@ -31,7 +31,7 @@ export function startReaper(options: SessionsOptions, registry: Registry): Async
     for (const session of known) {
       const { id } = session.record;
       if (!open.has(id)) registry.finish(session, removedEnd);
-      else if (session.lastUsed >= now - 2 * everyMs) await noteUse(database, { ...session, id });
+      else if (session.lastUsedSteadily >= now - 2 * everyMs) await noteUse(database, { ...session, id });
     }
   }
 

@@ -5,6 +5,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { isLocal, type Caller } from '../../identity.ts';
+import { readTrustedTime } from '../../trusted-clock.ts';
 import { markLost } from './lost.ts';
 import { createRunningTasks, type RunningTasksOptions } from './running-tasks.ts';
 import { findTask, leaveAnswers, sayAlive, sweepTasks, wantCancelled } from './store.ts';
@@ -35,8 +36,10 @@ export function createTasks(options: TasksOptions) {
   const watchers = createWatchers();
   const running = createRunningTasks(options, watchers);
 
-  const findLostTasks = (): Promise<number> =>
-    markLost({ database, server, live: running.listIds(), now: clock(), ttlMs });
+  const findLostTasks = async (): Promise<number> => {
+    const now = await readTrustedTime(database, clock());
+    return markLost({ database, server, live: running.listIds(), now, ttlMs });
+  };
 
   /** What a user removed since then had, nobody has: not even a new user of the same name. */
   const isGone = async ({ owner, since }: Task): Promise<boolean> =>
@@ -133,7 +136,7 @@ export function createTasks(options: TasksOptions) {
     /** Forgets what has expired. */
     async sweep(): Promise<number> {
       await findLostTasks();
-      return sweepTasks(database, clock());
+      return sweepTasks(database, await readTrustedTime(database, clock()));
     },
 
     stop: running.stop,
