@@ -85,6 +85,20 @@ it('the server that the manifest starts runs code by execute_code', { skip: noSa
   recordProof('D16:started-by-the-manifest');
 });
 
+it('an installation without development packages has the driver for PostgreSQL', () => {
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+    readonly packages: Readonly<
+      Record<string, { readonly dev?: boolean; readonly optionalDependencies?: Record<string, string> }>
+    >;
+  };
+  assert.ok('pg' in packages['']!.optionalDependencies!);
+  const left = Object.entries(packages).filter(([name, { dev }]) => /^node_modules\/pg(?:-[a-z0-9-]+)?$/.test(name) && dev);
+  assert.deepEqual(
+    left.map(([name]) => name),
+    [],
+  );
+});
+
 it('no package that runs in production runs a script when it is installed', () => {
   interface Locked {
     readonly packages: Readonly<

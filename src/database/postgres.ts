@@ -217,7 +217,7 @@ async function importPg() {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
     throw new WorkcrateError(
       'config_invalid',
-      'PostgreSQL needs the package pg, which is not installed: run `npm install pg`.',
+      'PostgreSQL needs the package pg, which npm left out: run `npm ci` in the checkout, or `npm install pg` elsewhere.',
       { cause: error },
     );
   }
