@@ -38,6 +38,16 @@ export function portableFilename(name: string): string {
   return fitFilename(fitted.replace(DEVICE, '_$&')) || NAMELESS;
 }
 
+/** What programs look for in a folder and run without being told: Python, pytest, Windows. */
+const RUNS_BY_ITSELF = /^(?:(?:(?:site|user)customize|conftest)\..*py[a-z]?|autorun\.inf|desktop\.ini)$/i;
+
+/**
+ * The name under which a file that came by a link is saved. A link must not be able to place a `.bashrc` or `.envrc` that
+ * runs at the next shell, a name that reads as an option, or one that a program runs by itself.
+ */
+export const toSavedName = (filename: string): string =>
+  /^[.-]/.test(filename) || RUNS_BY_ITSELF.test(filename) ? fitFilename(`_${filename}`) : filename;
+
 function getLastComponent(path: string): string {
   return path.split(/[/\\]/).findLast((part) => part !== '') ?? '';
 }

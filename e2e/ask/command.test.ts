@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdir, readFile, readdir, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { eventually } from '../../src/eventually.testing.ts';
@@ -219,6 +220,29 @@ describe('workcrate ask', () => {
       /^workcrate: The connection to the Workcrate server broke\. .*Check that the server runs/m,
     );
   });
+});
+
+it('what a server gives is saved in a new folder, and under names that nothing runs by itself', async () => {
+  await using folder = await temporaryFolder();
+  const names = ['.envrc', '-rf', 'sitecustomize.py', 'plain.txt'];
+  const saved = ['_.envrc', '_-rf', '_sitecustomize.py', 'plain.txt'];
+  await Promise.all(names.map((name) => writeFile(join(folder.path, name), `of ${name}`)));
+  const share =
+    (at: number): Reaction =>
+    (response, body, request) => {
+      const ids = [...new Set(JSON.stringify(body.messages).match(/file_[0-9a-f]{24}/g))];
+      return call('share_file', { file_id: ids[at] })(response, body, request);
+    };
+  // A folder of that name may lead anywhere.
+  await symlink(tmpdir(), join(folder.path, 'workcrate-files'));
+  await using endpoint = await startEndpoint(share(0), share(1), share(2), share(3), say('Here.'));
+  const where = ['--endpoint', endpoint.url, '--model', 'm', '--data', join(folder.path, 'data')];
+  const given = names.map((name) => `--file=./${name}`);
+  const words = ['ask', 'Share them', ...given, ...where];
+  const { code, stdout, stderr } = await run(words, { cwd: folder.path, env: { WORKCRATE_API_KEY: key } });
+  assert.equal(code, 0, stderr);
+  for (const name of saved) assert.ok(stdout.includes(`saved as workcrate-files-2/${name}\n`), stdout);
+  assert.deepEqual((await readdir(join(folder.path, 'workcrate-files-2'))).toSorted(), saved.toSorted());
 });
 
 it('with no server running it starts one, whose links are saved before it ends', async () => {

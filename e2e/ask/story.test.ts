@@ -38,7 +38,7 @@ print('mean', sum(int(row['rain']) for row in rows) / len(rows))
 const script: Script = [
   () => ({
     tool: 'execute_code',
-    input: { language: 'python', code: plot, tools: ['list_files'] },
+    input: { language: 'python', code: plot, tools: ['list_files', 'save'] },
   }),
   () => ({ tool: 'get_artifact', input: { name: 'rain.png' } }),
   (_, all) => ({

@@ -74,7 +74,7 @@ describe(`downloads (${backends})`, () => {
       recordProof('C3:any-name-in-content-disposition');
     });
 
-  for (const name of ['.bashrc', '.ssh', '-rf', '..hidden'])
+  for (const name of ['.bashrc', '.ssh', '-rf', '..hidden', 'sitecustomize.py', 'Autorun.inf'])
     it(`the file ${name} is saved under a name that is seen and harms nothing, also by curl -OJ`, async () => {
       const { downloadUrl, token } = await share(server, 'x', { filename: name });
       const { data, text } = await server.call('link_status', { token });

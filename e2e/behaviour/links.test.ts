@@ -5,11 +5,14 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
+import { parse } from 'content-disposition';
 import { eventually } from '../../src/eventually.testing.ts';
 import { filesHolding } from '../secrets.testing.ts';
 import { backends, share, startServer, timeOf, upload, type TestServer } from '../server.testing.ts';
 import { inStorage } from './upload.testing.ts';
+import { toSavedName } from '../../src/filenames.ts';
 import { recordProof } from '../../src/requirements.testing.ts';
+import { quoteName } from '../../src/text.ts';
 import { countTokens } from '../../src/tokens.testing.ts';
 
 describe(`links (${backends})`, () => {
@@ -91,6 +94,33 @@ describe(`links (${backends})`, () => {
       for (const terms of [{}, { single_use: true, ttl_seconds: 59 }]) {
         const { text: line } = await server.call('share_file', { file_id: fileId, ...terms });
         assert.ok(line.includes(filename) && countTokens(line) <= 100, line);
+      }
+    }
+    // Of any name: it is shown short then, and the download has it whole.
+    const names = [
+      '🧪'.repeat(60),
+      '👨‍👩‍👧‍👦'.repeat(20),
+      `${'"'.repeat(50)}.csv`,
+      `${`it's "quoted" $(x) \`y\`; & | <z> * ? [a] {b}`.repeat(3)}.txt`,
+      'ü'.repeat(120),
+      '日'.repeat(80),
+      'ﷺ'.repeat(60),
+      'a\u0301'.repeat(100),
+      'a'.repeat(250),
+      'qzXkW9vT'.repeat(4),
+      '0a1b2c3d'.repeat(4),
+      '._-'.repeat(80),
+      'kvffhfvgvcdhfjfghvgdvfdkhgxzkwdk.csv',
+    ];
+    for (const filename of names) {
+      const fileId = await upload(server, filename, 'x'.repeat(12_345));
+      for (const terms of [{}, { single_use: true, ttl_seconds: 59 }]) {
+        const { text: line, data } = await server.call('share_file', { file_id: fileId, ...terms });
+        assert.ok(countTokens(line) <= 100, `${countTokens(line)}: ${line}`);
+        assert.ok(line.includes(quoteName(data.filename)) || /…[^"]*" \(\d+ characters\)/.test(line), line);
+        const got = await fetch(data.downloadUrl);
+        const saved = parse(got.headers.get('content-disposition')!).parameters['filename'];
+        assert.equal(saved, toSavedName(data.filename));
       }
     }
     recordProof('C1:at-most-100-tokens');

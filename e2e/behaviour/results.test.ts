@@ -27,7 +27,7 @@ describe('results of real Python', { skip: noSandbox || findMissingScience() }, 
     const { text, raw } = await callAsAgent('execute_code', { language: 'python', code: plot });
     assert.ok(countTokens(text) <= 150, `${countTokens(text)}: ${text}`);
     assert.match(text, /^drawn\nFigure: figure of \d+ x \d+ pixels with 1 axes: 'Sales'\nexec_/);
-    const [, url] = /curl -fsSL -o \S+ (\S+)/.exec(text)!;
+    const [, url] = /curl -fsSL (?:-OJ|-o \S+) (\S+)/.exec(text)!;
     const bytes = Buffer.from(await (await fetch(url!)).arrayBuffer());
     const picture = { type: 'image', data: bytes.toString('base64'), mimeType: 'image/png' };
     assert.deepEqual(raw.content.slice(1), [picture]);

@@ -19,7 +19,7 @@ import { isSensitive, listOfferableTools } from './tools.ts';
 export { sendFile, type SentFile } from './send-file.ts';
 export { connectServer, type AgentServer, type ServerAddress } from './server.ts';
 export { loadModelPackages } from './packages.ts';
-export { saveLinks, type SavedLink } from './save-links.ts';
+export { makeOwnFolder, saveLinks, type SavedLink } from './save-links.ts';
 export type { FoundLink } from './links.ts';
 
 export interface AgentOptions {

@@ -4,7 +4,7 @@ import { mkdir, open, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { getErrno, WorkcrateError } from '../errors.ts';
-import { cleanFilename, splitExtension } from '../filenames.ts';
+import { cleanFilename, splitExtension, toSavedName } from '../filenames.ts';
 import { fetchBounded, FetchError } from '../net/bounded-fetch.ts';
 import { quoteName } from '../text.ts';
 import type { FoundLink } from './links.ts';
@@ -22,6 +22,25 @@ const policy = {
   privateAddresses: 'allowed',
 } as const;
 
+const ownFolderName = 'workcrate-files';
+
+/**
+ * Makes a folder for what one request is answered with, in the current one: what came from elsewhere is not put among
+ * files that programs look for there. It is always a new one, since a link of that name could lead anywhere.
+ */
+export async function makeOwnFolder(): Promise<string> {
+  for (let count = 1; count <= maxNames; count++) {
+    const name = count === 1 ? ownFolderName : `${ownFolderName}-${count}`;
+    try {
+      await mkdir(name);
+      return name;
+    } catch (error) {
+      if (getErrno(error) !== 'EEXIST') throw saveError('.', String(getErrno(error)), error);
+    }
+  }
+  throw saveError('.', `it has ${maxNames} folders named ${ownFolderName}`);
+}
+
 /** Fetches each link in turn. One that fails does not keep the others from being saved. */
 export async function saveLinks(
   links: readonly FoundLink[],
@@ -37,7 +56,7 @@ async function saveLink({ url, filename }: FoundLink, folder: string, signal: Ab
   try {
     return await fetchBounded(url, { signal }, policy, async ({ status, chunks }) => {
       if (status !== 200) return null;
-      const { path, handle } = await createFile(folder, cleanFilename(filename ?? ''));
+      const { path, handle } = await createFile(folder, toSavedName(cleanFilename(filename ?? '')));
       try {
         await pipeline(chunks(), createWriteStream(path, { fd: handle }));
       } catch (error) {

@@ -21,7 +21,7 @@ export const askCommand = {
     { flag: '--json', help: 'print one JSON document at the end, for programs' },
     {
       flag: '-o, --output FOLDER',
-      help: 'save what the links lead to; without a running server that is the current folder',
+      help: 'save what the links lead to; without a running server that is a new folder workcrate-files in this one',
     },
     {
       ...serverFlag,

@@ -5,6 +5,7 @@
 import {
   connectServer,
   loadModelPackages,
+  makeOwnFolder,
   runAgent,
   saveLinks,
   sendFile,
@@ -86,8 +87,10 @@ async function workOn(
     observe: (event) => void process.stderr.write(hideKey(`${formatEvent(event)}\n`)),
   });
   // The links of a server that ends with this command end with it too.
-  const folder = flags['output'] ?? ('command' in address ? '.' : null);
-  const saved = folder === null || signal.aborted ? [] : await saveLinks(result.links, folder, signal);
+  const isSaved = result.links.length > 0 && !signal.aborted;
+  const isEnding = flags['output'] === undefined && 'command' in address;
+  const folder = isSaved && isEnding ? await makeOwnFolder() : flags['output'];
+  const saved = isSaved && folder !== undefined ? await saveLinks(result.links, folder, signal) : [];
   return { ...result, files, saved };
 }
 

@@ -55,7 +55,7 @@ test('long output is cut, and all of it can be had by link', async () => {
   assert.equal(data.stdout, `${'é'.repeat(4000)}\n[... truncated 22000 chars ...]\n${'é'.repeat(4000)}`);
   assert.equal(data.full_stdout.filename, `${data.execution_id}.stdout.txt`);
   assert.deepEqual([data.full_stdout.size, data.full_stderr.size], [60_000, 10_001]);
-  assert.match(text, new RegExp(`Full stdout: .*curl -fsSL -o \\S+ ${data.full_stdout.downloadUrl}`));
+  assert.match(text, new RegExp(`Full stdout: .*curl -fsSL (?:-OJ|-o \\S+) ${data.full_stdout.downloadUrl}`));
   assert.equal(result.content.filter(({ type }) => type === 'resource_link').length, 2);
   const { download } = await tools.room.links.resolve(data.full_stdout.token);
   assert.equal(download.sha256, data.full_stdout.sha256);

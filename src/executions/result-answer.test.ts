@@ -47,7 +47,7 @@ test('values come as text behind the output, and a table with its shape', async 
     'out',
     'Value: 42',
     'Displayed: <b>',
-    `${id}-display-1.html, 11 bytes, until ${display.parts[0].link.expiresAt.slice(0, 16)}Z: curl -fsSL -o ${id}-display-1.html ${display.parts[0].link.downloadUrl}`,
+    `${id}-display-1.html, 11 bytes, until ${display.parts[0].link.expiresAt.slice(0, 16)}Z: curl -fsSL -OJ ${display.parts[0].link.downloadUrl}`,
     'Value, 1000 rows, 1 columns:',
     '   a',
     '0  1',

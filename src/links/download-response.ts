@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { create } from 'content-disposition';
 import type { BodySegment } from '../transfer/transfer.ts';
 import type { Download, OpenDownload } from './download.ts';
+import { toSavedName } from '../filenames.ts';
 
 /** How a GET or HEAD is to be answered, decided before a byte is read. */
 export interface DownloadPlan {
@@ -133,16 +134,10 @@ export function downloadHeaders(download: Download): Record<string, string> {
   return headers;
 }
 
-/**
- * The name under which a file is saved. `curl -OJ` and the like write it into the current folder: a link must not be
- * able to place a `.bashrc` or `.envrc` that runs at the next shell, or a name that reads as an option.
- */
-const toVisibleName = (filename: string): string => (/^[.-]/.test(filename) ? `_${filename}` : filename);
-
 function makeHeaders(download: Download): Record<string, string> {
   return {
     'Content-Type': download.mediaType,
-    'Content-Disposition': create(toVisibleName(download.filename)),
+    'Content-Disposition': create(toSavedName(download.filename)),
     ETag: getEtag(download),
     'Last-Modified': new Date(download.modified).toUTCString(),
     'Accept-Ranges': 'bytes',

@@ -4,10 +4,11 @@
  */
 import type { ContentBlock } from '@modelcontextprotocol/server';
 import { z } from 'zod';
+import { splitExtension, toSavedName } from '../filenames.ts';
 import { listAs } from '../mcp/schema.ts';
 import type { ToolAnswer } from '../mcp/tool.ts';
 import type { SharedLink } from './links.ts';
-import { formatBytes, quoteName } from '../text.ts';
+import { formatBytes, quoteName, toPlainJson } from '../text.ts';
 
 /** The one shape of every result that hands out a file (SPEC C1). It never contains the bytes of the file. */
 export const linkShape = z.object({
@@ -51,7 +52,7 @@ export function toLinkAnswer<Sha256 extends string | null>(
   return {
     text:
       localPath === null
-        ? `${quoteName(filename)}, ${formatBytes(size)}, ${formatLifetime(shared)}: curl -fsSL ${toCurlOutputOption(filename)} ${downloadUrl}`
+        ? `${shortenName(filename)}, ${formatBytes(size)}, ${formatLifetime(shared)}: curl -fsSL ${toCurlOutputOption(filename)} ${downloadUrl}`
         : `${formatBytes(size)}, local path: ${quoteName(localPath)}\nOr ${formatLifetime(shared)}: curl -fsSLOJ ${downloadUrl}`,
     structured: { filename, size, sha256, mediaType, token: shared.token, downloadUrl, expiresAt },
     content: [resource],
@@ -76,7 +77,46 @@ export function formatExpiry({ createdAt, expiresAt }: { createdAt: number; expi
  * A plain short name is passed to curl; any other is left to the header of the server, so that no shell interprets it.
  */
 function toCurlOutputOption(filename: string): string {
-  return /^[A-Za-z0-9_][A-Za-z0-9._-]{0,39}$/.test(filename) ? `-o ${filename}` : '-OJ';
+  const isPlain = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,39}$/.test(filename) && isShown(filename, maxOptionCost);
+  return isPlain && toSavedName(filename) === filename ? `-o ${filename}` : '-OJ';
+}
+
+/** Roughly the tokens of a name: words take few, every sign one, what is rare up to three. */
+function countCost(text: string): number {
+  // Between kinds of characters a new token begins.
+  let cost = (text.match(/(?<=[a-z])[A-Z]|(?<=[0-9])[A-Za-z]|(?<=[A-Za-z])[0-9]/g) ?? []).length * 0.7;
+  // What is no word has a token for every other letter.
+  for (const [run] of text.matchAll(/[b-df-hj-np-tv-xz]{4,}|[A-Za-z]{16,}/g)) cost += run.length * 0.4;
+  for (const character of text) cost += getCharacterCost(character);
+  return cost;
+}
+
+function getCharacterCost(character: string): number {
+  if (/[a-z]/.test(character)) return 0.5;
+  if (/[0-9]/.test(character)) return 0.7;
+  return /[A-Z]/.test(character) ? 1 : Buffer.byteLength(character) * 0.8;
+}
+
+const maxNameCost = 27.5;
+/** As an option it is there twice. */
+const maxOptionCost = 12;
+const maxShortCost = 14;
+const maxExtensionCost = 5;
+
+const isShown = (name: string, most: number): boolean => countCost(quoteName(name)) <= most;
+
+/** A link stays short whatever it is called: of a long name the beginning and the end are shown, and how long it is. */
+function shortenName(name: string): string {
+  if (isShown(name, maxNameCost)) return quoteName(name);
+  const characters = [...name];
+  const [, extension] = splitExtension(name);
+  const end = isShown(extension, maxExtensionCost) ? extension : '';
+  let start = '';
+  for (const character of characters) {
+    if (countCost(toPlainJson(`${start}${character}…${end}`)) > maxShortCost) break;
+    start += character;
+  }
+  return `${toPlainJson(`${start}…${end}`)} (${characters.length} characters)`;
 }
 
 /** How long a link lives and how often it may be used, as every tool that makes one asks for it. */
