@@ -71,7 +71,7 @@ describe('a malformed call', () => {
     const result = await agent.ask([notJson]);
     assert.equal(result.failure?.class, 'malformed_call');
     assert.match(result.failure!.remedy, /--model/);
-    assert.deepEqual(temperatures(result), [0.7, 0.8, 0.8, 0.8, 0.8, 0.9, 0.9, 0.9, 0.9]);
+    assert.deepEqual(temperatures(result), [0.7, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.8]);
     const notes = result.endpoint.requests.map(({ messages }) => messages.length);
     assert.deepEqual(new Set(notes.slice(1)), new Set([3]), 'the conversation does not grow');
     const first = lastMessage(result, 4).content!;
@@ -85,7 +85,7 @@ describe('a malformed call', () => {
     const wrong = Array.from({ length: 5 }, () => notJson);
     const result = await agent.ask([...wrong, call('list_files'), say('None.')]);
     assert.equal(result.answer, 'None.');
-    assert.deepEqual(temperatures(result).slice(-2), [0.9, 0.7]);
+    assert.deepEqual(temperatures(result).slice(-2), [0.8, 0.7]);
   });
 
   it('never warmer than 1.0', async () => {

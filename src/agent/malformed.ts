@@ -1,6 +1,6 @@
 /**
  * What follows a malformed call of a tool (SPEC F2): the model is asked again, first with what was wrong, then with the
- * request in other words, each time at most four steps and a little warmer. It asks nothing itself.
+ * request in other words, each time at most four steps, and both a little warmer than usual. It asks nothing itself.
  */
 import type { Tool } from '@modelcontextprotocol/client';
 import { findNearest } from '../edit-distance.ts';
@@ -26,9 +26,9 @@ export function recoverFrom({ attempt, steps }: Recovery): Recovery | null {
   return attempt === 1 ? { attempt: 2, steps: 0 } : null;
 }
 
-/** Each attempt is a tenth warmer than what was before, so that the model does not say the same again. */
+/** Both attempts are a tenth warmer than usual, so that the model does not say the same again. */
 export const warmUp = (base: number, { attempt }: Recovery): number =>
-  Number(Math.min(maxTemperature, base + warmerBy * attempt).toFixed(2));
+  Number(Math.min(maxTemperature, base + (attempt === 0 ? 0 : warmerBy)).toFixed(2));
 
 const maxProblems = 3;
 

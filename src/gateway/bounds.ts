@@ -11,8 +11,8 @@ export interface ValueBounds {
 
 /** Of the definition of a tool. */
 export const definitionBounds: ValueBounds = { depth: 48, nodes: 5000 };
-/** Of all that a call, a resource or a prompt gives. */
-export const resultBounds: ValueBounds = { depth: 100, nodes: 500_000 };
+/** Of all that a call, a resource or a prompt gives. Nobody else is served while it is walked: 320,000 took 0.7 s. */
+export const resultBounds: ValueBounds = { depth: 100, nodes: 100_000 };
 
 /** Whether a value is larger than it may be. It does not recurse, so that no depth can overflow the stack. */
 export function exceedsBounds(value: unknown, { depth, nodes }: ValueBounds): boolean {

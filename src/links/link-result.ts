@@ -108,7 +108,7 @@ const isShown = (name: string, most: number): boolean => countCost(quoteName(nam
 /** A link stays short whatever it is called: of a long name the beginning and the end are shown, and how long it is. */
 function shortenName(name: string): string {
   if (isShown(name, maxNameCost)) return quoteName(name);
-  const characters = [...name];
+  const characters = Array.from(name);
   const [, extension] = splitExtension(name);
   const end = isShown(extension, maxExtensionCost) ? extension : '';
   let start = '';

@@ -4,6 +4,7 @@
  * itself, and is authenticated anew.
  */
 import { WorkcrateError } from '../errors.ts';
+import type { Caller } from '../identity.ts';
 
 export interface ServerEvent {
   readonly event: string;
@@ -59,29 +60,53 @@ export const silenceMs = 15_000;
 const maxStreamMs = 600_000;
 /** Of this server; each costs little, but none is free. */
 const maxStreams = 1000;
+/** Of one user, so that none can take them all; as many as the streams of their tasks. */
+export const maxUserStreams = 32;
 const retryMs = 1000;
 
 let openStreams = 0;
+const userStreams = new Map<string, number>();
+
+function countStream(user: string, change: 1 | -1): void {
+  openStreams += change;
+  const count = (userStreams.get(user) ?? 0) + change;
+  if (count === 0) userStreams.delete(user);
+  else userStreams.set(user, count);
+}
 
 /** How long a stream waits between events, so that many lines at once are one: longer where many pages are open. */
 export const getPaceMs = (): number => 100 + Math.min(100, openStreams);
 
+/** Who follows, until when. */
+export interface EventsVisitor {
+  readonly caller: Caller;
+  readonly signal: AbortSignal;
+}
+
 /** An event, or null for a sign of life. */
 export type MakeEvents = (signal: AbortSignal) => AsyncGenerator<Uint8Array | null, void>;
 
-export function answerEvents(visiting: AbortSignal, makeEvents: MakeEvents): Response {
+export function answerEvents(
+  { caller: { user }, signal: visiting }: EventsVisitor,
+  makeEvents: MakeEvents,
+): Response {
+  if ((userStreams.get(user) ?? 0) >= maxUserStreams)
+    throw new WorkcrateError(
+      'too_many_requests',
+      `You have ${maxUserStreams} pages open that follow what goes on. Close some of them, then load this one again.`,
+    );
   if (openStreams >= maxStreams)
     throw new WorkcrateError(
       'too_many_requests',
       'Too many pages are open that follow what goes on. Load this one again later.',
     );
-  openStreams++;
+  countStream(user, 1);
   const gone = new AbortController();
   const events = makeEvents(AbortSignal.any([visiting, gone.signal, AbortSignal.timeout(maxStreamMs)]));
   const close = (): void => {
     if (gone.signal.aborted) return;
     gone.abort();
-    openStreams--;
+    countStream(user, -1);
   };
   visiting.addEventListener('abort', close, { once: true });
   const body = new ReadableStream<Uint8Array>(

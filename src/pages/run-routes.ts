@@ -89,7 +89,7 @@ function addListRoutes(
           return (await renderRunPart({ runs, filter })).toString();
         },
       };
-      return answerEvents(visitor.signal, (signal) => feeds.follow(part, signal));
+      return answerEvents(visitor, (signal) => feeds.follow(part, signal));
     } catch (cause) {
       return fail('/', cause);
     }
@@ -127,7 +127,7 @@ function addOneRunRoutes(
     try {
       // By the tool once: it decides who may see the run.
       await tools.call(visitor, 'get_execution', { execution_id: id });
-      return answerEvents(visitor.signal, (signal) => followRun(executions, visitor, { id, from }, signal));
+      return answerEvents(visitor, (signal) => followRun(executions, visitor, { id, from }, signal));
     } catch (cause) {
       return fail('/', cause);
     }

@@ -99,7 +99,7 @@ export function addSessionRoutes(routes: Hono, routing: Routing, options: Sessio
             await renderCells(await readSession(options, visitor, { id, token, before: Number.NaN }))
           ).toString(),
       };
-      return answerEvents(visitor.signal, (signal) => options.feeds.follow(part, signal));
+      return answerEvents(visitor, (signal) => options.feeds.follow(part, signal));
     } catch (cause) {
       return fail('/sessions', cause);
     }
