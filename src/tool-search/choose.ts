@@ -27,7 +27,8 @@ export function chooseTools<T extends SearchableTool>(
   { routes, most = usualMost }: ChooseOptions,
 ): T[] {
   const core = tools.filter(({ name }) => routes.isCore(name));
-  const found = searchTools(tools, request, most * rankedPerOffered);
+  const ranked = searchTools(tools, request, most * rankedPerOffered);
+  const found = routes.keepFound(request, ranked);
   const rank = new Map(found.map((tool, at) => [tool, at]));
   const rankOf = (tool: T): number => rank.get(tool) ?? tools.length;
   const routed = listRouted(routes, request, tools).toSorted((one, other) => rankOf(one) - rankOf(other));

@@ -33,6 +33,7 @@ const routeSchema = z.strictObject({
 
 const fileSchema = z.strictObject({
   core: patterns.default([]),
+  runsCode: patterns.default([]),
   groups: z.record(z.string().min(1).max(64), patterns).default({}),
   routes: z.array(routeSchema).max(200).default([]),
 });
@@ -58,6 +59,7 @@ function joinRoutes(shipped: RouteData, own: RouteData): RouteData {
   ]);
   return {
     core: [...shipped.core, ...own.core],
+    runsCode: [...shipped.runsCode, ...own.runsCode],
     groups: Object.fromEntries(groups) as RouteData['groups'],
     routes: [...shipped.routes, ...own.routes],
   };

@@ -20,6 +20,8 @@ export interface Route {
 export interface RouteData {
   /** Patterns of the tools that are always offered. */
   readonly core: readonly string[];
+  /** Patterns of tools that run code: words alone do not bring them, since "code" has many meanings. */
+  readonly runsCode: readonly string[];
   /** By name, the patterns of the tools of a group. */
   readonly groups: Readonly<Record<string, readonly string[]>>;
   readonly routes: readonly Route[];
@@ -31,6 +33,8 @@ export interface ToolRoutes {
   isCore(name: string): boolean;
   /** The groups that a request is led to, in the order of the routes. */
   findGroups(request: string): string[];
+  /** Of tools that a search found for a request, those that it may bring. */
+  keepFound<T extends { readonly name: string }>(request: string, found: readonly T[]): T[];
   /** Whether a tool belongs to a group. */
   isInGroup(name: string, group: string): boolean;
 }
@@ -41,22 +45,43 @@ interface CompiledRoute {
   readonly not: PhraseTable;
 }
 
-export function createRoutes({ core, groups, routes }: RouteData): ToolRoutes {
+export function createRoutes({ core, runsCode, groups, routes }: RouteData): ToolRoutes {
   const isCore = matchAny(core);
+  const isRunner = matchAny(runsCode);
   const members = new Map(Object.entries(groups).map(([group, patterns]) => [group, matchAny(patterns)]));
   const compiled = routes.map(({ group, when, not }): CompiledRoute => ({
     group,
     when: createPhraseTable(when),
     not: createPhraseTable(not),
   }));
+  const isInGroup: ToolRoutes['isInGroup'] = (name, group) => members.get(group)?.(name) ?? false;
+  const findGroups: ToolRoutes['findGroups'] = (request) => {
+    const words = listForms(request);
+    return [...new Set(compiled.filter((route) => leads(route, words)).map(({ group }) => group))];
+  };
   return {
     isCore,
-    findGroups(request) {
-      const words = listForms(request);
-      return [...new Set(compiled.filter((route) => leads(route, words)).map(({ group }) => group))];
+    findGroups,
+    keepFound(request, found) {
+      if (!found.some(({ name }) => isRunner(name))) return [...found];
+      const routed = findGroups(request);
+      const said = listSaid(compiled, listForms(request));
+      return found.filter(
+        ({ name }) =>
+          !isRunner(name) || routed.some((group) => isInGroup(name, group)) || said.has(getNoun(name)),
+      );
     },
-    isInGroup: (name, group) => members.get(group)?.(name) ?? false,
+    isInGroup,
   };
+}
+
+/** What a tool is about: `session` of `start_session`. */
+const getNoun = (name: string): string => name.slice(name.lastIndexOf('_') + 1).replace(/s$/, '');
+
+/** The words of a request that mean what they say: "code" in "zip code" does not. */
+function listSaid(routes: readonly CompiledRoute[], words: readonly string[]): ReadonlySet<string> {
+  const covered = new Set(routes.flatMap(({ not }) => [...findPhrases(not, words)].flat()));
+  return new Set(words.filter((_, place) => !covered.has(place)).map((word) => word.replace(/s$/, '')));
 }
 
 /** Thousands of tools are looked up for each request, by the same names. */

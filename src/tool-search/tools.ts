@@ -49,7 +49,8 @@ const listOthers = async (toolbox: Toolbox, context: ToolContext): Promise<ToolD
 
 /** What the words find, and then what a route leads to: it knows tasks that no tool describes in these words. */
 function findTools(tools: readonly ToolDefinition[], query: string, limit: number, routes: ToolRoutes) {
-  const found = searchTools(tools, query, limit);
+  // More than are wanted, since some may be left out.
+  const found = routes.keepFound(query, searchTools(tools, query, limit * 2)).slice(0, limit);
   if (found.length === limit) return found;
   const routed = listRouted(routes, query, tools).filter((tool) => !found.includes(tool));
   return [...found, ...routed].slice(0, limit);
