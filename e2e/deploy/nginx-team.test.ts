@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { run, temporaryFolder } from '../cli/program.testing.ts';
+import { run, temporaryFolder, type Ended, type Program } from '../cli/program.testing.ts';
 import { noSandbox } from '../code.testing.ts';
 import { readFormToken, signInByKey } from '../pages/forms.testing.ts';
 import { startTeam } from '../several/team.testing.ts';
@@ -24,11 +24,12 @@ describe('two servers that share everything, behind nginx', { skip }, () => {
     const servers = [await team.start(settings), await team.start(settings)];
     opened.use(await startNginx({ port, servers: servers.map(({ url }) => url) }));
     const folder = opened.use(await temporaryFolder());
+    const at = ['--data', folder.path];
+    const added = await run(['user', 'add', 'olga', '--scopes', 'operator,code', ...at], { env: team.env });
+    const olga = readKey(added);
     const having = new Set<string>();
     for (const name of ['ada', 'bob', 'cyd', 'dan', 'eve', 'fay', 'gus', 'hal']) {
-      const added = await run(['user', 'add', name, '--data', folder.path], { env: team.env });
-      const key = /^wck_\S+/.exec(added.stdout)?.[0];
-      assert.ok(key !== undefined, added.stderr);
+      const key = readKey(await run(['user', 'add', name, ...at], { env: team.env }));
       const client = await connect(proxy, key);
       for (let call = 1; call <= 6; call++) {
         const cell = { language: 'bash', session_id: 's1', code: 'n=$((n + 1)); echo "cell $n"' };
@@ -48,8 +49,39 @@ describe('two servers that share everything, behind nginx', { skip }, () => {
       await client.close();
     }
     assert.equal(having.size, 2, 'callers are spread over both');
+    await checkNames(proxy, servers, olga);
   });
 });
+
+function readKey({ stdout, stderr }: Ended): string {
+  const key = /^wck_\S+/.exec(stdout)?.[0];
+  assert.ok(key !== undefined, stderr);
+  return key;
+}
+
+/** The page of operators names one server, however often it is loaded, and each run has the name of its own. */
+async function checkNames(proxy: string, servers: readonly Program[], key: string): Promise<void> {
+  const headers = { cookie: await signInByKey(proxy, key) };
+  const read = async (path: string): Promise<string> => (await fetch(`${proxy}${path}`, { headers })).text();
+  for (const path of ['/operate', '/operate/runs', '/operate/audit', '/operate/audit/verify']) {
+    const names = new Set<string>();
+    for (let time = 0; time < 6; time++)
+      names.add(/Answered by the server\s*<code>([^<]+)<\/code>/.exec(await read(path))?.[1] ?? 'none');
+    assert.equal(names.size, 1, `${path}: ${[...names].join(', ')}`);
+    assert.ok(!names.has('none'), path);
+  }
+  const places: string[] = [];
+  for (const { url } of servers) {
+    const client = await connect(url, key);
+    await callTool(client, 'execute_code', { language: 'bash', code: 'sleep 100', background: true });
+    await client.close();
+    const status = await fetch(`${url}/status`, { headers: authorization(key) });
+    places.push(((await status.json()) as { server: string }).server);
+  }
+  assert.equal(new Set(places).size, 2);
+  const runs = await read('/operate/runs');
+  for (const place of places) assert.ok(runs.includes(`>${place}</td>`), `${place} in ${runs}`);
+}
 
 /** The server that has the session: the other one says that it is elsewhere. */
 async function findServer(servers: readonly { readonly url: string }[], key: string): Promise<string> {

@@ -152,6 +152,7 @@ it('a key is not carried on by a redirect, and what is no Workcrate is not taken
 const sample: ServerStatus = {
   version: '1',
   instance: '0',
+  server: 'here:/data',
   node: '26',
   started_at: '2026-01-01T00:00:00.000Z',
   uptime_seconds: 90_061,

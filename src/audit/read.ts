@@ -151,6 +151,14 @@ async function writeRemembered(
   );
 }
 
+/** Where each server is that has a log, by its id: machine and data folder. */
+export async function listServerPlaces(database: Queries): Promise<ReadonlyMap<string, string>> {
+  const rows = await database.query<{ server: string; folder: string }>(
+    'SELECT server, folder FROM audit_heads',
+  );
+  return new Map(rows.map(({ server, folder }) => [server, folder]));
+}
+
 /** The server whose log was last in this folder; null where none is remembered. */
 export async function findServerByFolder(database: Queries, folder: string): Promise<string | null> {
   const [row] = await database.query<{ server: string }>(

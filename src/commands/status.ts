@@ -84,6 +84,7 @@ function formatServerStatus(url: string, status: ServerStatus): string {
   const { backends, files, links, executions, runs, transfers, disk } = status;
   const lines: [string, string][] = [
     ['server', `workcrate ${status.version} at ${url}, on Node ${status.node}`],
+    ['which one', status.server],
     ['up for', formatUptime(status.uptime_seconds)],
     ['ready', status.ready ? 'yes' : `no: ${status.not_ready_because}`],
     ['database', backends.database],

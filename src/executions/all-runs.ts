@@ -12,6 +12,8 @@ export interface RunningRun {
   readonly code: string;
   readonly startedAt: number;
   readonly sessionId: string | null;
+  /** The id of the server that it runs on; null in rows of releases that did not note it. */
+  readonly server: string | null;
 }
 
 /** The longest first. */
@@ -23,8 +25,9 @@ export async function listRunningRuns(database: Database, limit: number): Promis
     code: string;
     started_at: number;
     session_id: string | null;
+    server: string | null;
   }>(
-    `SELECT id, owner, language, SUBSTR(code, 1, 400) AS code, started_at, session_id FROM executions
+    `SELECT id, owner, language, SUBSTR(code, 1, 400) AS code, started_at, session_id, server FROM executions
      WHERE reason = 'running' ORDER BY started_at, id LIMIT ?`,
     limit,
   );

@@ -27,8 +27,6 @@ export interface OperatorStatus {
   /** Null where they cannot be asked. */
   readonly sources: readonly SyncedSource[] | null;
   readonly trouble: RecentTrouble;
-  /** Whether other servers may use the same database. */
-  readonly isShared: boolean;
   readonly now: number;
 }
 
@@ -57,6 +55,9 @@ export interface UserOfAll extends Quota {
   readonly lastUseAt: number | null;
 }
 
+/** A run under way, with the name of the server that it runs on. */
+export type RunOfAll = RunningRun & { readonly serverName: string };
+
 /** What was found by reading the whole log. */
 export interface VerifiedAudit {
   readonly ok: boolean;
@@ -69,13 +70,17 @@ export interface VerifiedAudit {
 }
 
 export interface OperatorAccess {
+  /** The server that answers, by its machine and data folder. */
+  readonly serverName: string;
+  /** Whether other servers may use the same database. */
+  readonly isShared: boolean;
   /** Rejects for everybody else: for what is had by a tool, which such a visitor does not have. */
   demand(visitor: Visitor): Promise<void>;
   status(visitor: Visitor): Promise<{ readonly status: OperatorStatus; readonly history: PlottedHistory }>;
   /** Who takes most first. */
   users(visitor: Visitor): Promise<readonly UserOfAll[]>;
   /** The longest first, up to a bound. */
-  runs(visitor: Visitor): Promise<readonly RunningRun[]>;
+  runs(visitor: Visitor): Promise<readonly RunOfAll[]>;
   /** Ends a run of anybody, on whichever server it runs, and waits for that. */
   endRun(visitor: Visitor, id: string): Promise<void>;
   links(visitor: Visitor, wanted: { readonly user: string; readonly after: string }): Promise<LinksOfAll>;

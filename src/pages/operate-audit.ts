@@ -28,6 +28,7 @@ export function renderAudit(
   lines: readonly ShownAuditLine[],
   next: string | null,
   filter: AuditFilter,
+  isShared: boolean,
 ): Html {
   const given = Object.entries(filter).filter(([, value]) => value !== '');
   return html`<div class="head">
@@ -36,7 +37,10 @@ export function renderAudit(
         <button class="quiet">Verify</button>
       </form>
     </div>
-    <p class="muted">Verify reads the whole log, and finds lines that were changed, removed or added.</p>
+    <p class="muted">
+      Verify reads the whole log, and finds lines that were changed, removed or added.
+      ${isShared ? 'Each server has a log of its own: these are the lines of the one named above, and Verify reads its log alone.' : nothing}
+    </p>
     <form class="filter" method="get" action="/operate/audit" role="search">
       <label>Text <input type="search" name="text" value="${filter.text}" maxlength="1000" /></label>
       <label>User <input type="search" name="user" value="${filter.user}" maxlength="200" /></label>

@@ -1,13 +1,17 @@
 /** Running code and links of all users, each with the button that ends it. */
-import type { RunningRun } from '../executions/executions.ts';
 import { html, nothing, type Html } from '../html/html.ts';
 import type { LinkOfAll, LinksOfAll } from '../links/links.ts';
 import { formatDuration } from '../text.ts';
 import { countThings, formatCount, renderAgo, renderList, renderMoment } from './frame.ts';
-
+import type { RunOfAll } from './operate-access.ts';
 import { toTellingLine } from './runs.ts';
 
-export function renderRunsOfAll(runs: readonly RunningRun[], token: string, now: number): Html {
+export function renderRunsOfAll(
+  runs: readonly RunOfAll[],
+  isShared: boolean,
+  token: string,
+  now: number,
+): Html {
   if (runs.length === 0)
     return html`<h1>Running code</h1>
       <p class="muted">
@@ -20,13 +24,22 @@ export function renderRunsOfAll(runs: readonly RunningRun[], token: string, now:
     </p>
     ${renderList(
       'Running code',
-      ['User', 'Code', 'Language', { number: 'For' }, 'Since (UTC)', { action: 'Do' }],
+      [
+        'User',
+        'Code',
+        'Language',
+        ...(isShared ? ['Server'] : []),
+        { number: 'For' },
+        'Since (UTC)',
+        { action: 'Do' },
+      ],
       runs.map(
         (run) =>
           html`<tr>
             <th scope="row">${run.owner}</th>
             <td><code>${toTellingLine(run.code)}</code></td>
             <td>${run.language}${run.sessionId === null ? nothing : ', in a session'}</td>
+            ${isShared ? html`<td class="wrap">${run.serverName}</td>` : nothing}
             <td class="number">${formatDuration(Math.max(0, now - run.startedAt))}</td>
             <td>${renderMoment(run.startedAt)}</td>
             <td class="do">

@@ -7,8 +7,12 @@ import { countThings, formatCount } from './frame.ts';
 import type { OperatorStatus, SyncedSource } from './operate-access.ts';
 import { renderPlot } from './plot.ts';
 
-export function renderOperatorStatus(status: OperatorStatus, history: PlottedHistory): Html {
-  const { version, node, ready, notReadyBecause, isShared } = status;
+export function renderOperatorStatus(
+  status: OperatorStatus,
+  history: PlottedHistory,
+  isShared: boolean,
+): Html {
+  const { version, node, ready, notReadyBecause } = status;
   return html`<h1>Health</h1>
     <p class="facts">
       <span class="state ${ready ? 'good' : 'bad'}">${ready ? 'ready' : 'not ready'}</span>
@@ -42,8 +46,9 @@ export function renderOperatorStatus(status: OperatorStatus, history: PlottedHis
     ${
       isShared
         ? html`<p class="note">
-            Several servers can share this database. Readiness, errors, plots, disk and the audit log are
-            those of the server that answered; users, links and running code are of all.
+            Several servers can share this database. Readiness, running now, transfers, errors, plots, disk
+            and the audit log are those of the server named above; users, stored files, links and the list of
+            running code are of all.
           </p>`
         : nothing
     }`;

@@ -20,13 +20,18 @@ const parts = [
 ] as const;
 
 /** A view with the navigation among these views. */
-const renderPart = (path: (typeof parts)[number][0], body: Html): Html =>
+const renderPart = (
+  path: (typeof parts)[number][0],
+  { serverName, isShared }: Pick<OperatorAccess, 'serverName' | 'isShared'>,
+  body: Html,
+): Html =>
   html`<nav class="tabs" aria-label="For operators">
       ${parts.map(
         ([address, name]) =>
           html`<a href="${address}" ${address === path ? html`aria-current="page"` : nothing}>${name}</a>`,
       )}
     </nav>
+    ${isShared ? html`<p class="muted">Answered by the server <code>${serverName}</code>.</p>` : nothing}
     ${body}`;
 
 const linesOnPage = 50;
@@ -40,19 +45,23 @@ export function addOperatorRoutes(
     '/operate',
     show('/operate', 'Operate', async (visitor) => {
       const { status, history } = await access.status(visitor);
-      return renderPart('/operate', renderOperatorStatus(status, history));
+      return renderPart('/operate', access, renderOperatorStatus(status, history, access.isShared));
     }),
   );
   routes.get(
     '/operate/users',
     show('/operate', 'Users', async (visitor) =>
-      renderPart('/operate/users', renderUsers(await access.users(visitor), Date.now())),
+      renderPart('/operate/users', access, renderUsers(await access.users(visitor), Date.now())),
     ),
   );
   routes.get(
     '/operate/runs',
     show('/operate', 'Running code', async (visitor, token) =>
-      renderPart('/operate/runs', renderRunsOfAll(await access.runs(visitor), token, Date.now())),
+      renderPart(
+        '/operate/runs',
+        access,
+        renderRunsOfAll(await access.runs(visitor), access.isShared, token, Date.now()),
+      ),
     ),
   );
   routes.post(
@@ -67,7 +76,7 @@ export function addOperatorRoutes(
     show('/operate', 'Links', async (visitor, token, { req }) => {
       const { user = '', after = '' } = req.query();
       const page = await access.links(visitor, { user, after });
-      return renderPart('/operate/links', renderLinksOfAll(page, user, token, Date.now()));
+      return renderPart('/operate/links', access, renderLinksOfAll(page, user, token, Date.now()));
     }),
   );
   routes.post(
@@ -88,13 +97,17 @@ export function addOperatorRoutes(
       const given = Object.entries({ ...filter, before }).filter(([, value]) => value !== '');
       const wanted = { ...Object.fromEntries(given), limit: linesOnPage };
       const page = await tools.call(visitor, 'search_audit', wanted);
-      return renderPart('/operate/audit', renderAudit(page.lines, page.next, filter));
+      return renderPart(
+        '/operate/audit',
+        access,
+        renderAudit(page.lines, page.next, filter, access.isShared),
+      );
     }),
   );
   routes.get(
     '/operate/audit/verify',
     show('/operate', 'Audit log', async (visitor) =>
-      renderPart('/operate/audit', renderVerified(await access.verifyAudit(visitor))),
+      renderPart('/operate/audit', access, renderVerified(await access.verifyAudit(visitor))),
     ),
   );
 }

@@ -4,7 +4,7 @@
  */
 import { getAuditFolder, type Audit } from '../audit/audit.ts';
 import { formatRemark } from '../audit/chain.ts';
-import { readRemembered } from '../audit/read.ts';
+import { listServerPlaces, readRemembered } from '../audit/read.ts';
 import { verifyAudit } from '../audit/verify.ts';
 import { auditRequests } from '../audit/wrappers.ts';
 import type { Clock } from '../clock.ts';
@@ -23,11 +23,13 @@ import {
   sumSpace,
   type OperatorAccess,
   type OperatorStatus,
+  type RunOfAll,
   type UserOfAll,
   type Visitor,
 } from '../pages/pages.ts';
 import { programName } from '../program.ts';
 import { readLastBackup } from './last-backup.ts';
+import { describeServerPlace } from './server-id.ts';
 import type { ServerStatus } from './status.ts';
 import type { MeasureFolders } from './user-folders.ts';
 import { countPackedCrates } from './user-usage.ts';
@@ -72,6 +74,9 @@ export function createOperatorAccess(options: OperatorAccessOptions): OperatorAc
     (verifying ??= verifyLog(options).finally(() => (verifying = null)));
 
   return {
+    serverName: describeServerPlace(options.config.data),
+    isShared: database.isShared,
+
     demand: async (visitor) => {
       if (!mayOperate(visitor)) await operate({ operation: 'operate' }, visitor, async () => {});
     },
@@ -84,8 +89,7 @@ export function createOperatorAccess(options: OperatorAccessOptions): OperatorAc
 
     users: (visitor) => operate({ operation: 'operate_users' }, visitor, () => listUsersBySpace(options)),
 
-    runs: (visitor) =>
-      operate({ operation: 'operate_runs' }, visitor, () => listRunningRuns(database, mostRuns)),
+    runs: (visitor) => operate({ operation: 'operate_runs' }, visitor, () => listRunsOfAll(options)),
 
     async endRun(visitor, id) {
       await operate({ operation: 'operate_end_run', subject: id }, visitor, async (tell) => {
@@ -122,6 +126,13 @@ export function createOperatorAccess(options: OperatorAccessOptions): OperatorAc
   };
 }
 
+async function listRunsOfAll({ config, database, server }: OperatorAccessOptions): Promise<RunOfAll[]> {
+  const runs = await listRunningRuns(database, mostRuns);
+  const places = new Map([...(await listServerPlaces(database)), [server, describeServerPlace(config.data)]]);
+  const getName = (id: string | null): string => places.get(id ?? '') ?? `unknown (${id ?? 'not noted'})`;
+  return runs.map((run) => ({ ...run, serverName: getName(run.server) }));
+}
+
 function demandOperatorScope(visitor: Visitor): void {
   if (mayOperate(visitor)) return;
   throw new WorkcrateError(
@@ -132,7 +143,7 @@ function demandOperatorScope(visitor: Visitor): void {
 }
 
 async function readOperatorStatus(options: OperatorAccessOptions, visitor: Visitor): Promise<OperatorStatus> {
-  const { config, database, history, clock } = options;
+  const { config, history, clock } = options;
   const status = await options.status();
   const { files, disk, backends, last_sweep, runs } = status;
   return {
@@ -162,7 +173,6 @@ async function readOperatorStatus(options: OperatorAccessOptions, visitor: Visit
     backedUpAt: await readLastBackup(config.data),
     sources: await listSyncedSources(options, visitor),
     trouble: await history.readTrouble(),
-    isShared: database.isShared,
     now: clock(),
   };
 }

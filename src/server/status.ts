@@ -13,6 +13,7 @@ import { readCounts } from '../instrumentation/counts.ts';
 import { sumByLabel } from '../observability/history.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { packageVersion } from '../version.ts';
+import { describeServerPlace } from './server-id.ts';
 
 const statusCountSchema = z.number().int().min(0);
 const statusCountsSchema = z.record(z.string(), statusCountSchema);
@@ -21,6 +22,7 @@ const statusCountsSchema = z.record(z.string(), statusCountSchema);
 export const statusShape = z.object({
   version: z.string(),
   instance: z.string().describe('Random, another one at each start'),
+  server: z.string().describe('Machine and data folder of the server that answers'),
   node: z.string(),
   started_at: z.string(),
   uptime_seconds: statusCountSchema,
@@ -87,6 +89,7 @@ export function createStatus(options: StatusOptions): () => Promise<ServerStatus
     return {
       version: packageVersion,
       instance: options.instance,
+      server: describeServerPlace(config.data),
       node: process.versions.node,
       started_at: new Date(startedAt).toISOString(),
       uptime_seconds: Math.max(0, Math.floor((clock() - startedAt) / 1000)),
