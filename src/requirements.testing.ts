@@ -262,6 +262,7 @@ export const requirements = {
     'no-case-folding',
     'leaving-the-root-is-a-violation',
     'not-allowed-inside-is-a-mistake',
+    'legal-names-of-posix-pass',
   ],
   E5: [
     'keyed-by-path-with-its-facts',

@@ -90,7 +90,6 @@ test('a listing comes by the shell, and the pattern is applied again', async () 
   await sh(it.project, isOffered(await it.bridge.list(flat, call())).command);
   const names = isListing(await it.bridge.list(flat, call())).entries.map(({ path }) => path);
   assert.deepEqual(names, ['docs/a.md', "docs/b it's.md", 'docs/link.md']);
-  recordProof('E1:pattern-on-the-clients-side');
 });
 
 test('a form gives a small text, once, in time, to whom was asked', async () => {

@@ -68,7 +68,8 @@ function toAllowedPath(path: string, root: ProjectRoot | null): string | null {
       'A path of --client-paths or --client-list-paths is empty. Write "." for all.',
     );
   try {
-    return toRelativePath(root, path);
+    // Whoever sets a path with a wildcard means more than a file of that name.
+    return toRelativePath(root && { ...root, isPosix: false }, path);
   } catch (error) {
     if (!isRefusal(error)) throw error;
     throw new WorkcrateError(
@@ -116,7 +117,7 @@ export function toRelativePath(root: ProjectRoot | null, path: string): string {
   // The folder itself has no name, and an absolute path to it leaves none either.
   const rest = (root?.after(path) ?? path) || '.';
   try {
-    return isPlainPath(rest) ? checkNames(rest, path) : resolveNames(rest, path);
+    return isPlainPath(rest) ? checkNames(root, rest, path) : resolveNames(root, rest, path);
   } catch (error) {
     throw toPolicyRefusal(error, path);
   }
@@ -127,19 +128,28 @@ export function toRelativePath(root: ProjectRoot | null, path: string): string {
  * is left for the check to refuse, and so is anything odd among the names that it takes away. What is left is checked
  * again: only there is `~` of `docs/../~root` at the beginning.
  */
-function resolveNames(rest: string, path: string): string {
+function resolveNames(root: ProjectRoot | null, rest: string, path: string): string {
   const names = rest.split('/');
-  if (!names.includes('..') || rest.startsWith('/')) return checkNames(parsePath(rest).join('/'), path);
-  checkNames(parsePath(names.filter((name) => name !== '..').join('/') || '.').join('/'), path);
+  if (!names.includes('..') || rest.startsWith('/')) return checkNames(root, joinNames(root, rest), path);
+  checkNames(root, joinNames(root, names.filter((name) => name !== '..').join('/') || '.'), path);
   const left: string[] = [];
   for (const name of names)
     if (name !== '..') left.push(...(name === '' || name === '.' ? [] : [name]));
-    else if (left.pop() === undefined) return parsePath(rest).join('/');
-  return checkNames(left.join('/'), path);
+    else if (left.pop() === undefined) return joinNames(root, rest);
+  return checkNames(root, left.join('/'), path);
 }
 
-function checkNames(relative: string, path: string): string {
-  const kind = findOddKind(relative);
+/** The names of a path, with single slashes between them. On POSIX a colon within is a letter like others. */
+function joinNames(root: ProjectRoot | null, path: string): string {
+  const isDrive = /^(?:\.?\/)*[a-z]:/i.test(path);
+  if (root?.isPosix !== true || isDrive || !path.includes(':')) return parsePath(path).join('/');
+  parsePath(path.replaceAll(':', '_'));
+  const names = path.split('/').filter((name) => name !== '' && name !== '.');
+  return names.join('/');
+}
+
+function checkNames(root: ProjectRoot | null, relative: string, path: string): string {
+  const kind = findOddKind(relative, root?.isPosix === true);
   if (kind !== null) throw oddPathError(kind, path);
   return relative;
 }

@@ -113,17 +113,85 @@ const refused: Partial<Record<PolicyKind, readonly string[]>> = {
   too_deep: ['n/'.repeat(257)],
 };
 
+const roots = ['/home/me/project', 'C:\\Users\\me\\project', null] as const;
+
+/**
+ * On Linux and macOS these are names like others, and are taken as they are; not those that a program may fill in or
+ * decode to what lies elsewhere or is hidden.
+ */
+const literalOnPosix: readonly string[] = (
+  ['device', 'edges', 'percent', 'short_name', 'stream', 'variable', 'wildcard'] as const
+)
+  .flatMap((kind) => refused[kind]!)
+  .filter((path) => !/^(?:\$|%|\.\.\.$)/.test(path) || path.startsWith('%64'));
+
 for (const [kind, paths] of Object.entries(refused) as [PolicyKind, string[]][])
   test(`paths of the client's are refused as ${kind}, for reading and for listing`, () => {
-    for (const root of ['/home/me/project', 'C:\\Users\\me\\project', null]) {
+    for (const root of roots) {
       const policy = createPolicy({ root, read: ['.'], list: null });
       for (const path of paths) {
+        if (root === roots[0] && (literalOnPosix.includes(path) || path in otherOnPosix)) continue;
         assert.throws(() => policy.judge(path, 'read'), refuses(kind, path), path.slice(0, 80));
         assert.throws(() => policy.judge(path, 'list'), refuses(kind, path), path.slice(0, 80));
       }
     }
     recordProof('E4:hostile-forms-never-lead-outside');
   });
+
+/** What is refused there for another reason. */
+const otherOnPosix: Readonly<Record<string, PolicyKind>> = { '$env:HOME/x': 'variable', '...': 'hidden' };
+
+test('what is a plain name on Linux and macOS is taken as it is where the project is there', () => {
+  const policy = createPolicy({ root: '/home/me/project', read: ['.'], list: null });
+  const names =
+    'What?.md a*b "q" a|b <x> a~1.md dot. aux.md con.md 100%25.md $HOME.md `x` a:b $(id) {a,b} x;y'.split(
+      ' ',
+    );
+  const all = [...literalOnPosix, ...names.map((name) => `docs/${name}`), "docs/ 'it' ", 'docs/end '];
+  assert.ok(all.length > 60);
+  for (const path of all) {
+    assert.deepEqual(policy.judge(path, 'read'), { relative: path, absolute: `/home/me/project/${path}` });
+    assert.equal(policy.judge(`/home/me/project/${path}`, 'list').relative, path);
+  }
+  for (const [path, kind] of Object.entries(otherOnPosix))
+    assert.throws(() => policy.judge(path, 'read'), refuses(kind, path), path);
+  // Those that lead out, or to what is hidden, are refused there too.
+  for (const path of [
+    '$HOME/x',
+    '`id`/x',
+    '%APPDATA%/x',
+    '%2eenv',
+    'docs/%2Eenv',
+    'docs/%25%32%65env',
+    'docs/a:b/%2e%2e/x',
+  ])
+    assert.throws(() => policy.judge(path, 'read'), /refused/, path);
+  recordProof('E4:legal-names-of-posix-pass');
+});
+
+test('a name that only Windows refuses is refused elsewhere with the true reason and another way', () => {
+  for (const root of [roots[1], roots[2]]) {
+    const policy = createPolicy({ root, read: ['.'], list: null });
+    for (const name of [
+      'What?.md',
+      'a"b',
+      'a|b',
+      'a<b',
+      'a:b',
+      'aux.md',
+      'a~1.md',
+      'dot.',
+      'end ',
+      '100%25.md',
+      '$HOME.md',
+    ])
+      assert.throws(
+        () => policy.judge(`docs/${name}`, 'read'),
+        ({ message }: Error) => /request_upload.*Linux or macOS/.test(message) && !/wildcard;/.test(message),
+        name,
+      );
+  }
+});
 
 /** E4: leaving the project is a violation, and what stays inside is a mistake. */
 const leavingKinds: ReadonlySet<PolicyKind> = new Set<PolicyKind>([
@@ -143,7 +211,7 @@ for (const [kind, paths] of Object.entries(refused) as [PolicyKind, string[]][])
   if (kind === 'backslash') continue;
   const isViolation = leavingKinds.has(kind);
   test(`a path that is refused as ${kind} is a ${isViolation ? 'violation' : 'mistake'}`, () => {
-    const policy = createPolicy({ root: '/home/me/project', read: ['.'], list: null });
+    const policy = createPolicy({ root: null, read: ['.'], list: null });
     for (const path of paths) {
       const check = isViolation ? violates(kind, path) : isMistaken(kind, path);
       assert.throws(() => policy.judge(path, 'read'), check, path.slice(0, 80));

@@ -109,7 +109,9 @@ function checkEntry(
   kept: KeptEntries,
 ): ClientEntry | null {
   const path = readEntryPath(one);
-  const verdict = path === null ? null : checkAnswer(grounds, asked, path, from);
+  // A path alone may be a line of an error page: whoever says what it is has looked at a file.
+  const rules = readEntryField(one, 'type') === null ? toStrictRules(grounds) : grounds;
+  const verdict = path === null ? null : checkAnswer(rules, asked, path, from);
   if (verdict?.is === 'seen') {
     kept.seen++;
     return toClientEntry(one, verdict.relative);
@@ -296,6 +298,12 @@ export interface AnswerRules {
   readonly allowed: AllowList;
 }
 
+/** Where odd names are refused, whatever the client's system takes. */
+const toStrictRules = ({ root, allowed }: AnswerRules): AnswerRules => ({
+  root: root && { ...root, isPosix: false },
+  allowed,
+});
+
 /** The verdict about a path that a client sent back. */
 export type AnswerVerdict =
   | { readonly is: 'seen'; readonly relative: string }
@@ -324,7 +332,7 @@ export function checkAnswer(
   from: PathBase,
 ): AnswerVerdict {
   try {
-    const relative = toRelativePath(root, toProjectPath(asked, answered, from));
+    const relative = toRelativePath(root, toProjectPath(root, asked, answered, from));
     if (!isWithinFolder(asked.relative, relative)) return outsideVerdict;
     return allowed.refuses(relative) === null ? { is: 'seen', relative } : hiddenVerdict;
   } catch (error) {
@@ -334,7 +342,13 @@ export function checkAnswer(
 }
 
 /** An absolute path never starts from a folder, whatever the client says. */
-function toProjectPath(asked: ClientPath, answered: string, from: PathBase): string {
-  const isWhole = from === 'root' || asked.relative === '' || /^(?:[/\\]|[a-z]:)/i.test(answered);
+function toProjectPath(
+  root: ProjectRoot | null,
+  asked: ClientPath,
+  answered: string,
+  from: PathBase,
+): string {
+  const absolute = root?.isPosix === true ? /^\// : /^(?:[/\\]|[a-z]:)/i;
+  const isWhole = from === 'root' || asked.relative === '' || absolute.test(answered);
   return isWhole ? answered : `${asked.relative}/${answered}`;
 }

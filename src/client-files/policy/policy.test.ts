@@ -56,7 +56,8 @@ test('a refusal tells a model what to write, and whom it can have asked for more
   assert.doesNotMatch(messageOf('data'), /request_upload/);
   for (const path of ['/etc/passwd', 'C:\\x', '//server/share'])
     assert.match(messageOf(path), /from the project's folder, such as docs\/a\.csv/, path);
-  assert.match(messageOf('docs/a:b.md'), /holds ":"/);
+  const somewhere = createPolicy({ root: null, read: null, list: null });
+  assert.match(messageOf('docs/a:b.md', somewhere), /holds ":"/);
   recordProof('E3:refusal-names-the-setting');
 });
 

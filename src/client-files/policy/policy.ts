@@ -17,7 +17,7 @@ import { pathNotAllowedError, parseRoot, oddPathError, type PathPurpose } from '
 
 export { checkAllowedSetting } from './allowed.ts';
 export type { PathBase, FilteredListing, ListingOptions, RawEnd, RawEntries } from './listing.ts';
-export type { PolicyKind, PathPurpose } from './refusal.ts';
+export { mayBeShortName, type PolicyKind, type PathPurpose } from './refusal.ts';
 
 export interface PolicyOptions {
   /** The project's folder on the client's machine, as that writes it; null where nobody knows. */

@@ -13,11 +13,12 @@ const policyReasons = {
   control: 'it holds a control character',
   invisible: 'it has characters that are invisible or reverse the text; write the plain name',
   percent: 'it holds a percent encoding; write the path as it is',
-  stream: 'it holds ":", which names a drive or a stream within a file on some systems',
+  stream: 'it holds ":", which names a drive or a stream within a file on Windows',
   device: 'it names a device on Windows',
   short_name: 'it may be the short form of another name on Windows; write the long one',
-  edges: 'a name in it ends with a dot, or begins or ends with a space, which some systems leave out',
-  wildcard: 'it holds a wildcard; name one file, or list the folder with a pattern',
+  edges: 'a name in it ends with a dot, or begins or ends with a space, which Windows leaves out',
+  wildcard:
+    'it holds one of * ? < > " | or {a,b}, which Windows does not take in a name; to find files, list the folder with a pattern',
   variable: 'it holds a variable of a shell; write the path itself',
   home: 'it begins in a home folder; name it from the project down',
   alike: 'it becomes a forbidden path when its characters are normalised; use plain characters',
@@ -54,11 +55,33 @@ const kindsLeadingOut: ReadonlySet<string> = new Set<PolicyKind>([
   'variable',
 ]);
 
+/**
+ * What is a plain name on Linux and macOS, where it is opened and quoted as it is. It is refused only where the client's
+ * system is Windows, or is not known.
+ */
+const literalKinds: ReadonlySet<string> = new Set<PolicyKind>([
+  'device',
+  'edges',
+  'percent',
+  'short_name',
+  'stream',
+  'variable',
+  'wildcard',
+]);
+
+const literalHint =
+  "If the file is really called that, send it with request_upload, then name it in files of execute_code. Where the project's folder is known to be on Linux or macOS, such names work as they are.";
+
 /** Far more than anybody has to see, and short enough for a log. */
 const maxRefusedPath = 4096;
 
 export function oddPathError(kind: OddKind, path: string): WorkcrateError {
-  return toPolicyError(path, kind, `The path ${quoteClientPath(path)} was refused: ${policyReasons[kind]}.`);
+  const hint = literalKinds.has(kind) ? ` ${literalHint}` : '';
+  return toPolicyError(
+    path,
+    kind,
+    `The path ${quoteClientPath(path)} was refused: ${policyReasons[kind]}.${hint}`,
+  );
 }
 
 export type PathPurpose = 'read' | 'list';
@@ -128,6 +151,8 @@ function quoteClientPath(path: string): string {
 export interface ProjectRoot {
   /** As its system writes it, without a slash at its end. */
   readonly text: string;
+  /** Whether it is on Linux, macOS or the like, where nearly every name is taken as it is. */
+  readonly isPosix: boolean;
   /** What follows the folder in an absolute path, with `/` between names; null for a path that is not below it. */
   after(path: string): string | null;
   join(relative: string): string;
@@ -146,6 +171,7 @@ export function parseRoot(text: string): ProjectRoot {
 function createPosixRoot(root: string): ProjectRoot {
   return {
     text: root,
+    isPosix: true,
     after: (path) => cutFolderPrefix(root, path),
     join: (relative) => (relative === '' ? root : `${root}/${relative}`),
   };
@@ -156,6 +182,7 @@ function createWindowsRoot(root: string): ProjectRoot {
   const text = root.replaceAll('/', '\\');
   return {
     text,
+    isPosix: false,
     // Long ones are refused anyway.
     after: (path) => (path.length > 2 * maxRootLength ? null : cutFolderPrefix(root, toForwardSlashes(path))),
     join: (relative) => (relative === '' ? text : `${text}\\${relative.replaceAll('/', '\\')}`),
@@ -195,9 +222,14 @@ interface OddForm {
 const deviceForm =
   /(?:^|\/)(?:con|prn|aux|nul|conin\$|conout\$|clock\$|(?:com|lpt)[0-9¹²³])\s*(?:\.[^/]*)?(?:\/|$)/i;
 
+const shortNameForm = /(?:^|\/)[^./]{1,7}~\d+(?:\.[^./]{0,3})?(?:\/|$)/;
+
+/** Whether a disk of Windows, which other systems mount too, may know another name of it by this one. */
+export const mayBeShortName = (path: string): boolean => shortNameForm.test(path);
+
 /**
- * Forms of a path in which some system, shell or careless program takes a name for another one. Which system the client
- * has is not known, so that the rules of all of them hold. Brackets are left: frameworks name files `[id].ts`. So are
+ * Forms of a path in which some system, shell or careless program takes a name for another one. Where it is not known
+ * which system the client has, the rules of all of them hold. Brackets are left: frameworks name files `[id].ts`. So are
  * `：` and `？`, which are honest in Chinese and Japanese, and lead to no other folder where they are taken for plain ones.
  */
 const oddForms: readonly OddForm[] = [
@@ -214,7 +246,7 @@ const oddForms: readonly OddForm[] = [
   { kind: 'percent', form: /%(?:[0-9a-f]{2}|u[0-9a-f]{4})/i, plain: true },
   { kind: 'home', form: /^~/, plain: true },
   { kind: 'device', form: deviceForm, plain: true },
-  { kind: 'short_name', form: /(?:^|\/)[^./]{1,7}~\d+(?:\.[^./]{0,3})?(?:\/|$)/, plain: true },
+  { kind: 'short_name', form: shortNameForm, plain: true },
   { kind: 'edges', form: /(?:^|\/)\s|[\s.](?:\/|$)/, plain: false },
   // Windows takes < > and " for wildcards as well.
   { kind: 'wildcard', form: /[*?<>"|]|\{[^/{]*(?:,|\.\.)/, plain: false },
@@ -227,10 +259,28 @@ const oddForms: readonly OddForm[] = [
 export const isPlainPath = (path: string): boolean => /^(?=.{1,255}$)[\w-]+(?:[./][\w-]+)*$/.test(path);
 
 /** Why a path of names with single slashes between them may not be asked for. */
-export function findOddKind(path: string): OddKind | null {
-  if (isPlainPath(path)) return deviceForm.test(path) ? 'device' : null;
-  const odd = oddForms.find(({ form }) => form.test(path));
+export function findOddKind(path: string, isPosix: boolean): OddKind | null {
+  if (isPlainPath(path)) return !isPosix && deviceForm.test(path) ? 'device' : null;
+  const odd = oddForms.find(({ kind, form }) => form.test(path) && !(isPosix && isLiteral(kind, path)));
   return odd?.kind ?? (becomesOdd(path) ? 'alike' : null);
+}
+
+/** A path that begins with a variable leads out once a program fills it in; `%2eenv` is hidden once it is decoded. */
+function isLiteral(kind: OddKind, path: string): boolean {
+  if (!literalKinds.has(kind)) return false;
+  if (kind === 'variable') return !/^(?:[$`]|%[A-Za-z_][^%/]*%)/.test(path);
+  // Two bytes for one of ASCII are how a careless decoder is led to read a dot.
+  return (
+    kind !== 'percent' || (!/%(?:c[01]|e0|f0)/i.test(path) && countHidden(decode(path)) === countHidden(path))
+  );
+}
+
+/** However often it was encoded: paths that were more than some times are refused before. */
+function decode(path: string): string {
+  const form = path.replace(/%(?:u([0-9a-f]{4})|([0-9a-f]{2}))/gi, (_, wide?: string, byte?: string) =>
+    String.fromCharCode(parseInt(wide ?? byte!, 16)),
+  );
+  return form === path ? path : decode(form);
 }
 
 export const hasHiddenName = (path: string): boolean => path.startsWith('.') || path.includes('/.');
@@ -239,7 +289,7 @@ export const hasHiddenName = (path: string): boolean => path.startsWith('.') || 
 function becomesOdd(path: string): boolean {
   const made = path.replace(/(?<=^|\/)[\u0701\u0702\u3002\ua4f8\ua60e]/g, '.').normalize('NFKC');
   if (made === path) return false;
-  if (oddForms.some(({ form, plain }) => plain && form.test(made))) return true;
+  if (oddForms.some(({ form, plain }) => plain && form.test(made) && !form.test(path))) return true;
   return hasHiddenName(made) && countHidden(made) > countHidden(path);
 }
 

@@ -4,7 +4,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { WorkcrateError } from '../../errors.ts';
-import type { RawEnd } from '../policy/policy.ts';
+import { mayBeShortName, type RawEnd } from '../policy/policy.ts';
 import type { FileRequest, RawEntry } from './file-request.ts';
 
 /** Quotes anything for sh: within single quotes, nothing but their end means anything. */
@@ -32,7 +32,12 @@ export function buildSendFilesCommand(files: readonly FileToSend[]): string {
   const paths = files.map(({ path }) => path);
   const isFile = paths.map(toRelativeArgument).flatMap((file) => [`test -f ${file}`, `test ! -L ${file}`]);
   const sent = files.map(({ path, url }) => `-T ${toRelativeArgument(path)} ${quoteForShell(url)}`);
-  return [...buildLinkTests(paths), ...isFile, `curl -sS --fail-with-body -g ${sent.join(' ')}`].join(' && ');
+  return [
+    ...buildLinkTests(paths),
+    ...buildNameTests(paths),
+    ...isFile,
+    `curl -sS --fail-with-body -g ${sent.join(' ')}`,
+  ].join(' && ');
 }
 
 /** What takes the place of `-printf …` in a listing command on macOS and BSD, whose find has no such thing. */
@@ -47,9 +52,23 @@ export function buildSendListingCommand({ path, recursive, pattern }: FileReques
   const folder = toRelativeArgument(path.relative);
   const isFolder = path.relative === '' ? [] : [`test -d ${folder}`, `test ! -L ${folder}`];
   const depth = recursive ? '' : ' -maxdepth 1';
-  const find = `find ${folder}${depth} -depth${buildNameTest(folder, pattern)} ${gnuListingForm}`;
+  const find = `find ${folder}${depth} -depth${buildPatternTest(path.relative, pattern)} ${gnuListingForm}`;
   const sent = `${find} | curl -sS --fail-with-body -T - ${quoteForShell(url)}`;
-  return [...buildLinkTests([path.relative]), ...isFolder, sent].join(' && ');
+  return [...buildLinkTests([path.relative]), ...buildNameTests([path.relative]), ...isFolder, sent].join(
+    ' && ',
+  );
+}
+
+/** Tests for sh that a name which a disk of Windows may know as short for another, hidden one is the very name. */
+function buildNameTests(paths: readonly string[]): string[] {
+  const tests = paths.flatMap((path) => {
+    const names = path.split('/');
+    return names.flatMap((name, at) => {
+      const folder = toRelativeArgument(names.slice(0, at).join('/'));
+      return mayBeShortName(name) ? [`ls -a ${folder} | grep -qxF -e ${quoteForShell(name)}`] : [];
+    });
+  });
+  return [...new Set(tests)];
 }
 
 /** Tests for sh that no folder above these paths is a link: where a link leads was not checked. */
@@ -61,12 +80,35 @@ function buildLinkTests(paths: readonly string[]): string[] {
   return [...new Set(folders)].map((folder) => `test ! -L ${toRelativeArgument(folder)}`);
 }
 
-/** A pattern that find means as we do, beside the folder itself; any other is applied here alone. */
-function buildNameTest(folder: string, pattern: string | null): string {
-  const isSame = pattern !== null && /^[\w.*-]+$/.test(pattern) && !pattern.includes('**');
-  if (!isSame || folder.startsWith("'")) return '';
-  return ` '(' -path ${folder} -o -name ${quoteForShell(pattern)} ')'`;
+/**
+ * The pattern for find, beside the folder itself, which ends the listing. It takes no less than ours does, whatever find
+ * and its language make of a character, and hardly more: what it takes too much is left out here.
+ */
+function buildPatternTest(relative: string, pattern: string | null): string {
+  if (pattern === null) return '';
+  const folder = relative === '' ? '.' : `./${relative}`;
+  const parts = pattern.split('/').filter((part) => part !== '');
+  const wanted = toFindPattern(parts.join('/'));
+  if (wanted === '*' || wanted === '') return '';
+  const above = toFindLiteral(folder);
+  // Of find, * takes slashes as well.
+  const test = pattern.includes('/')
+    ? `-path ${quoteForShell(`${above}/${wanted}`)}`
+    : `-name ${quoteForShell(wanted)}`;
+  return ` '(' -path ${toShellWord(above)} -o ${test} ')'`;
 }
+
+/** Plain letters alone are the same in every language: any other may be two of them, or one of two ways to write it. */
+const toFindPattern = (pattern: string): string =>
+  pattern
+    .replace(/(?:\*\*\/)+/g, '*')
+    .replace(/\/\*\*$/, '*')
+    .replaceAll('?', '?*')
+    .replace(/[^\w.*?/-]+/g, '*')
+    .replace(/\*+/g, '*');
+
+/** A name as itself: one character for each that means more in a pattern. */
+const toFindLiteral = (path: string): string => path.replace(/[*?[\]\\]/g, '?');
 
 const maxRecordBytes = 32 * 1024;
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { recordProof } from '../../requirements.testing.ts';
 import { createPolicy } from '../policy/policy.ts';
 import { listDirectly, openDirectly } from './direct.ts';
 import type { FileRequest } from './file-request.ts';
@@ -71,3 +72,28 @@ function makeStepwise(root: string, path: string): void {
   }
   process.chdir(before);
 }
+
+test('files of any name that the system has are read and listed in place', async () => {
+  using it = project();
+  const names = 'What?.md a*b a:b "q" a|b <x> a~1.md dot. aux.md con.md 100%25.md $HOME.md `x` {a,b}'.split(
+    ' ',
+  );
+  for (const name of [...names, 'end ', ' start']) {
+    writeFileSync(join(it.root, 'docs', name), name);
+    using file = openDirectly(it.errandTo(`docs/${name}`), it.policy);
+    assert.equal(file.stats.size, Buffer.byteLength(name), name);
+  }
+  const { entries, hidden } = await it.list('docs', false);
+  assert.deepEqual(
+    entries.map(({ path }) => path.slice(5)).toSorted(),
+    [...names, 'end ', ' start'].toSorted(),
+  );
+  assert.equal(hidden, 0);
+  // A disk of Windows may open what is hidden by its short name, which no folder lists.
+  writeFileSync(join(it.root, 'docs/.env'), 'secret');
+  symlinkSync('.env', join(it.root, 'docs/ENV~2'));
+  for (const name of ['ENV~1', 'ENV~2'])
+    assert.throws(() => openDirectly(it.errandTo(`docs/${name}`), it.policy), /There is no|hidden/, name);
+  assert.throws(() => openDirectly(it.errandTo('docs/*.md'), it.policy), /literal name.*takes a pattern/);
+  recordProof('E4:legal-names-of-posix-pass');
+});

@@ -10,12 +10,13 @@ import { getErrno, isWorkcrateError, WorkcrateError } from '../../errors.ts';
 import {
   openBelow,
   rootPath,
-  parsePath,
+  joinComponents,
+  parseName,
   type Components,
   type OpenFile,
   type FolderRoot,
 } from '../../paths/paths.ts';
-import type { PathPolicy, PathPurpose, RawEnd } from '../policy/policy.ts';
+import { mayBeShortName, type PathPolicy, type PathPurpose, type RawEnd } from '../policy/policy.ts';
 import { clientRefusedError, notAFileError, notAFolderError, localPathNotFoundError } from './failures.ts';
 import type { FileRequest, RawEntry } from './file-request.ts';
 
@@ -75,8 +76,19 @@ function locateDirectly(
   const judged = policy.judge(followLinks(directory, path.relative) || '.', purpose).relative;
   return {
     root: openBelow(directory, { links: 'refuse' }),
-    path: judged === '' ? rootPath : parsePath(judged),
+    path: parseNames(openBelow(directory, { links: 'refuse' }), judged),
   };
+}
+
+/** The names as they are. One that may be short for another has to be that very entry: it could be short for a hidden one. */
+function parseNames(root: FolderRoot, path: string): Components {
+  let above = rootPath;
+  for (const name of path === '' ? [] : path.split('/')) {
+    if (mayBeShortName(name) && !root.list(above).entries.some((entry) => entry.name === name))
+      throw new WorkcrateError('path_not_found', 'There is nothing of that very name.');
+    above = joinComponents(above, parseName(name));
+  }
+  return above;
 }
 
 /** As the client would have said it. */

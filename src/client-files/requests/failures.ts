@@ -21,7 +21,7 @@ export const clientPathNotFoundError = (path: string): WorkcrateError =>
 export const localPathNotFoundError = (path: string, root: string): WorkcrateError =>
   new WorkcrateError(
     'path_not_found',
-    `There is no ${quoteRequestedPath(path)} in the project's folder ${quoteRequestedPath(root)}. list_client_directory shows what there is. If your files are on another machine, call again with via: "upload".`,
+    `There is no ${quoteRequestedPath(path)} in the project's folder ${quoteRequestedPath(root)}. ${/[*?[{]/.test(path) ? 'A path is the literal name of one file; list_client_directory takes a pattern.' : 'list_client_directory shows what there is.'} If your files are on another machine, call again with via: "upload".`,
   );
 
 export const notAFileError = (path: string): WorkcrateError =>

@@ -147,12 +147,12 @@ async function* yieldBytesOnce(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 const nothingSaid = { from: 'folder', size: null, sha256: null, encoding: null } as const;
 
 /** Asks a person, or the program that speaks for one, for a small text. */
-function buildFormRequest({ operation, path, recursive }: FileRequest): InputRequest {
+function buildFormRequest({ operation, path, recursive, pattern }: FileRequest): InputRequest {
   const shown = JSON.stringify(path.relative || '.');
   const message =
     operation === 'read'
       ? `The server asks for the text of the file ${shown} of your project. Paste it, or decline.`
-      : `The server asks what is in the folder ${shown} of your project${recursive ? ', and in all below it' : ''}. ` +
+      : `The server asks what is in the folder ${shown} of your project${recursive ? ', and in all below it' : ''}${pattern === null ? '' : `, only what fits ${JSON.stringify(pattern)}`}. ` +
         'Give one path a line, from the project\'s folder, such as "docs/a.md" and "docs/more/" for a folder; ' +
         'or, with more facts, "file 120 2026-01-31T12:00:00Z docs/a.md". Or decline.';
   return inputRequired.elicit({

@@ -11,6 +11,8 @@ import {
   parseListing,
   quoteForShell,
 } from './commands.ts';
+import { createGlob } from '../../glob.ts';
+import { recordProof } from '../../requirements.testing.ts';
 import type { FileRequest } from './file-request.ts';
 
 test('sh takes a quoted text for nothing but itself', () => {
@@ -148,6 +150,63 @@ describe('the command that is offered', () => {
     assert.equal(flat.stderr, '');
     const top = run(sendListing('', { recursive: false }));
     assert.deepEqual(await listed(top.stdout, ''), { paths: ['docs', 'linked'], cut: false });
+  });
+
+  it('sends of a listing only what may fit the pattern, whatever the pattern and the folder are', async () => {
+    const odd = "docs/odd [x]*? it's $HOME";
+    mkdirSync(join(project, odd, 'deep/er'), { recursive: true });
+    const names = ['a.md', 'b.txt', 'ab.md', '[ab].md', 'é.md', 'deep/c.md', 'deep/er/d.md', 'deep/er/e.txt'];
+    for (const name of names) writeFileSync(join(project, odd, name), '');
+    const patterns: readonly (readonly [pattern: string, sent: string])[] = [
+      ['*.md', '[ab].md a.md ab.md deep/c.md deep/er/d.md é.md'],
+      ['**/*.md', '[ab].md a.md ab.md deep/c.md deep/er/d.md é.md'],
+      ['?.txt', 'b.txt deep/er/e.txt'],
+      ['[ab].md', '[ab].md ab.md'],
+      ['deep/*.md', 'deep/c.md deep/er/d.md'],
+      ['deep/**/*.txt', 'deep/er/e.txt'],
+      ['deep/**', 'deep deep/c.md deep/er deep/er/d.md deep/er/e.txt'],
+      ['**/er/?.md', 'deep/er/d.md'],
+      ['é.md', '[ab].md a.md ab.md deep/c.md deep/er/d.md é.md'],
+      ['none*', ''],
+    ];
+    for (const [pattern, sent] of patterns) {
+      const { stdout, stderr } = run(sendListing(odd, { pattern }));
+      const { paths, cut } = await listed(stdout, odd);
+      assert.deepEqual([paths.join(' '), cut, stderr], [sent, false, ''], pattern);
+      const fits = createGlob(pattern);
+      const all = (await listed(run(sendListing(odd)).stdout, odd)).paths;
+      assert.deepEqual(
+        all.filter(fits).filter((path) => !paths.includes(path)),
+        [],
+        `${pattern} loses nothing`,
+      );
+    }
+    rmSync(join(project, odd), { recursive: true });
+    recordProof('E1:pattern-on-the-clients-side');
+  });
+
+  it('sends files and lists folders of any name that the system has', async () => {
+    const names =
+      'What?.md a*b a:b "q" a|b <x> a~1.md dot. aux.md 100%25.md $HOME.md `id` {a,b} $(id) ENV~1'.split(' ');
+    const folder = 'docs/o?d $(x) `y` {z}';
+    mkdirSync(join(project, folder));
+    for (const name of [...names, ' space ']) {
+      writeFileSync(join(project, folder, name), `of ${name}`);
+      const sent = run(sendOne(`${folder}/${name}`));
+      assert.deepEqual([sent.status, sent.stdout.toString(), sent.stderr], [0, `of ${name}`, ''], name);
+    }
+    const { stdout } = run(sendListing(folder));
+    assert.deepEqual(await listed(stdout, folder), { paths: [...names, ' space '].sort(), cut: false });
+    rmSync(join(project, folder), { recursive: true });
+  });
+
+  it('sends nothing by a short name that only the disk knows, as one of Windows does', () => {
+    writeFileSync(join(project, 'docs/.env'), 'secret');
+    // As such a disk has it: opened by a name that no folder lists.
+    const disk = `test() { case "$*" in *ENV~1*) return $([ "$1" = '!' ] && echo 0 || echo 0);; *) command test "$@";; esac; }; cat() { command cat ./docs/.env; }; `;
+    const { status, stdout } = run(sendOne('docs/ENV~1'), disk);
+    assert.deepEqual([status, stdout.toString()], [1, '']);
+    rmSync(join(project, 'docs/.env'));
   });
 
   it('with the stat of BSD, a listing has the same', async () => {
