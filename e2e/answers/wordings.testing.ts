@@ -57,6 +57,7 @@ const runWordings: Wordings = {
   'temporary_files.more': { silent: 0 },
   'temporary_files.complete': { words: { true: null, false: /perhaps more/ } },
   'artifacts.complete': { words: { true: null, false: /may be more changes|told at its end/ } },
+  'artifacts.removed.complete': { words: { true: /Removed, so that/, false: /Not all that it made/ } },
   background: {
     words: { asked: /as asked/, detached: /detached/, adopted: /adopted/, task: /as a task/, null: null },
   },
@@ -323,6 +324,7 @@ const resultsOutOfReach = {
 };
 
 const runsOutOfReach = {
+  'artifacts.removed.complete = false': 'a run beside it would have to go on for half a minute',
   ...resultsOutOfReach,
   'client_files[].age_s': 'what came just now has the age 0; the tests of client files show others',
   'background = detached': 'the calls of this server are not answered before their time',
@@ -372,6 +374,7 @@ export const cannotBeShown: Readonly<Record<string, Readonly<Record<string, stri
     'sessions[].end.reason = ': 'the words are made in one place, and `sessions.test.ts` shows them',
   },
   get_execution: {
+    'artifacts.removed.complete = false': 'a run beside it would have to go on for half a minute',
     'background = detached': 'the calls of this server are not answered before their time',
     'background = adopted': 'no connection of this server is lost',
     'background = task': 'MCP tasks',

@@ -92,7 +92,9 @@ it('an installation without development packages has the driver for PostgreSQL',
     >;
   };
   assert.ok('pg' in packages['']!.optionalDependencies!);
-  const left = Object.entries(packages).filter(([name, { dev }]) => /^node_modules\/pg(?:-[a-z0-9-]+)?$/.test(name) && dev);
+  const left = Object.entries(packages).filter(
+    ([name, { dev }]) => /^node_modules\/pg(?:-[a-z0-9-]+)?$/.test(name) && dev,
+  );
   assert.deepEqual(
     left.map(([name]) => name),
     [],

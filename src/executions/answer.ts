@@ -14,14 +14,8 @@ import { formatBytes, formatDuration, quoteName } from '../text.ts';
 import { cellShape, showCell, toCellLines } from './cell-slot.ts';
 import { clientInputShape, describeClientInput, listClientInputs } from './client-and-crate-files.ts';
 import type { EndedExecution } from './execute.ts';
-import {
-  backgrounds,
-  differenceShape,
-  reasons,
-  showDifference,
-  type CancelledBy,
-  type Execution,
-} from './fields.ts';
+import { differenceShape, showDifference, describeRemoved } from './difference.ts';
+import { backgrounds, reasons, type CancelledBy, type Execution } from './fields.ts';
 import { describeMissingPackage } from './hint.ts';
 import { demandJudgedOutput, showToldVerdicts, toVerdictLines, toldVerdictsShape } from './guarded-run.ts';
 import { toUnhashedLines, type ResultFile } from './made-results.ts';
@@ -265,6 +259,7 @@ export function toEndLines(execution: Execution): string[] {
     ]),
     ...(complete ? [] : ['There may be more changes: not all files could be compared or named.']),
     ...toTemporaryLines(execution),
+    ...describeRemoved(artifacts),
     ...toUnhashedLines(execution),
     ...toNetworkLines(execution.network),
     ...(limits.unenforced.length === 0 ? [] : [`Not enforced here: ${limits.unenforced.join(', ')}.`]),

@@ -10,15 +10,15 @@ import { toVerdictError, type Verdict } from '../guard/guard.ts';
 import { parseName } from '../paths/paths.ts';
 import type { SandboxFolders, Language, Workspace, SandboxRun, Sandbox } from '../sandbox/sandbox.ts';
 import type { ExecutionsOptions } from './executions.ts';
-import { noDifference, type Background, type Execution } from './fields.ts';
+import { type Background, type Execution } from './fields.ts';
 import { toBegunExecution, toEndedExecution, toFailedExecution } from './execution-record.ts';
 import type { FileHashes } from './file-hashes.ts';
 import { judgeCode, toRunVerdict } from './guarded-run.ts';
 import { recordMakers } from './file-makers.ts';
 import type { MadeFile } from './folder-diff.ts';
 import { copyInputs, type CopyContext, type Inputs, type OtherFile } from './input-files.ts';
-import { startWatch, type RunWatch, type WatchedRun } from './input-watch.ts';
-import { unknownInputs } from './known-inputs.ts';
+import { endWatch, startWatch, type RunWatch } from './input-watch.ts';
+import type { MadeSpace } from './made-space.ts';
 import type { RequestedTools } from '../tool-calls/tool-calls.ts';
 import { grantToRun, openRunTools, type RunToolCalls } from './run-tools.ts';
 import type { RunUnderWay } from './live.ts';
@@ -103,6 +103,7 @@ export interface ExecuteContext extends ExecutionsOptions {
   readonly write: BatchWriter;
   readonly ends: Pick<ReturnType<typeof createEndWriter>, 'end'>;
   readonly kept: Pick<KeptResults, 'startKeeping' | 'watch'>;
+  readonly made: MadeSpace;
 }
 
 /** One run from the request to the record. */
@@ -135,7 +136,9 @@ export async function executeRequest(
     const asking = sandbox.runtime(request.language);
     const wasGiven: CopyContext['wasGiven'] = (input) => wasInput(room.database, caller.user, input);
     const giving = { files, caller, place, folder, sandbox, signal, log: room.log, wasGiven };
+    using copying = room.made.begin(caller.user);
     using inputs = await copyInputs(giving, request.files, request.others);
+    copying.end('well');
     given = inputs;
     const runtime = await asking;
     const isFresh = request.workingDir === null && inputs.files.length === 0;
@@ -252,6 +255,7 @@ interface PreparedRun {
 async function runWithRow(room: ExecuteContext, prepared: PreparedRun): Promise<EndedExecution> {
   const { begun, underWay } = prepared;
   underWay.endPreparation();
+  using writing = room.made.begin(begun.owner, 'may write');
   const starting = startRun(prepared, underWay.signal);
   // That happens a turn later, when the run has its task: SQLite would keep it waiting. Whoever waits for the end is told
   // nothing before the row has it, which makes the beginning durable too.
@@ -270,6 +274,7 @@ async function runWithRow(room: ExecuteContext, prepared: PreparedRun): Promise<
     await recordEnd(room, underWay, toFailedExecution(begun, room.clock(), reason, error));
     throw error;
   });
+  writing.follow(run.ended);
   const takers = prepared.watch === null ? [] : [prepared.watch];
   const following = followRun(room, begun, run, { ...underWay, client: prepared.client }, takers);
   try {
@@ -284,7 +289,10 @@ async function runWithRow(room: ExecuteContext, prepared: PreparedRun): Promise<
   const { end, outputs, results, verdict } = await following;
   const network = prepared.network?.close() ?? null;
   prepared.tools?.[Symbol.dispose]();
-  const { difference, made, moreMade, knowledge } = await endWatch(room, prepared);
+  const removed = await writing.removeIfStopped(prepared.place, end);
+  const watched = await endWatch(room.log, begun.id, prepared.watch);
+  const { made, moreMade, knowledge } = watched;
+  const difference = { ...watched.difference, removed };
   const taken = await recordResults(room, prepared, { difference, made, moreMade });
   // The disk does that while it is recorded. Who executes it waits for it, and hears of a failure.
   prepared.tidy().catch(() => {});
@@ -335,23 +343,6 @@ async function startCell(prepared: PreparedRun, session: CellSlot, signal: Abort
   const run = await session.run({ code, stdin, timeoutMs, startedAt, signal, network });
   prepared.inputs.keep();
   return run;
-}
-
-const notWatched: WatchedRun = {
-  difference: noDifference,
-  made: [],
-  moreMade: 0,
-  knowledge: unknownInputs,
-};
-
-/** What cannot be compared any more must not cost the result. */
-async function endWatch({ log }: ExecuteContext, { begun, watch }: PreparedRun): Promise<WatchedRun> {
-  try {
-    return (await watch?.end()) ?? notWatched;
-  } catch (error) {
-    log.error('execution.not_compared', { id: begun.id, error });
-    return { ...notWatched, difference: { ...noDifference, complete: false } };
-  }
 }
 
 async function recordMade(

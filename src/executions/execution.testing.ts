@@ -1,4 +1,5 @@
-import { noDifference, type Execution } from './fields.ts';
+import { noDifference } from './difference.ts';
+import { type Execution } from './fields.ts';
 import { unknownInputs } from './known-inputs.ts';
 import { unknownResults } from './made-results.ts';
 import { newExecutionId } from './store.ts';

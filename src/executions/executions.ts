@@ -30,6 +30,7 @@ import { createJournal, type Journal } from './journal.ts';
 import { createFollower } from './follow.ts';
 import { createKeptResults, type KeptResults } from './kept-results.ts';
 import { createLiveRuns } from './live-runs.ts';
+import { createMadeSpace } from './made-space.ts';
 import type { NetworkPort } from './network-use.ts';
 import type { LiveRun } from './live.ts';
 import { createEndWriter, markLost, markSilentRun } from './lost.ts';
@@ -49,6 +50,7 @@ import type { OutputBounds } from './truncation.ts';
 export type { FindCrateFiles, WantedCrateFile } from './client-and-crate-files.ts';
 export type { RunningRun } from './all-runs.ts';
 export type { EndedExecution, ExecutionRequest, ScriptOfRun } from './execute.ts';
+export { describeRemoved } from './difference.ts';
 export type { Execution } from './fields.ts';
 export type { Changes } from './folder-diff.ts';
 export { requestCancel } from './live-runs.ts';
@@ -121,7 +123,9 @@ export function createExecutions(options: ExecutionsOptions) {
   const live = createLiveRuns({ ...options, write });
   const isLive = (id: string): boolean => live.has(id) || ends.isWaiting(id);
   const sandbox = letKeptGiveWay(options.sandbox, kept);
-  const room: ExecuteContext = { ...options, sandbox, ended, ends, write, kept, hashes: createFileHashes() };
+  const made = createMadeSpace(options);
+  const hashes = createFileHashes();
+  const room: ExecuteContext = { ...options, sandbox, ended, ends, write, kept, made, hashes };
 
   const begin = (caller: Caller, request: ExecutionRequest, control: RunControl): Promise<LiveRun> =>
     live.begin(caller, control, (underWay) => executeRequest(room, caller, request, underWay));
@@ -186,6 +190,9 @@ export function createExecutions(options: ExecutionsOptions) {
      * it: only the signal of `control` and `cancel` end it before its time. Rejects where nothing was recorded.
      */
     begin,
+
+    /** Says that files are made in the folders of a user that no run makes. */
+    beginWriting: ({ user }: Pick<Caller, 'user'>, does: 'writes' | 'may write') => made.begin(user, does),
 
     /** What code runs in. What is kept of runs gives way to what is claimed there. */
     sandbox,

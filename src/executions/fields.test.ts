@@ -60,7 +60,7 @@ const sample: Execution = {
   },
   toolCalls: { count: 2, calls: [{ tool: 'search_index', outcome: 'ok', ms: 3 }] },
   toolCallBytes: 700,
-  artifacts: { created: ['x.png'], modified: [], deleted: ['y'], complete: true },
+  artifacts: { created: ['x.png'], modified: [], deleted: ['y'], complete: true, removed: null },
   temporaryFiles: { files: [{ path: '/tmp/t', size: 3 }], more: 1, complete: true },
   limits: {
     memoryBytes: 1,

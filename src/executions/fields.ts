@@ -12,6 +12,7 @@ import {
   type Sandbox,
   type TemporaryFiles,
 } from '../sandbox/sandbox.ts';
+import { differenceShape, noDifference, showDifference, type Difference } from './difference.ts';
 import { showVerdicts, verdictsShape, type RunVerdict } from './guarded-run.ts';
 import type { InputFileRecord } from './input-files.ts';
 import { knownInputShape, showKnownInput, type KnownInput } from './known-inputs.ts';
@@ -42,16 +43,6 @@ const cancellers = [
 ] as const;
 export type CancelledBy = (typeof cancellers)[number];
 
-/** Which files changed. Not `complete` where there were too many to compare or to name. */
-export interface Difference {
-  readonly created: readonly string[];
-  readonly modified: readonly string[];
-  readonly deleted: readonly string[];
-  readonly complete: boolean;
-}
-
-export const noDifference: Difference = { created: [], modified: [], deleted: [], complete: true };
-
 /** Under which limits it ran, and what of them did not hold. */
 export interface RunLimits extends RunLimitSettings {
   readonly timeoutMs: number;
@@ -60,13 +51,6 @@ export interface RunLimits extends RunLimitSettings {
   readonly runtime: string | null;
   readonly unenforced: readonly string[];
 }
-
-export const differenceShape = z.object({
-  created: z.array(z.string()),
-  modified: z.array(z.string()),
-  deleted: z.array(z.string()),
-  complete: z.boolean().describe('False where there may be more changes than are named'),
-});
 
 const limitsShape = z.object({
   timeout_ms: z.number(),
@@ -381,10 +365,6 @@ type ShownName<K extends keyof ExecutionFields> = K extends keyof ExecutionField
 export type ShownShape<K extends keyof ExecutionFields> = {
   [Name in ShownName<K> as ExecutionFields[Name]['json'] & string]: ExecutionFields[Name]['schema'];
 };
-
-export function showDifference({ created, modified, deleted, complete }: Difference) {
-  return { created: [...created], modified: [...modified], deleted: [...deleted], complete };
-}
 
 function showInput({ fileId, origin, name, size, sha256 }: InputFileRecord): z.input<typeof inputShape> {
   return { file_id: fileId, origin: origin && { ...origin }, name, size, sha256 };

@@ -5,7 +5,7 @@
 import { isWorkcrateError } from '../errors.ts';
 import { joinComponents, parseName, rootPath, type Components } from '../paths/paths.ts';
 import type { Workspace } from '../sandbox/sandbox.ts';
-import type { Difference } from './fields.ts';
+import { noDifference, type Difference } from './difference.ts';
 import { isTemporary, toInsidePath, type InsideFolder } from './working-dir.ts';
 
 const changeKinds = ['created', 'modified', 'deleted'] as const;
@@ -36,7 +36,7 @@ export interface Changes {
   difference(before: FolderSnapshot, after: FolderSnapshot): FolderDifference;
 }
 
-type FolderDifference = Difference & {
+type FolderDifference = Omit<Difference, 'removed'> & {
   readonly omitted: Readonly<Record<(typeof changeKinds)[number], number>>;
 };
 
@@ -127,7 +127,7 @@ function toFreshFolder(fresh: ComparedFolder, others: readonly FolderBefore[]): 
 
 function listMade(
   { base, below, inside }: ComparedFolder,
-  { created, modified }: Difference,
+  { created, modified }: Pick<Difference, 'created' | 'modified'>,
   { files }: FolderSnapshot,
 ): ChangedFile[] {
   const toMade = (name: string, isNew: boolean): ChangedFile[] => {
@@ -167,6 +167,7 @@ function prefixNames(found: FolderDifference, prefix: string): Difference {
   const names = (kind: (typeof changeKinds)[number]): string[] => found[kind].map((name) => prefix + name);
   const omitted = changeKinds.some((kind) => found.omitted[kind] > 0);
   return {
+    ...noDifference,
     created: names('created'),
     modified: names('modified'),
     deleted: names('deleted'),
@@ -185,7 +186,7 @@ function mergeDifferences(parts: readonly Difference[]): Difference {
   const isWhole = changeKinds.every(
     (kind) => names[kind].length === parts.reduce((count, part) => count + part[kind].length, 0),
   );
-  return { ...names, complete: isWhole && parts.every((part) => part.complete) };
+  return { ...names, removed: null, complete: isWhole && parts.every((part) => part.complete) };
 }
 
 function countWhile(names: readonly string[], holds: (name: string) => boolean): number {

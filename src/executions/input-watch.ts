@@ -5,13 +5,15 @@
  */
 import { isWorkcrateError } from '../errors.ts';
 import type { Queries } from '../database/database.ts';
+import type { Log } from '../observability/log.ts';
 import { openBelow, rootPath, type TreeEntry } from '../paths/paths.ts';
 import type { Language, Report, Workspace } from '../sandbox/sandbox.ts';
 import type { FileHashes, HashBudget } from './file-hashes.ts';
 import { findMakers } from './file-makers.ts';
 import { startComparison, type Changes, type Comparison, type EndedComparison } from './folder-diff.ts';
 import type { InputFileRecord } from './input-files.ts';
-import type { InputKnowledge, KnownInput } from './known-inputs.ts';
+import { unknownInputs, type InputKnowledge, type KnownInput } from './known-inputs.ts';
+import { noDifference } from './difference.ts';
 import { chooseFound, resolveOpened, type SeenFile } from './seen-files.ts';
 import { createReportedReads, type ReportedReads } from './reported-reads.ts';
 import { isTemporary, type InsideFolder } from './working-dir.ts';
@@ -77,6 +79,23 @@ export async function startWatch(options: WatchOptions): Promise<RunWatch> {
       return { ...compared, knowledge };
     },
   };
+}
+
+const notWatched: WatchedRun = {
+  difference: noDifference,
+  made: [],
+  moreMade: 0,
+  knowledge: unknownInputs,
+};
+
+/** What cannot be compared any more must not cost the result. */
+export async function endWatch(log: Log, id: string, watch: RunWatch | null): Promise<WatchedRun> {
+  try {
+    return (await watch?.end()) ?? notWatched;
+  } catch (error) {
+    log.error('execution.not_compared', { id, error });
+    return { ...notWatched, difference: { ...noDifference, complete: false } };
+  }
 }
 
 async function identify(

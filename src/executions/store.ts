@@ -105,6 +105,28 @@ export async function wasInput(database: Queries, owner: string, input: NamedByt
 
 type NamedBytes = Pick<Execution['inputs'][number], 'name' | 'sha256'>;
 
+/**
+ * Whether other servers run code of this user, and when the latest run there ended well, if that was after a time: what it
+ * made belongs to its record.
+ */
+export async function findOthersWriting(
+  database: Database,
+  owner: string,
+  server: string,
+  since: number,
+): Promise<{ isWriting: boolean; endedAt: number | null }> {
+  if (!database.isShared) return { isWriting: false, endedAt: null };
+  const rows = await database.query(othersWritingSql, owner, server, since);
+  const ends = rows.map(({ ended_at }) => ended_at as number | null);
+  return {
+    isWriting: ends.includes(null),
+    endedAt: ends.reduce<number | null>((latest, end) => Math.max(latest ?? 0, end ?? 0), null),
+  };
+}
+
+const othersWritingSql =
+  "SELECT ended_at FROM executions WHERE owner = ? AND server <> ? AND reason <> 'disk' AND (reason = 'running' OR ended_at >= ?) LIMIT 1000";
+
 /** How much of each can be searched: every row that is looked at takes its time. */
 export const maxSearchedCode = 16 * 1024;
 const maxSearchedOutput = 8 * 1024;

@@ -2,7 +2,7 @@
 import { renderCode } from '../html/highlight.ts';
 import { html, nothing, type Html } from '../html/html.ts';
 import { formatBytes, formatDuration } from '../text.ts';
-import type { OutputPieces } from '../executions/executions.ts';
+import { describeRemoved, type OutputPieces } from '../executions/executions.ts';
 import { renderAction, renderConnectionNote, renderShortTime, renderState } from './frame.ts';
 import { renderFacts } from './run-facts.ts';
 import { renderFilesAfter, renderFilesBefore, renderTemporaryFiles } from './run-files.ts';
@@ -132,7 +132,14 @@ const cancellers: Readonly<Record<string, string>> = {
 };
 
 /** Why a run did not end by itself, in a sentence; null where the state says it all. */
-function explainEnd({ end_reason, limits, signal, cancelled_by, duration_ms }: ShownRun): string | null {
+function explainEnd({
+  end_reason,
+  limits,
+  signal,
+  cancelled_by,
+  duration_ms,
+  artifacts,
+}: ShownRun): string | null {
   switch (end_reason) {
     case 'timeout':
       return `It took longer than its ${formatDuration(limits.timeout_ms)}, and was ended.`;
@@ -141,7 +148,11 @@ function explainEnd({ end_reason, limits, signal, cancelled_by, duration_ms }: S
     case 'pids':
       return `It tried to start more than its ${limits.processes} processes and threads.`;
     case 'disk':
-      return `/workspace and /artifacts took more than their ${formatBytes(limits.disk_bytes)} together, or the disk of the server is nearly full. Delete files before you write more.`;
+      return [
+        `/workspace and /artifacts took more than their ${formatBytes(limits.disk_bytes)} together, or the disk of the server is nearly full.`,
+        ...describeRemoved(artifacts),
+        'Delete files before you write more.',
+      ].join(' ');
     case 'signal':
       return `${signal ?? 'A signal'} ended it.`;
     case 'cancelled':

@@ -40,6 +40,7 @@ export interface ShownRun extends ListedRun {
     readonly modified: readonly string[];
     readonly deleted: readonly string[];
     readonly complete: boolean;
+    readonly removed: { readonly files: number; readonly bytes: number; readonly complete: boolean } | null;
   };
   readonly temporary_files: {
     readonly files: readonly { readonly path: string; readonly size: number }[];

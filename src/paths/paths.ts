@@ -21,6 +21,7 @@ import { PathRefusal, toPathError } from './faults.ts';
 import { listFileNames, type FileNamesEnd } from './file-names.ts';
 import { rootPath, type Components } from './names.ts';
 import { findPublicFolder } from './public-folder.ts';
+import { removeBornBelow, type BornFiles, type RemovedFiles } from './remove-born.ts';
 import { countSpaceBelow, type FolderSpace } from './space.ts';
 import {
   readFolderListing,
@@ -45,6 +46,7 @@ import {
 export type { RefusalKind } from './faults.ts';
 export { rootPath, joinComponents, parseName, parsePath, type Components } from './names.ts';
 export { findPublicFolder } from './public-folder.ts';
+export type { BornFiles, RemovedFiles } from './remove-born.ts';
 export { removeTree } from './remove-tree.ts';
 export { syncFileSystem, syncFolder } from './sync.ts';
 export type { FolderSpace } from './space.ts';
@@ -87,6 +89,8 @@ export interface FolderRoot {
   tree(path: Components, options: TreeOptions): Generator<TreeEntry, TreeEnd>;
   /** Counts what all of it takes on disk, step by step, until it has seen `mostEntries`. */
   space(mostEntries: number): Generator<void, FolderSpace>;
+  /** Removes the files that were made within a time, wherever they are below, step by step. */
+  removeBorn(born: BornFiles): Generator<void, RemovedFiles>;
   /**
    * Makes a folder and those above it that are missing, and makes `owner`, a uid, their owner; with
    * null they stay the server's. One that belongs to somebody else already is left as it is.
@@ -131,6 +135,7 @@ export function openBelow(directory: string, options: RootOptions = {}): FolderR
     fileNames: (path) => eachWithPathErrors(path, listFileNames(context, path)),
     tree: (path, options) => eachWithPathErrors(path, listTree(context, path, options)),
     space: (mostEntries) => countSpaceBelow(context, mostEntries),
+    removeBorn: (born) => removeBornBelow(context, born),
     makeFolder: (path, owner = null) => withPathErrors(path, () => createFolder(context, path, owner)),
     rename: (from, to) => withPathErrors(from, () => renameEntry(context, from, to)),
     link: (from, to) => withPathErrors(to, () => linkEntry(context, from, to)),

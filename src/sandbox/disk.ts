@@ -1,7 +1,12 @@
 import { existsSync } from 'node:fs';
 import { extname } from 'node:path';
 import { runInSlices } from '../concurrency/yield.ts';
-import { isNearlyFull, leavesReserve, measureFreeSpace } from '../data-folder/disk-reserve.ts';
+import {
+  isNearlyFull,
+  leavesReserve,
+  measureFreeSpace,
+  type FreeSpace,
+} from '../data-folder/disk-reserve.ts';
 import type { Log } from '../observability/log.ts';
 import { openBelow } from '../paths/paths.ts';
 import { createThread, type Thread } from '../workers/workers.ts';
@@ -18,6 +23,12 @@ const measureRunEveryMs = 400;
 const runMeasurePatience = 3;
 /** How often the folders are measured again if the file system has filled by more than they show. */
 const mostDoubts = 8;
+/**
+ * A measurement that takes longer says too late what a run wrote meanwhile. Until it ends, a run is also stopped where the
+ * file system has filled by more than the limit and so many bytes since it began, and twice the reserve is not free.
+ */
+const slowMeasurementMs = 500;
+const spareBytes = 256 * 1024 ** 2;
 /** How much a run may write while it deletes files on a full disk. */
 const tidyingBytes = 1024 ** 2;
 
@@ -80,7 +91,23 @@ function watchRun(
   let last: MeasuredSpace | null = null;
   let wasOver = false;
   let mustStop = false;
+  let usedAtStart: number | null = null;
+  /** When the measurement began that is under way. */
+  let measuringSince: number | null = null;
 
+  const measure = async (used: number, most: number): Promise<void> => {
+    last = await measureWorkspace(meter, place, { last: last!, used, most }, stop.signal);
+    // A run may delete what cannot be counted. Until then only the file system shows whether it does.
+    const isOver =
+      growth !== null && last.bytes === Infinity ? (await growth()) > share.growthLeft : last.bytes > most;
+    wasOver ||= isOver;
+    // If it is over the limit, it is measured again after the run, which writes until it is killed.
+    if (!wasOver) share.note(last.bytes);
+    mustStop ||= wasOver;
+    if (mustStop) over();
+  };
+
+  /** The file system is asked first, and goes on being asked while the folders are measured: that may take long. */
   const look = async () => {
     const space = await measureFreeSpace(place.workspace);
     const { usedBytes: used } = space;
@@ -88,18 +115,17 @@ function watchRun(
     const isFull = tidyFrom === null ? !leavesReserve(space) : isNearlyFull(space);
     const most = tidyFrom === null ? share.most : tidyFrom + tidyingBytes;
     last ??= firstGuess(used, beganOver);
-    // Nothing else is looked at while it is idle: what it writes then fills the file system.
-    if (isFull || (isIdle() ? wouldBeOver : mayBeOver)(last, used, most)) {
-      last = await measureWorkspace(meter, place, { last, used, most }, stop.signal);
-      // A run may delete what cannot be counted. Until then only the file system shows whether it does.
-      const isOver =
-        growth !== null && last.bytes === Infinity ? (await growth()) > share.growthLeft : last.bytes > most;
-      wasOver ||= isOver;
-      // If it is over the limit, it is measured again after the run, which writes until it is killed.
-      if (!wasOver) share.note(last.bytes);
-    }
-    mustStop ||= isFull || wasOver;
+    usedAtStart ??= used;
+    mustStop ||= isFull || isOutrun(space, used - usedAtStart, most, measuringSince);
     if (mustStop) over();
+    // Nothing else is looked at while it is idle: what it writes then fills the file system.
+    const isDue = measuringSince === null && (isIdle() ? wouldBeOver : mayBeOver)(last, used, most);
+    if (mustStop || !isDue) return;
+    measuringSince = performance.now();
+    // Folders that cannot be measured now are not the fault of the run.
+    void measure(used, most)
+      .catch(() => {})
+      .finally(() => (measuringSince = null));
   };
   repeatLook(look, () => (isIdle() ? lookWhenIdleMs : lookEveryMs), stop.signal);
   return {
@@ -108,6 +134,17 @@ function watchRun(
       share.settle({ beganOver, wasOver, growth });
     },
   };
+}
+
+/** Whether a run has filled the disk faster than anybody can measure. */
+function isOutrun(
+  space: FreeSpace,
+  filledBytes: number,
+  most: number,
+  measuringSince: number | null,
+): boolean {
+  if (measuringSince === null || performance.now() - measuringSince < slowMeasurementMs) return false;
+  return filledBytes > most + spareBytes && space.freeBytes < 2 * space.reserveBytes;
 }
 
 /** A reason that is made once: an abort without one makes an error each time. */
@@ -147,13 +184,18 @@ async function measureWorkspace(
   const began = performance.now();
   const { bytes, mayHideMore } = await meter.measure(place, { withUnlinked: true, signal });
   const took = performance.now() - began;
-  const after = (ms: number): number => began + took + Math.max(ms, runMeasurePatience * took);
+  const after = (ms: number, patience: number): number => began + took + Math.max(ms, patience * took);
   const isDoubtful = bytes <= most && wouldBeOver(last, used, most);
   if (isDoubtful && last.doubts < mostDoubts)
-    return { ...last, bytes, until: after(lookEveryMs), doubts: last.doubts + 1 };
+    return { ...last, bytes, until: after(lookEveryMs, 0), doubts: last.doubts + 1 };
   const certain = mayHideMore ? last.certain : { bytes, used };
   const isHidden = isDoubtful && mayHideMore;
-  return { bytes: isHidden ? Infinity : bytes, certain, until: after(measureRunEveryMs), doubts: 0 };
+  return {
+    bytes: isHidden ? Infinity : bytes,
+    certain,
+    until: after(measureRunEveryMs, runMeasurePatience),
+    doubts: 0,
+  };
 }
 
 /** Until the signal fires. A timer of its own: most runs end before the first look, and an error to end a wait is dear. */

@@ -103,9 +103,11 @@ export async function goBack(room: Room, session: LiveSession, asked: string | n
     const checkpoint = checkpoints.get(name);
     if (checkpoint === undefined) throw noCheckpointError(record, [...checkpoints.keys()]);
     const { key, mark, folder } = checkpoint;
+    using writing = room.executions.beginWriting({ user: record.owner }, 'writes');
     await using staged = folder === null ? null : await stageFolder(toSaveContext(room, session), folder);
     await interpreter.restore(key);
     staged?.apply(ownFolder!);
+    writing.end('well');
     const undone = session.lastNumber - mark.cell;
     session.history = goBackTo(session.history, mark, session.lastNumber);
     noteUsed(session, room.clock);
@@ -154,8 +156,10 @@ async function moveIn(
   before: string,
 ): Promise<void> {
   if (folder === null) return;
+  using writing = room.executions.beginWriting({ user: second.record.owner }, 'writes');
   await using staged = await stageFolder(toSaveContext(room, second), folder);
   staged.apply(second.ownFolder as Components);
+  writing.end('well');
   const { interpreter, record } = second;
   const code = goFromFolder(before, record.folder);
   const run = await interpreter.run({

@@ -14,7 +14,14 @@ import {
 } from '../executions/working-dir.ts';
 import type { Caller } from '../identity.ts';
 import { parseName } from '../paths/paths.ts';
-import type { Language, Sandbox, SandboxSession, SessionRequest, Workspace } from '../sandbox/sandbox.ts';
+import type {
+  Language,
+  RunEnd,
+  Sandbox,
+  SandboxSession,
+  SessionRequest,
+  Workspace,
+} from '../sandbox/sandbox.ts';
 import { forsakenEnd, toSessionEnd, type SessionEnd } from './ends.ts';
 import {
   badNameError,
@@ -135,9 +142,7 @@ export function createRegistry(options: SessionsOptions): Registry {
 
   /** A cell that ended it says why; where there was none, the end of the interpreter does. */
   async function watchInterpreter(session: LiveSession): Promise<void> {
-    const end = await session.interpreter.ended;
-    await session.running;
-    finish(session, toSessionEnd(end));
+    finish(session, toSessionEnd(await awaitInterpreterEnd(options, session)));
   }
 
   function find({ user }: Caller, idOrName: string): LiveSession | null {
@@ -186,6 +191,16 @@ const createLogOpener = ({ data, clock, log }: SessionsOptions): ((id: string) =
   const failed = (error: unknown): void => log.error('session.not_in_log', { error });
   return (id) => openSessionLog(id, { folder: join(data, 'logs'), clock, failed });
 };
+
+/** What it wrote between cells goes if it was stopped for the disk space that its user took. */
+async function awaitInterpreterEnd({ executions }: SessionsOptions, session: LiveSession): Promise<RunEnd> {
+  const { interpreter, record, place } = session;
+  using writing = executions.beginWriting({ user: record.owner }, 'may write');
+  const end = await interpreter.ended;
+  await session.running;
+  await writing.removeIfStopped(place, end);
+  return end;
+}
 
 type Begun = Omit<SessionRecord, 'state' | 'end' | 'createdAt' | 'lastUsed' | 'endedAt' | 'cells'>;
 

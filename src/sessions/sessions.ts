@@ -24,7 +24,7 @@ import { recoverSessions, startReaper, sweepSessions } from './upkeep.ts';
 
 export interface SessionsOptions {
   readonly database: Database;
-  readonly executions: Pick<Executions, 'run' | 'get' | 'listCells' | 'shutdown'>;
+  readonly executions: Pick<Executions, 'run' | 'get' | 'listCells' | 'shutdown' | 'beginWriting'>;
   readonly files: Pick<Files, 'add' | 'find' | 'open'>;
   readonly places: Pick<Workspaces, 'of'>;
   /** What code runs in, or why there is nothing. */

@@ -1,9 +1,9 @@
-import type { Execution, NetworkUse } from '../../executions/executions.ts';
+import { describeRemoved, type Execution, type NetworkUse } from '../../executions/executions.ts';
 import { createGraphEntity, type GraphEntity } from './entities.ts';
 import type { RunLimit, SoftwareVersion } from './packed.ts';
 
 /** How a run ended, in a few words. */
-export function describeRunOutcome({ reason, exitCode, signal }: Execution): string {
+export function describeRunOutcome({ reason, exitCode, signal, artifacts }: Execution): string {
   switch (reason) {
     case 'exit':
       return `exit code ${exitCode}`;
@@ -16,7 +16,7 @@ export function describeRunOutcome({ reason, exitCode, signal }: Execution): str
     case 'pids':
       return 'ran out of processes';
     case 'disk':
-      return 'ran out of disk';
+      return ['ran out of disk', ...describeRemoved(artifacts)].join('. ');
     case 'cancelled':
       return 'cancelled';
     default:
