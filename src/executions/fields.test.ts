@@ -110,7 +110,7 @@ const shownJson =
   String.raw`"stdout_bytes":4,"stderr_bytes":3,"truncated":true,"stdout_file":"file_1","stderr_file":null,` +
   String.raw`"results":[{"kind":"figure","text":"Fig","cut":false,"rows":null,"columns":null,"parts":` +
   String.raw`[{"mime":"image/png","size":9,"file_id":"file_3","problem":null}]}],"more_results":4,` +
-  String.raw`"artifacts":{"created":["x.png"],"modified":[],"deleted":["y"],"complete":true},"temporary_files":{"files":[{"path":"/tmp/t","size":3}],"more":1,"complete":true},` +
+  String.raw`"artifacts":{"created":["x.png"],"modified":[],"deleted":["y"],"complete":true,"removed":null},"temporary_files":{"files":[{"path":"/tmp/t","size":3}],"more":1,"complete":true},` +
   String.raw`"inputs":[{"file_id":"file_2","origin":null,"name":"a.csv","size":3,"sha256":"ab"},` +
   String.raw`{"file_id":null,"origin":{"crate":"c"},"name":"b","size":0,"sha256":"cd"}],` +
   String.raw`"known_inputs":[{"path":"/workspace/a/x","size":2,"sha256":"ef","how":"opened","made_by":"exec_0123456789aa"},` +
@@ -224,7 +224,7 @@ describe('an execution in all its forms', () => {
         results:
           '[{"kind":"figure","text":"Fig","cut":false,"rows":null,"columns":null,"parts":[{"mime":"image/png","size":9,"sha256":"ef","fileId":"file_3","problem":null}]}]',
         more_results: 4,
-        artifacts: '{"created":["x.png"],"modified":[],"deleted":["y"],"complete":true}',
+        artifacts: '{"created":["x.png"],"modified":[],"deleted":["y"],"complete":true,"removed":null}',
         temporary_files: '{"files":[{"path":"/tmp/t","size":3}],"more":1,"complete":true}',
         state: 'lost',
         known_inputs:
@@ -290,7 +290,13 @@ describe('an execution in all its forms', () => {
       temporary_files: 'null',
     };
     const read = executionFromRow(old as never);
-    assert.deepEqual(read.artifacts, { created: [], modified: [], deleted: [], complete: true });
+    assert.deepEqual(read.artifacts, {
+      created: [],
+      modified: [],
+      deleted: [],
+      complete: true,
+      removed: null,
+    });
     assert.deepEqual([read.inputs[0]!.origin, read.limits.runtime], [null, null]);
   });
 });
