@@ -1,3 +1,5 @@
+import { killInFirstMoments } from '../e2e/durability/killed-runs.testing.ts';
+import { seededRandom } from '../e2e/durability/random.testing.ts';
 import { soak } from '../e2e/soak/soak.testing.ts';
 
 /**
@@ -5,15 +7,23 @@ import { soak } from '../e2e/soak/soak.testing.ts';
  *
  *   npm run soak -- 10            ten minutes
  *   npm run soak -- 10 1234       with the random numbers of an earlier one
+ *   npm run soak -- kills 200     no load: kills in the first 20 ms of five runs each
  *
  * Ends with 1 if anything was lost, doubled, changed or left behind.
  */
+const report = (line: string): void => void process.stdout.write(`${line}\n`);
+if (process.argv[2] === 'kills') {
+  const kills = Number(process.argv[3] ?? 200);
+  const { ran, unknown } = await killInFirstMoments({ kills, random: seededRandom(kills), report });
+  report(`${kills} kills: ${ran} runs had begun, ${unknown.length} of them without a record`);
+  for (const one of unknown) report(`PROBLEM: ${one}`);
+  process.exit(unknown.length === 0 ? 0 : 1);
+}
 const [minutes = '1', seed = String(Date.now() % 1_000_000)] = process.argv.slice(2);
 if (!(Number(minutes) > 0) || !Number.isInteger(Number(seed))) {
   process.stderr.write('usage: npm run soak -- MINUTES [SEED]\n');
   process.exit(2);
 }
-const report = (line: string): void => void process.stdout.write(`${line}\n`);
 
 report(`a soak of ${minutes} minutes, seed ${seed}`);
 const { ledger, kills, footprints } = await soak({

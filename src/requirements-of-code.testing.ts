@@ -43,6 +43,8 @@ export const codeRequirements = {
     'not-kept-is-bounded',
   ],
   D9: [
+    'row-before-the-code',
+    'no-row-no-code',
     'line-of-the-day',
     'row-found-by-search-and-get',
     'retention-of-rows',

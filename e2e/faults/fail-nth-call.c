@@ -1,7 +1,11 @@
 /*
  * A library for tests, preloaded into the server: it lets the n-th call of a kind fail once, if the call is about a
  * file below one folder. Which kind, which n and which error are in a control file that the test writes; every
- * process that is started with the library shares it. It does nothing while the control file says 0.
+ * process that is started with the library shares it. It does nothing while the control file says 0. With the
+ * least number, every call of the kind fails.
+ *
+ * A sync of SQLite's log can also fail as it does when the kernel has dropped the pages that it could not write: the file
+ * is then again as it was when it was last synced.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -14,10 +18,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum kind { WRITE = 1, SYNC = 2, RENAME = 3, LINK = 4 };
+enum kind { WRITE = 1, SYNC = 2, RENAME = 3, LINK = 4, SYNC_LOG = 5, SYNC_LOG_DROPPING = 6 };
 
 /* Must match fault-library.testing.ts. */
 struct control {
@@ -67,7 +72,8 @@ static int is_armed(enum kind kind) { return __atomic_load_n(&control->kind, __A
 
 /* Whether this call is the one that has to fail. */
 static int fails(void) {
-  if (__atomic_sub_fetch(&control->calls_left, 1, __ATOMIC_SEQ_CST) != 0) return 0;
+  int is_always = __atomic_load_n(&control->calls_left, __ATOMIC_SEQ_CST) == INT32_MIN;
+  if (!is_always && __atomic_sub_fetch(&control->calls_left, 1, __ATOMIC_SEQ_CST) != 0) return 0;
   __atomic_add_fetch(&control->hits, 1, __ATOMIC_SEQ_CST);
   errno = (int)control->error;
   return 1;
@@ -116,16 +122,53 @@ ssize_t pwritev64(int fd, const struct iovec *parts, int count, off64_t at) {
   return real(fd, parts, count, at);
 }
 
+static int is_log(int fd) {
+  char name[64], path[PATH_MAX];
+  snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+  ssize_t length = readlink(name, path, sizeof path - 1);
+  if (length < 4) return 0;
+  path[length] = 0;
+  return is_below(path) && strcmp(path + length - 4, "-wal") == 0;
+}
+
+/* The log as it was when it was last synced. */
+static struct { char *bytes; ssize_t length; } synced;
+
+static void keep_log(int fd) {
+  struct stat found;
+  if (fstat(fd, &found) != 0) return;
+  synced.bytes = realloc(synced.bytes, (size_t)found.st_size + 1);
+  synced.length = pread(fd, synced.bytes, (size_t)found.st_size, 0);
+}
+
+static void drop_unsynced(int fd) {
+  int error = errno;
+  if (synced.bytes == NULL || ftruncate(fd, synced.length) != 0 || pwrite(fd, synced.bytes, (size_t)synced.length, 0) < 0)
+    abort();
+  errno = error;
+}
+
+static int sync_with(int (*real)(int), int fd) {
+  FAIL_BY_FD(SYNC, fd);
+  if (is_armed(SYNC_LOG) && is_log(fd) && fails()) return -1;
+  if (!is_armed(SYNC_LOG_DROPPING) || !is_log(fd)) return real(fd);
+  if (fails()) {
+    drop_unsynced(fd);
+    return -1;
+  }
+  int result = real(fd);
+  keep_log(fd);
+  return result;
+}
+
 int fsync(int fd) {
   REAL(fsync);
-  FAIL_BY_FD(SYNC, fd);
-  return real(fd);
+  return sync_with(real, fd);
 }
 
 int fdatasync(int fd) {
   REAL(fdatasync);
-  FAIL_BY_FD(SYNC, fd);
-  return real(fd);
+  return sync_with(real, fd);
 }
 
 int rename(const char *from, const char *to) {

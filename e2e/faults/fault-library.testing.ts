@@ -4,7 +4,7 @@ import { constants } from 'node:os';
 import { join } from 'node:path';
 
 /** As in fail-nth-call.c. */
-const kinds = { write: 1, fsync: 2, rename: 3, link: 4 };
+const kinds = { write: 1, fsync: 2, rename: 3, link: 4, 'sync of the log': 5, 'sync that drops the log': 6 };
 
 export type FaultKind = keyof typeof kinds;
 export type FaultError = 'ENOSPC' | 'EIO';
@@ -13,8 +13,10 @@ export type FaultError = 'ENOSPC' | 'EIO';
 export interface FaultLibrary extends Disposable {
   /** What the program has to be started with. */
   readonly env: Record<string, string>;
-  /** From now on, the n-th call of this kind fails, once. */
+  /** From now on, the n-th call of this kind fails, once. A sync that drops the log leaves it as it was last synced. */
   arm(kind: FaultKind, n: number, error: FaultError): void;
+  /** From now on, every call of this kind fails. */
+  armAll(kind: FaultKind, error: FaultError): void;
   /** Nothing fails any more. Tells whether something did. */
   disarm(): boolean;
 }
@@ -39,6 +41,7 @@ export function buildFaultLibrary(scratch: string, below: string): FaultLibrary 
       WORKCRATE_TEST_FAULT_FOLDER: below,
     },
     arm: (kind, n, error) => set(kinds[kind], n, constants.errno[error], 0),
+    armAll: (kind, error) => set(kinds[kind], -(2 ** 31), constants.errno[error], 0),
     disarm() {
       const fields = new Int32Array(4);
       readSync(control, fields, 0, 16, 0);

@@ -27,7 +27,6 @@ const allowed: readonly { readonly because: string; readonly files: readonly str
       'src/server/crates.ts',
       'src/data-folder/data-folder.ts',
       'src/database/sqlite.ts',
-      'src/database/sqlite-log.ts',
       'src/data-folder/disk-ballast.ts',
       'src/data-folder/disk-reserve.ts',
       'src/egress/authority.ts',

@@ -36,24 +36,6 @@ function queryContract(backend: Backend): void {
     });
   }
 
-  test('what is written without waiting for the disk is seen at once, in turn with transactions', async (t) => {
-    const database = await openNew(t, backend);
-    const inTransaction = database.transaction(async (tx) => {
-      await tx.query("INSERT INTO things (id, note) VALUES ('first', 'a')");
-    });
-    const unsynced = database.queryUnsynced(
-      "INSERT INTO things (id, note) VALUES ('second', 'b') RETURNING id",
-    );
-    assert.deepEqual(await unsynced, [{ id: 'second' }]);
-    await inTransaction;
-    const rows = await database.query('SELECT id FROM things ORDER BY id');
-    assert.deepEqual(rows, [{ id: 'first' }, { id: 'second' }]);
-    await assert.rejects(database.queryUnsynced('INSERT INTO nowhere (id) VALUES (1)'), {
-      code: 'database_failed',
-    });
-    await database.query("INSERT INTO things (id, note) VALUES ('third', 'c')");
-  });
-
   test('a sound database finds nothing wrong with itself, and says how it looked', async (t) => {
     const database = await openNew(t, backend);
     const { by, problems } = await database.verify();

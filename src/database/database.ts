@@ -3,6 +3,8 @@
  * room; `open.ts` chooses the backend.
  */
 
+import { isWorkcrateError } from '../errors.ts';
+
 /**
  * A value that both SQLite and PostgreSQL take and give back unchanged. Times are milliseconds, flags 0 or
  * 1. Strings hold no NUL, which PostgreSQL refuses. Bytes are BYTEA in both, and are ordered byte by byte.
@@ -38,6 +40,20 @@ export async function countUpTo(
   return row?.count ?? 0;
 }
 
+/**
+ * Whether a connection that had been made is gone, and with it what it had not committed. What was asked last may have
+ * been written all the same, or will be when a server that stands still goes on.
+ */
+export const isConnectionLost = (error: unknown): boolean => findErrorDetail(error, 'connection') === 'lost';
+
+/** `work` may have wrapped the error of a query in its own. */
+export function findErrorDetail(error: unknown, name: string): string | number | null {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    if (isWorkcrateError(at) && name in at.details) return at.details[name] ?? null;
+  }
+  return null;
+}
+
 /** How long a write of another process can go unnoticed by `Database.version`: to look costs as much as a small file. */
 export const othersNoticedMs = 50;
 
@@ -59,11 +75,6 @@ export interface Database extends Queries {
    * uses it, whose own clock will do.
    */
   readonly sharedClock: string | null;
-  /**
-   * As `query`, without waiting until the disk has what it wrote: a loss of power may take that, unless a later write
-   * that was waited for came after it. The end of the process takes nothing, and others see it at once.
-   */
-  queryUnsynced<T extends Row = Row>(sql: string, ...values: SqlValue[]): Promise<T[]>;
   /**
    * Runs `work` whole or not at all: a rejection rolls back and is passed on. What it commits survives
    * power loss. Writers are one at a time where they touch the same rows; a conflict that the backend
@@ -88,7 +99,10 @@ export interface Database extends Queries {
   identify(): Promise<string>;
   /** Has the database look for damage to itself. It takes as long as reading all of it, and changes nothing. */
   verify(): Promise<DatabaseCheck>;
-  /** Rejects once a query has reported damage, or if the file was removed or replaced while this process runs. */
+  /**
+   * Rejects once a query has reported damage, while the disk does not take what is written, or if the file was removed or
+   * replaced while this process runs.
+   */
   demandWhole(): Promise<void>;
   /** Ends after what is running; later calls reject with `database_failed`. Closing twice is allowed. */
   close(): Promise<void>;

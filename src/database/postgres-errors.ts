@@ -1,5 +1,5 @@
 import { getErrno, isWorkcrateError, WorkcrateError, type ErrorCode } from '../errors.ts';
-import type { DatabaseCheck, Queries } from './database.ts';
+import { findErrorDetail, type DatabaseCheck, type Queries } from './database.ts';
 
 // SQLSTATEs, from https://www.postgresql.org/docs/current/errcodes-appendix.html
 const CONFLICTS = new Set<unknown>(['40001', '40P01']);
@@ -18,11 +18,6 @@ export function isConflict(error: unknown): boolean {
 /** Whether the server reported damaged pages. */
 export function isDamage(error: unknown): boolean {
   return DAMAGE.has(findErrorDetail(error, 'sqlState'));
-}
-
-/** Whether a connection that had been made is gone, and with it what it had not committed. */
-export function isConnectionLost(error: unknown): boolean {
-  return findErrorDetail(error, 'connection') === 'lost';
 }
 
 /** `place` names the server without the password, which is in no message of the driver either. */
@@ -79,14 +74,6 @@ function toOperatorMessage(error: unknown, place: string, advice: string): strin
 function getSqlState(error: unknown): string | null {
   if (!(error instanceof Error && 'severity' in error && 'code' in error)) return null;
   return typeof error.code === 'string' ? error.code : null;
-}
-
-/** `work` may have wrapped the error of a query in its own. */
-function findErrorDetail(error: unknown, name: string): string | number | null {
-  for (let at = error; at instanceof Error; at = at.cause) {
-    if (isWorkcrateError(at) && name in at.details) return at.details[name] ?? null;
-  }
-  return null;
 }
 
 type Transaction = <T>(work: (tx: Queries) => Promise<T>) => Promise<T>;

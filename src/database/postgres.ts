@@ -7,15 +7,8 @@ import type { Client, ClientBase, Pool, PoolClient, PoolConfig } from 'pg';
 import { memoize } from '../concurrency/bounded-map.ts';
 import { createMutex } from '../concurrency/mutex.ts';
 import { WorkcrateError } from '../errors.ts';
-import type { Database, Queries, Row, SqlValue } from './database.ts';
-import {
-  connectError,
-  isConflict,
-  isConnectionLost,
-  isDamage,
-  queryError,
-  verifyPostgres,
-} from './postgres-errors.ts';
+import { isConnectionLost, type Database, type Queries, type Row, type SqlValue } from './database.ts';
+import { connectError, isConflict, isDamage, queryError, verifyPostgres } from './postgres-errors.ts';
 import { createNotices } from './postgres-notices.ts';
 import { runWork, waitingLimit } from './scope.ts';
 import { checkValues, parseStatement } from './sqlite.ts';
@@ -68,8 +61,6 @@ export async function postgresDatabase(url: string): Promise<Database> {
     sharedClock: 'CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)',
     version: notices.version,
     query,
-    // The server commits writes that come at once together; to leave out its sync would take a further question each.
-    queryUnsynced: query,
     transaction,
     identify: () => identifyPostgres(read),
     verify: () => verifyPostgres({ query }, transaction),

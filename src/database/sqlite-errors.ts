@@ -21,12 +21,22 @@ export function isDamagedDatabase(error: unknown): boolean {
   return code === CORRUPT || code === NOT_A_DATABASE;
 }
 
+/** Whether the disk did not read, write or sync what it was told to, for an error made here. */
+export const isInputOutputError = (error: unknown): boolean =>
+  isWorkcrateError(error) && resultCode(getSqliteCause(error)) === IO_ERROR;
+
+/** The error of SQLite itself: for callers there is another around it. */
+function getSqliteCause(error: WorkcrateError): unknown {
+  const { cause } = error;
+  return cause instanceof Error && !('errcode' in cause) ? cause.cause : cause;
+}
+
 /** Whether the disk was full, for an error made here. */
 export const isFull = (error: unknown): boolean => isWorkcrateError(error, 'storage_full');
 
 /** Whether a file could not be opened because its disk is full: SQLite may only say that it could not write. */
 export function mayBeFull(error: unknown): boolean {
-  return isFull(error) || (isWorkcrateError(error) && resultCode(error.cause) === IO_ERROR);
+  return isFull(error) || isInputOutputError(error);
 }
 
 /** For operators, when a database is opened: it names the file. */

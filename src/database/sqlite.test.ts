@@ -13,14 +13,14 @@ import { sqliteDatabase } from './sqlite.ts';
 databaseContract({ name: 'SQLite', newLocation: newFile });
 
 describe('SQLite', () => {
-  test('the journal is WAL, which is synced beside SQLite, foreign keys are on, and only the owner may read', async (t) => {
+  test('the journal is WAL, each commit is synced, foreign keys are on, and only the owner may read', async (t) => {
     const file = await newFile(t);
     const database = await openDatabase(file);
     t.after(() => database.close());
     const settings = `SELECT journal_mode, synchronous, foreign_keys
       FROM pragma_journal_mode, pragma_synchronous, pragma_foreign_keys`;
     assert.deepEqual(await database.query(settings), [
-      { journal_mode: 'wal', synchronous: 1, foreign_keys: 1 },
+      { journal_mode: 'wal', synchronous: 2, foreign_keys: 1 },
     ]);
     for (const name of [file, `${file}-wal`]) assert.equal((await stat(name)).mode & 0o777, 0o600);
   });

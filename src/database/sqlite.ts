@@ -1,6 +1,6 @@
 /**
- * The SQLite backend: one file, one connection, writers one at a time (a mutex). It makes room on a full disk and tries
- * again. What its errors mean is in `sqlite-errors.ts`.
+ * The SQLite backend: one file, one connection, writers one at a time (a mutex). SQLite syncs each commit before anybody
+ * sees it. It makes room on a full disk and tries again. What its errors mean is in `sqlite-errors.ts`.
  */
 import { closeSync, openSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
@@ -10,11 +10,11 @@ import { createMutex } from '../concurrency/mutex.ts';
 import { WorkcrateError } from '../errors.ts';
 import { othersNoticedMs, type Database, type Queries, type Row, type SqlValue } from './database.ts';
 import { runWork, waitingLimit } from './scope.ts';
-import { createLogSync, noLog, type LogSync } from './sqlite-log.ts';
 import {
   isSqliteBusy,
   isDamagedDatabase,
   isFull,
+  isInputOutputError,
   mayBeFull,
   sqliteError,
   sqliteQueryError,
@@ -29,18 +29,22 @@ const BUSY_LIMIT_MS = 10_000;
 export interface SqliteOptions {
   /** Frees some space where the disk is full: whether it could. What failed is then tried once more. */
   readonly makeRoom?: () => boolean;
+  /** Told where the disk does not take what is written, once until it takes it again. */
+  readonly failed?: (error: WorkcrateError) => void;
+  /** Told when it takes it again. */
+  readonly mended?: () => void;
 }
 
 /** The embedded backend: one file, one connection. A query outside of transactions runs at once. */
-export function sqliteDatabase(file: string, { makeRoom = () => false }: SqliteOptions = {}): Database {
+export function sqliteDatabase(file: string, options: SqliteOptions = {}): Database {
+  const { makeRoom = () => false } = options;
   const connection = openWithRoom(file, makeRoom);
   const mutex = createMutex(waitingLimit);
   const prepare = createStatements(connection);
   const opened = readInode(file);
   let closing: Promise<void> | null = null;
   let damage: WorkcrateError | null = null;
-  let [version, writes] = [0, 0];
-  const log = openLogSync(connection, file, (failure) => (damage ??= failure));
+  let version = 0;
 
   const refuseClosed = () => {
     if (closing !== null) throw new WorkcrateError('database_failed', `SQLite at ${file} is closed.`);
@@ -48,15 +52,15 @@ export function sqliteDatabase(file: string, { makeRoom = () => false }: SqliteO
 
   const run = <T extends Row>(sql: string, values: SqlValue[]): T[] => {
     try {
-      const { placeholders, statement, names, reads, writes: isWrite } = prepare(sql);
+      const { placeholders, statement, names, reads } = prepare(sql);
       if (!reads) version++;
-      if (isWrite) writes++;
       checkValues(sql, placeholders, values);
       const rows = statement.all(...values) as unknown as SqlValue[][];
       return rows.map((row) => toPlainRow(names, row)) as T[];
     } catch (error) {
       const failure = sqliteQueryError(error, file);
       if (isDamagedDatabase(failure)) damage ??= failure;
+      if (isInputOutputError(failure)) mender.noteFailure(failure);
       throw failure;
     }
   };
@@ -82,17 +86,6 @@ export function sqliteDatabase(file: string, { makeRoom = () => false }: SqliteO
 
   const runInTurn = <T>(act: () => T): Promise<T> => mutex.run(() => withRoom(() => retryWhileBusy(act)));
 
-  /**
-   * Passes the result on once what was written is durable. Who only reads waits for writes that others wait for too: what
-   * a reader was told does not go with a loss of power.
-   */
-  const whenDurable = async <T>(attempt: () => T | Promise<T>): Promise<T> => {
-    const before = writes;
-    const result = await attempt();
-    await (writes === before ? log.settled() : log.sync());
-    return result;
-  };
-
   const queryNow = <T extends Row>(sql: string, values: SqlValue[]): T[] | Promise<T[]> => {
     if (!mutex.isFree()) return runInTurn(() => run<T>(sql, values));
     try {
@@ -102,6 +95,13 @@ export function sqliteDatabase(file: string, { makeRoom = () => false }: SqliteO
       return runInTurn(() => run<T>(sql, values));
     }
   };
+
+  /** To set the version that is there writes its page. */
+  const writeNothingNew = async (): Promise<void> => {
+    if (closing !== null) return;
+    await runInTurn(() => run(`PRAGMA user_version = ${getUserVersion(connection)}`, []));
+  };
+  const mender = createLogMender(writeNothingNew, options);
 
   const transact = async <T>(work: (tx: Queries) => Promise<T>): Promise<T> => {
     await retryWhileBusy(() => run('BEGIN IMMEDIATE', []));
@@ -123,31 +123,31 @@ export function sqliteDatabase(file: string, { makeRoom = () => false }: SqliteO
     version: () => (closing === null ? version + writtenByOthers() : version),
     async query<T extends Row>(sql: string, ...values: SqlValue[]) {
       refuseClosed();
-      return whenDurable(() => queryNow<T>(sql, values));
-    },
-    async queryUnsynced<T extends Row>(sql: string, ...values: SqlValue[]) {
-      refuseClosed();
       return queryNow<T>(sql, values);
     },
     async transaction(work) {
       refuseClosed();
-      return whenDurable(() => mutex.run(() => withRoom(() => transact(work))));
+      return mutex.run(() => withRoom(() => transact(work)));
     },
     identify: () => identifySqlite(file),
     verify: () => mutex.run(() => verifySqlite(connection)),
     async demandWhole() {
       if (damage !== null) throw damage;
+      mender.demandWhole();
       if (readInode(file) !== opened) throw databaseRemovedError(file);
     },
     close() {
       closing ??= mutex.run(async () => {
-        await log.close();
+        mender.close();
         connection.close();
       });
       return closing;
     },
   };
 }
+
+const getUserVersion = (connection: DatabaseSync): number =>
+  connection.prepare('PRAGMA user_version').get()!['user_version'] as number;
 
 /** Moves the write-ahead log into the database, which frees the space of the log. */
 function shrinkLog(connection: DatabaseSync): void {
@@ -158,17 +158,45 @@ function shrinkLog(connection: DatabaseSync): void {
   }
 }
 
-/** Only a write-ahead log can be synced beside SQLite; other journals it has to sync itself, in their order. */
-function openLogSync(
-  connection: DatabaseSync,
-  file: string,
-  failed: (error: WorkcrateError) => void,
-): LogSync {
-  const mode = connection.prepare('PRAGMA journal_mode').get()!['journal_mode'];
-  if (mode !== 'wal') return noLog;
-  // A checkpoint still syncs the log before it, and the database after it.
-  connection.exec('PRAGMA synchronous = NORMAL');
-  return createLogSync(file, failed);
+const firstMendMs = 50;
+const longestMendMs = 5000;
+
+/**
+ * Remembers that the disk did not take a commit. SQLite has taken that back, and the next one is written over it. Until
+ * then it may be whole in the log, and would be found after a crash although its caller was told that it failed. So a
+ * commit that changes nothing is written over it, again and again until the disk takes it.
+ */
+function createLogMender(write: () => Promise<void>, { failed, mended }: SqliteOptions) {
+  let failure: WorkcrateError | null = null;
+  let timer: NodeJS.Timeout | null = null;
+
+  function mendLater(ms: number): void {
+    timer = setTimeout(() => void mend(ms), ms).unref();
+  }
+
+  async function mend(ms: number): Promise<void> {
+    try {
+      await write();
+    } catch {
+      // Its failure is the one that was told already.
+      return mendLater(Math.min(2 * ms, longestMendMs));
+    }
+    failure = null;
+    mended?.();
+  }
+
+  return {
+    noteFailure(error: WorkcrateError): void {
+      if (failure !== null) return;
+      failure = error;
+      failed?.(error);
+      mendLater(firstMendMs);
+    },
+    demandWhole(): void {
+      if (failure !== null) throw failure;
+    },
+    close: () => clearTimeout(timer ?? undefined),
+  };
 }
 
 /** What other processes have committed, as a number that grows. It is looked for now and then only. */
@@ -190,12 +218,9 @@ function createStatements(connection: DatabaseSync) {
     statement.setReturnArrays(true);
     const names = statement.columns().map((column) => column.name);
     const verb = /^\s*([A-Z]*)/i.exec(sql)![1]!.toUpperCase();
-    return { placeholders, statement, names, reads: verb === 'SELECT', writes: !notWriting.has(verb) };
+    return { placeholders, statement, names, reads: verb === 'SELECT' };
   });
 }
-
-/** What writes nothing itself. Of a transaction, the statements in it count. */
-const notWriting: ReadonlySet<string> = new Set(['SELECT', 'BEGIN', 'COMMIT', 'ROLLBACK', 'PRAGMA']);
 
 /** The inode of the file; null if there is none, or if the database is in memory. */
 const readInode = (file: string): bigint | null =>

@@ -8,14 +8,18 @@ import type { Queries } from '../database/database.ts';
 import type { Caller } from '../identity.ts';
 import { toVerdictError, type Verdict } from '../guard/guard.ts';
 import { parseName } from '../paths/paths.ts';
-import type { SandboxFolders, Language, Workspace, SandboxRun, Sandbox } from '../sandbox/sandbox.ts';
+import {
+  type SandboxFolders,
+  type Language,
+  type Workspace,
+  type SandboxRun,
+  type Sandbox,
+} from '../sandbox/sandbox.ts';
 import type { ExecutionsOptions } from './executions.ts';
 import { type Background, type Execution } from './fields.ts';
 import { toBegunExecution, toEndedExecution, toFailedExecution } from './execution-record.ts';
 import type { FileHashes } from './file-hashes.ts';
 import { judgeCode, toRunVerdict } from './guarded-run.ts';
-import { recordMakers } from './file-makers.ts';
-import type { MadeFile } from './folder-diff.ts';
 import { copyInputs, type CopyContext, type Inputs, type OtherFile } from './input-files.ts';
 import { endWatch, startWatch, type RunWatch } from './input-watch.ts';
 import type { MadeSpace } from './made-space.ts';
@@ -26,10 +30,10 @@ import type { createEndWriter } from './lost.ts';
 import type { KeptResults } from './kept-results.ts';
 import { recordResults } from './take-results.ts';
 import { openNetwork, type OpenNetwork } from './network-use.ts';
-import type { EndedCalls } from '../tool-calls/store.ts';
 import type { CellSlot } from './cell-slot.ts';
 import { followRun, type ReportProgress, type SpooledOutput } from './output.ts';
-import { insertRunning, wasInput, type BatchWriter } from './store.ts';
+import { recordBegin, recordBlocked, recordEnd, recordMade } from './run-record.ts';
+import { wasInput, type BatchWriter } from './store.ts';
 import {
   makeFolderFor,
   parseWorkingDir,
@@ -101,7 +105,7 @@ export interface EndedExecution {
 export interface ExecuteContext extends ExecutionsOptions {
   readonly hashes: FileHashes;
   readonly write: BatchWriter;
-  readonly ends: Pick<ReturnType<typeof createEndWriter>, 'end'>;
+  readonly ends: Pick<ReturnType<typeof createEndWriter>, 'end' | 'refuse'>;
   readonly kept: Pick<KeptResults, 'startKeeping' | 'watch'>;
   readonly made: MadeSpace;
 }
@@ -179,17 +183,6 @@ async function tidyOwnFolder(
   await removeIfEmpty(place.workspace, folder.below);
 }
 
-/** Nothing is made for code that may not run, but there is a record of it. */
-async function recordBlocked(
-  room: ExecuteContext,
-  begun: Execution,
-  underWay: RunUnderWay,
-  error: WorkcrateError,
-): Promise<void> {
-  await room.write((queries) => insertRunning(queries, begun, room.server, room.database.sharedClock));
-  await recordEnd(room, underWay, toFailedExecution(begun, room.clock(), 'refused', error));
-}
-
 const getFolder = (room: ExecuteContext, id: string, { workingDir }: ExecutionRequest): InsideFolder =>
   workingDir === null
     ? { root: 'workspace', below: parseName(id) }
@@ -255,38 +248,25 @@ interface PreparedRun {
 async function runWithRow(room: ExecuteContext, prepared: PreparedRun): Promise<EndedExecution> {
   const { begun, underWay } = prepared;
   underWay.endPreparation();
+  await recordBegin(room, begun, prepared.script);
+  underWay.begun(begun);
   using writing = room.made.begin(begun.owner, 'may write');
-  const starting = startRun(prepared, underWay.signal);
-  // That happens a turn later, when the run has its task: SQLite would keep it waiting. Whoever waits for the end is told
-  // nothing before the row has it, which makes the beginning durable too.
-  const inserting = room.write(
-    async (queries) => {
-      await insertRunning(queries, begun, room.server, room.database.sharedClock);
-      await prepared.script?.count(queries, begun);
-    },
-    { isSynced: begun.background !== null },
-  );
-  // Nothing goes on that is not recorded.
-  inserting.then(() => underWay.begun(begun), underWay.stop);
-  const run = await starting.catch(async (error: unknown) => {
-    await inserting;
+  const run = await startRun(prepared, underWay.signal).catch(async (error: unknown) => {
     const reason = underWay.signal.aborted ? 'cancelled' : 'refused';
     await recordEnd(room, underWay, toFailedExecution(begun, room.clock(), reason, error));
     throw error;
   });
   writing.follow(run.ended);
   const takers = prepared.watch === null ? [] : [prepared.watch];
-  const following = followRun(room, begun, run, { ...underWay, client: prepared.client }, takers);
-  try {
-    await Promise.all([following, inserting]);
-  } catch (error) {
-    underWay.stop();
-    const [row] = await Promise.allSettled([inserting, following, run.ended]);
-    if (row.status === 'fulfilled')
+  const followed = await followRun(room, begun, run, { ...underWay, client: prepared.client }, takers).catch(
+    async (error: unknown) => {
+      underWay.stop();
+      await Promise.allSettled([run.ended]);
       await recordEnd(room, underWay, toFailedExecution(begun, room.clock(), 'lost', error));
-    throw error;
-  }
-  const { end, outputs, results, verdict } = await following;
+      throw error;
+    },
+  );
+  const { end, outputs, results, verdict } = followed;
   const network = prepared.network?.close() ?? null;
   prepared.tools?.[Symbol.dispose]();
   const removed = await writing.removeIfStopped(prepared.place, end);
@@ -345,47 +325,3 @@ async function startCell(prepared: PreparedRun, session: CellSlot, signal: Abort
   return run;
 }
 
-async function recordMade(
-  { write, log }: ExecuteContext,
-  execution: Execution,
-  made: readonly MadeFile[],
-): Promise<void> {
-  if (made.length === 0) return;
-  try {
-    await write((queries) => recordMakers(queries, execution, made));
-  } catch (error) {
-    log.warn('execution.made_files_not_recorded', { id: execution.id, error });
-  }
-}
-
-async function recordCalls(
-  { write, log }: ExecuteContext,
-  { id }: Execution,
-  calls: EndedCalls | null,
-): Promise<void> {
-  try {
-    if (calls !== null) await write((queries) => calls.write(queries));
-  } catch (error) {
-    log.warn('execution.calls_not_recorded', { id, error });
-  }
-}
-
-/** Also gives whether the end is in the row. If not, it is retried later; the caller gets the result all the same. */
-async function recordEnd(
-  room: ExecuteContext,
-  { background, cancelledBy }: RunUnderWay,
-  ended: Execution,
-): Promise<Pick<EndedExecution, 'execution' | 'isRecorded'>> {
-  const canceller = ended.reason === 'cancelled' ? (cancelledBy ?? 'client') : null;
-  const calls = room.callStore?.end(ended.id) ?? null;
-  const called = calls === null ? {} : { toolCalls: calls.summary, toolCallBytes: calls.bytes };
-  const execution = { ...ended, ...called, background, cancelledBy: canceller };
-  // Both within one turn, so that they share a transaction.
-  const recordingCalls = recordCalls(room, execution, calls);
-  const isRecorded = await room.ends.end(execution);
-  await recordingCalls;
-  room.ended(execution);
-  const { id, owner: user, language, reason, durationMs: ms } = execution;
-  room.log.info('execution.ended', { id, user, language, reason, ms, background });
-  return { execution, isRecorded };
-}

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
-import type { Database, Row } from '../database/database.ts';
+import { countUpTo, type Database, type Row } from '../database/database.ts';
 import { WorkcrateError } from '../errors.ts';
 import type { Files } from '../files/files.ts';
 import type { Caller } from '../identity.ts';
@@ -118,7 +118,7 @@ export function createExecutions(options: ExecutionsOptions) {
   const logs = join(options.data, 'logs');
   const journal = createJournal(logs, clock, (error) => log.error('execution.journal_not_synced', { error }));
   const { note, writeOwed } = createLineWriter(database, journal, log);
-  const ends = createEndWriter({ database, write, note, log });
+  const ends = createEndWriter({ database, server, write, note, log });
   const { kept, forget, ended, settle } = createRetention(options, () => live.isBusy());
   const live = createLiveRuns({ ...options, write });
   const isLive = (id: string): boolean => live.has(id) || ends.isWaiting(id);
@@ -219,6 +219,9 @@ export function createExecutions(options: ExecutionsOptions) {
 
     /** The cells of a session of the caller that are recorded, in order. */
     listCells: (caller: Caller, sessionId: string) => listCells(database, caller, sessionId),
+
+    /** How many cells of a session are recorded as given to its interpreter. */
+    countCells: (sessionId: string) => countCells(database, sessionId),
 
     /** The tools that the code of the caller's execution called; `not_found` where there is no such run. */
     getCalls: (caller: Caller, id: string): Promise<CallRecord> => getCalls(database, caller, id),
@@ -348,6 +351,11 @@ async function listCells(database: Database, { user }: Caller, sessionId: string
     sessionId,
     user,
   );
+}
+
+async function countCells(database: Database, sessionId: string): Promise<number> {
+  const select = "SELECT id FROM executions WHERE session_id = ? AND reason <> 'refused'";
+  return countUpTo(mostListedCells, database, select, sessionId);
 }
 
 const maxOwedLines = 10_000;

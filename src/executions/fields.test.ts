@@ -267,7 +267,7 @@ describe('an execution in all its forms', () => {
     await updateEnded(database, sample);
     assert.deepEqual(asked, [
       'INSERT INTO executions (id, owner, tool, language, code, stdin, stdin_bytes, working_dir, started_at, inputs, limits, session_id, cell, background, script, trace_id, haystack, server, seen_at, reason, succeeded) ' +
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 'running', 0)",
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 'running', 0) ON CONFLICT (id) DO NOTHING",
       'UPDATE executions SET reason = ?, succeeded = ?, exit_code = ?, signal = ?, duration_ms = ?, stdout = ?, stderr = ?, stdout_bytes = ?, stderr_bytes = ?, truncated = ?, stdout_file = ?, stderr_file = ?, results = ?, more_results = ?, artifacts = ?, temporary_files = ?, known_inputs = ?, inputs_may_be_incomplete = ?, input_notes = ?, libraries = ?, network = ?, tool_calls = ?, tool_call_bytes = ?, state = ?, cancelled_by = ?, guard = ?, peak_memory_bytes = ?, ended_at = ?, result_files = ?, kept_bytes = ?, kept_since = ?, haystack = ? ' +
         "WHERE id = ? AND (reason = 'running' OR (reason = ? AND ended_at = ?)) RETURNING id",
     ]);

@@ -3,11 +3,11 @@
  * server died are marked as lost. It stops no run.
  */
 import { BoundedMap } from '../concurrency/bounded-map.ts';
-import type { Database } from '../database/database.ts';
+import type { Database, Queries } from '../database/database.ts';
 import type { Log } from '../observability/log.ts';
 import type { Execution } from './fields.ts';
 import { silentMs } from './live-runs.ts';
-import { executionFromRow, maxSearchedCode, updateEnded, type BatchWriter } from './store.ts';
+import { executionFromRow, maxSearchedCode, updateEnded, upsertEnded, type BatchWriter } from './store.ts';
 
 /** A row may hold 3 MB of code and stdin. */
 const lostRowsAtOnce = 20;
@@ -112,10 +112,18 @@ const longestEndBackoffMs = 60_000;
 
 export interface EndWriterOptions {
   readonly database: Database;
+  /** The id of this server. */
+  readonly server: string;
   readonly write: BatchWriter;
   /** Told of each end once it is in its row: it writes the line. */
   readonly note: (execution: Execution) => Promise<void>;
   readonly log: Log;
+}
+
+interface WaitingEnd {
+  readonly execution: Execution;
+  /** Gives whether the row has the end now. */
+  write(queries: Queries, execution: Execution): Promise<boolean>;
 }
 
 /**
@@ -123,11 +131,11 @@ export interface EndWriterOptions {
  * again until it is written: the run is over, and its caller has its result already. What is given up, or still waits
  * when the server ends, stays `running` until it is found lost.
  */
-export function createEndWriter({ database, write, note, log }: EndWriterOptions) {
-  const waiting = new BoundedMap<string, Execution>({
+export function createEndWriter({ database, server, write, note, log }: EndWriterOptions) {
+  const waiting = new BoundedMap<string, WaitingEnd>({
     mostEntries: maxWaitingEnds,
     mostWeight: maxWaitingResultFiles,
-    weigh: ({ resultFiles }) => resultFiles?.files.length ?? 0,
+    weigh: ({ execution: { resultFiles } }) => resultFiles?.files.length ?? 0,
   });
   let pauseMs = firstEndBackoffMs;
   let timer: NodeJS.Timeout | null = null;
@@ -144,7 +152,7 @@ export function createEndWriter({ database, write, note, log }: EndWriterOptions
   function keep(execution: Execution): void {
     // The row has the rest of them.
     const code = execution.code.slice(0, maxSearchedCode);
-    waiting.set(execution.id, { ...execution, code, stdin: '' });
+    waiting.set(execution.id, { execution: { ...execution, code, stdin: '' }, write: updateEnded });
     tryLater();
   }
 
@@ -161,13 +169,13 @@ export function createEndWriter({ database, write, note, log }: EndWriterOptions
   }
 
   async function writeWaiting(): Promise<void> {
-    for (const execution of waiting.values())
+    for (const [id, end] of waiting)
       try {
-        await recordKept(execution);
-        waiting.delete(execution.id);
-        log.info('execution.end_written', { id: execution.id });
+        await recordKept(end);
+        waiting.delete(id);
+        log.info('execution.end_written', { id });
       } catch (error) {
-        log.debug('execution.end_not_written', { id: execution.id, error });
+        log.debug('execution.end_not_written', { id, error });
         pauseMs = Math.min(2 * pauseMs, longestEndBackoffMs);
         return tryLater();
       }
@@ -175,8 +183,8 @@ export function createEndWriter({ database, write, note, log }: EndWriterOptions
   }
 
   /** Its line is made of the row, which has all of its code. */
-  async function recordKept(execution: Execution): Promise<void> {
-    const isEnded = await updateEnded(database, execution);
+  async function recordKept({ execution, write: writeEnd }: WaitingEnd): Promise<void> {
+    const isEnded = await writeEnd(database, execution);
     if (!isEnded) return log.warn('execution.end_refused', { id: execution.id, reason: execution.reason });
     const [row] = await database.query('SELECT * FROM executions WHERE id = ?', execution.id);
     if (row) await note(executionFromRow(row));
@@ -193,6 +201,17 @@ export function createEndWriter({ database, write, note, log }: EndWriterOptions
         keep(execution);
         return false;
       }
+    },
+
+    /**
+     * For a run that never began, because its row could not be written, which may be there all the same or come later. One
+     * that would be cut to be kept here, or would cost another its place, is found lost instead.
+     */
+    refuse(execution: Execution): void {
+      const isWhole = execution.code.length <= maxSearchedCode && execution.stdin === '';
+      if (!isWhole || waiting.size >= maxWaitingEnds) return;
+      waiting.set(execution.id, { execution, write: (queries, end) => upsertEnded(queries, end, server) });
+      tryLater();
     },
 
     isWaiting: (id: string): boolean => waiting.has(id),

@@ -56,11 +56,11 @@ const toValues = (chosen: readonly StoredColumn[], execution: Execution): SqlVal
   chosen.map(({ name, toSql }) => toSql(execution[name]));
 
 const insertSql = `INSERT INTO executions (${startColumns.map(({ column }) => column).join(', ')}, haystack, server, seen_at, reason, succeeded)
-     VALUES (${startColumns.map(() => '?').join(', ')}, ?, ?, @now, 'running', 0)`;
+     VALUES (${startColumns.map(() => '?').join(', ')}, ?, ?, @now, 'running', 0) ON CONFLICT (id) DO NOTHING`;
 
 /**
  * `server` is the id of the server that runs it: the others leave it alone, and its lines are written there. The first
- * sign of life is by the clock that they share.
+ * sign of life is by the clock that they share. Twice is as good as once: an insert that failed may have been written.
  */
 export async function insertRunning(
   queries: Queries,
@@ -70,6 +70,21 @@ export async function insertRunning(
 ): Promise<void> {
   const sql = insertSql.replace('@now', sharedClock ?? 'NULL');
   await queries.query(sql, ...toValues(startColumns, execution), toHaystack(execution), server);
+}
+
+const allColumns = [...startColumns, ...endColumns];
+const insertEndedSql = `INSERT INTO executions (${allColumns.map(({ column }) => column).join(', ')}, haystack, server)
+     VALUES (${allColumns.map(() => '?').join(', ')}, ?, ?)
+     ON CONFLICT (id) DO UPDATE SET ${endColumns.map(({ column }) => `${column} = excluded.${column}`).join(', ')}
+     WHERE executions.reason = 'running' RETURNING id`;
+
+/**
+ * The end of a run that never began, for a row that may be there or come later: this one then keeps it out. Gives whether
+ * it has this end.
+ */
+export async function upsertEnded(queries: Queries, execution: Execution, server: string): Promise<boolean> {
+  const values = [...toValues(allColumns, execution), toHaystack(execution), server];
+  return (await queries.query(insertEndedSql, ...values)).length > 0;
 }
 
 const updateSql = `UPDATE executions SET ${endColumns.map(({ column }) => `${column} = ?`).join(', ')}, haystack = ?
@@ -146,30 +161,29 @@ export function toSearchable(text: string): string {
 
 export type Write = (queries: Queries) => Promise<void>;
 
-/** Writes together with others of the same turn, and resolves when it is durable, unless it need not be. */
-export type BatchWriter = (write: Write, options?: { readonly isSynced?: boolean }) => Promise<void>;
+/** Writes together with others of the same turn, and resolves when it is durable. */
+export type BatchWriter = (write: Write) => Promise<void>;
 
 /**
  * Writes what is asked for within one turn of the event loop in one transaction: a disk takes as long for eight
- * rows as for one. One that cannot be written does not cost the others. With `isSynced: false` it may resolve before it
- * is durable, where nobody is told of it until a later write is.
+ * rows as for one. One that cannot be written does not cost the others. It may be run twice, the second time after its
+ * transaction failed in a way that leaves open whether it was committed: so twice must be as good as once.
  */
 export function createBatchWriter(database: Database): BatchWriter {
-  let waiting: { write: Write; isSynced: boolean; done: PromiseWithResolvers<void> }[] = [];
-  const unsynced: Queries = { query: database.queryUnsynced };
+  let waiting: { write: Write; done: PromiseWithResolvers<void> }[] = [];
 
   async function flush(): Promise<void> {
     const batch = waiting;
     waiting = [];
     const isWritten = batch.length > 1 && (await writeInTransaction(database, batch));
-    for (const { write, isSynced, done } of batch)
+    for (const { write, done } of batch)
       if (isWritten) done.resolve();
-      else await write(isSynced ? database : unsynced).then(done.resolve, done.reject);
+      else await write(database).then(done.resolve, done.reject);
   }
 
-  return (write, { isSynced = true } = {}) => {
+  return (write) => {
     const done = Promise.withResolvers<void>();
-    if (waiting.push({ write, isSynced, done }) === 1) setImmediate(() => void flush());
+    if (waiting.push({ write, done }) === 1) setImmediate(() => void flush());
     return done.promise;
   };
 }

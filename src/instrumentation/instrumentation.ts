@@ -54,7 +54,6 @@ export function instrumentDatabase(database: Database, eyes: DatabaseInstruments
     isShared: database.isShared,
     sharedClock: database.sharedClock,
     query: seen(database),
-    queryUnsynced: seen({ query: database.queryUnsynced }),
     transaction: (work) =>
       eyes.tracing.span('database transaction', { 'db.system.name': system }, () =>
         database.transaction((tx) => work({ query: seen(tx) })),

@@ -76,7 +76,12 @@ const uploads: Reasons<Uploads> = {
   withdraw: byToken,
   write: byToken,
 };
-const executions: Reasons<Executions> = { lastEnded: ofServer, recover: ofServer, sweep: ofServer };
+const executions: Reasons<Executions> = {
+  countCells: ofServer,
+  lastEnded: ofServer,
+  recover: ofServer,
+  sweep: ofServer,
+};
 const crates: Reasons<Crates> = {
   isIndexed: ofServer,
   isOfSeveral: ofServer,

@@ -44,7 +44,11 @@ export async function openStores({ endsWithClient, ...context }: StoresOptions) 
   const onDisk = getSqliteFolder(config);
   const ballast = onDisk === null ? null : started.use(createBallast(onDisk, join(onDisk, 'ballast'), log));
   const makeRoom = (): boolean => ballast?.giveUp() ?? false;
-  const opened = await openDatabase(getDatabaseLocation(config), 'main', { makeRoom });
+  const opened = await openDatabase(getDatabaseLocation(config), 'main', {
+    makeRoom,
+    failed: (error) => log.error('database.disk_failed', { error }),
+    mended: () => log.warn('database.disk_mended'),
+  });
   const database = instrumentDatabase(opened, { metrics, tracing });
   started.defer(() => database.close());
   const server = await openServerId(database, config.data, findServerByFolder);
