@@ -58,6 +58,6 @@ const endTexts: Readonly<
   cancelled: () => 'a cell that was cancelled did not stop when it was interrupted, so it was killed',
   oom: () => 'it used more than its memory',
   pids: () => 'it tried to start more than its processes and threads',
-  disk: () => 'the disk space of its user was used up',
+  disk: () => 'there was no more disk space, of its user or of the server',
   lost: () => 'its sandbox ended unexpectedly',
 };

@@ -26,6 +26,14 @@ export function sessionEndedError(session: Named, { text }: SessionEnd): Workcra
   );
 }
 
+export function endNotRecordedError(session: Named, cause: unknown): WorkcrateError {
+  return new WorkcrateError(
+    'database_failed',
+    `The session ${nameSession(session)} is over and its interpreter is closed, but the database failed, so that is not recorded yet. The server tries again until it is.`,
+    { cause },
+  );
+}
+
 export function elsewhereError(session: Named): WorkcrateError {
   return new WorkcrateError(
     'session_elsewhere',

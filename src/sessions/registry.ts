@@ -26,6 +26,7 @@ import { forsakenEnd, toSessionEnd, type SessionEnd } from './ends.ts';
 import {
   badNameError,
   elsewhereError,
+  endNotRecordedError,
   nameTakenError,
   sessionEndedError,
   tooManySessionsError,
@@ -35,6 +36,7 @@ import type { History } from './history.ts';
 import { createLive, type LiveSession, type NewLive } from './live.ts';
 import { openSessionLog, type SessionLog } from './log.ts';
 import { removeCopies } from './saved-folder.ts';
+import { createSessionEnds } from './session-ends.ts';
 import type { SessionsOptions } from './sessions.ts';
 import {
   deleteRow,
@@ -67,9 +69,11 @@ export interface Registry extends AsyncDisposable {
   open(caller: Caller, wanted: NewSession, start: StartInterpreter): Promise<LiveSession>;
   /** From now on nobody can use it; its interpreter is ended. */
   finish(session: LiveSession, end: SessionEnd): void;
-  /** The same, and waits until all of it is gone. */
+  /** The same, and waits until all of it is gone. Rejects where that is not recorded yet. */
   close(session: LiveSession, end: SessionEnd): Promise<void>;
   find(caller: Caller, idOrName: string): LiveSession | null;
+  /** Why a session is over whose row does not say so yet. */
+  findUnwrittenEnd(id: string): SessionEnd | null;
   /** The session; rejects where it is over, elsewhere, another's or made up. */
   demand(caller: Caller, idOrName: string): Promise<LiveSession>;
   /** What is known of a session that is not in this process; null where there is nothing. */
@@ -80,7 +84,9 @@ export function createRegistry(options: SessionsOptions): Registry {
   const { database, server, clock, log, places, networkEnvironment: environment = null } = options;
   const openLog = createLogOpener(options);
   const live = new Map<string, LiveSession>();
-  const ending = new Map<string, Promise<void>>();
+  /** Each gives why the end could not be recorded, or null. */
+  const ending = new Map<string, Promise<unknown>>();
+  const ends = createSessionEnds({ database, clock, log });
 
   function finish(session: LiveSession, end: SessionEnd): void {
     if (session.end !== null) return;
@@ -89,20 +95,17 @@ export function createRegistry(options: SessionsOptions): Registry {
     live.delete(id);
     session.log.note('ended', { ...end, cells: session.cells });
     log.info('session.ended', { id, user, reason: end.reason });
-    const work = settle(session, end)
+    const { cells, lastUsed } = session;
+    // The row first: its slot is free from then on. The interpreter is closed whatever becomes of the row.
+    const recording = ends.write({ id, cells, lastUsed }, end).then(
+      () => null,
+      (error: unknown) => error,
+    );
+    const work = settle(session)
       .catch((error: unknown) => log.error('session.not_settled', { id, error }))
+      .then(() => recording)
       .finally(() => ending.delete(id));
     ending.set(id, work);
-  }
-
-  /** The row first: its slot is free from then on. */
-  async function settle(session: LiveSession, end: SessionEnd): Promise<void> {
-    const { record, interpreter, place, ownFolder, cells, lastUsed } = session;
-    await endRow(database, { id: record.id, cells, lastUsed }, end, clock());
-    await interpreter.close();
-    await session.running;
-    await removeCopies(place, record.id);
-    if (ownFolder !== null) await removeIfEmpty(place.workspace, ownFolder);
   }
 
   /** The row before the interpreter: whoever gets no slot starts none. */
@@ -136,13 +139,9 @@ export function createRegistry(options: SessionsOptions): Registry {
     live.set(id, session);
     session.log.note('opened', { user, name, language, folder });
     log.info('session.opened', { id, user, language });
-    void watchInterpreter(session);
+    // A cell that ended it says why; where there was none, the end of the interpreter does.
+    void awaitInterpreterEnd(options, session).then((end) => finish(session, toSessionEnd(end)));
     return session;
-  }
-
-  /** A cell that ended it says why; where there was none, the end of the interpreter does. */
-  async function watchInterpreter(session: LiveSession): Promise<void> {
-    finish(session, toSessionEnd(await awaitInterpreterEnd(options, session)));
   }
 
   function find({ user }: Caller, idOrName: string): LiveSession | null {
@@ -159,8 +158,9 @@ export function createRegistry(options: SessionsOptions): Registry {
     await ending.get(found.id);
     if (found.state !== 'open') return found;
     if (found.server !== server) throw elsewhereError(found);
-    const isStuck = await endRow(database, found, forsakenEnd, clock());
-    return isStuck ? { ...found, state: 'ended', end: forsakenEnd } : findSession(database, user, found.id);
+    const end = ends.find(found.id)?.end ?? forsakenEnd;
+    const isStuck = await endRow(database, found, end, clock());
+    return isStuck ? { ...found, state: 'ended', end } : findSession(database, user, found.id);
   }
 
   return {
@@ -171,8 +171,10 @@ export function createRegistry(options: SessionsOptions): Registry {
     finish,
     async close(session, end) {
       finish(session, end);
-      await ending.get(session.record.id);
+      const failure = (await ending.get(session.record.id)) ?? null;
+      if (failure !== null) throw endNotRecordedError(session.record, failure);
     },
+    findUnwrittenEnd: (id) => ends.find(id)?.end ?? null,
     find,
     async demand(caller, idOrName) {
       const session = find(caller, idOrName);
@@ -183,8 +185,16 @@ export function createRegistry(options: SessionsOptions): Registry {
     findRecord,
     async [Symbol.asyncDispose]() {
       await Promise.all(ending.values());
+      await ends[Symbol.asyncDispose]();
     },
   };
+}
+
+async function settle({ record, interpreter, running, place, ownFolder }: LiveSession): Promise<void> {
+  await interpreter.close();
+  await running;
+  await removeCopies(place, record.id);
+  if (ownFolder !== null) await removeIfEmpty(place.workspace, ownFolder);
 }
 
 const createLogOpener = ({ data, clock, log }: SessionsOptions): ((id: string) => SessionLog) => {

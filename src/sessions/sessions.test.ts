@@ -261,3 +261,46 @@ test('closing while a cell runs ends it, and its answer says that the session wa
   const { state, slot } = await running;
   assert.deepEqual([state, slot.explainLoss()], ['lost', 'it was closed']);
 });
+
+for (const how of ['close', 'reset'] as const)
+  test(`a session whose end cannot be recorded ends all the same (${how}), the call says so, and the row follows`, async () => {
+    await using room = await opened();
+    const { sessionId, slot } = await room.send('work', 'echo $$', { new: 'bash' });
+    const id = sessionId!;
+    await room.room.database.query('ALTER TABLE sessions RENAME COLUMN slot TO place');
+    const call =
+      how === 'close'
+        ? room.sessions.close(ada, id)
+        : room.sessions.enter(ada, { session: 'work', language: null, reset: true });
+    await assert.rejects(call, withCode('database_failed', /is closed, but .* not recorded yet/));
+    await assert.rejects(
+      slot.run({
+        code: '',
+        stdin: '',
+        timeoutMs: 1,
+        startedAt: 1,
+        signal: AbortSignal.timeout(1),
+        network: null,
+      }),
+      withCode('session_ended', /over/),
+    );
+    assert.equal(room.sessions.openCount(), 0);
+    await room.room.database.query('ALTER TABLE sessions RENAME COLUMN place TO slot');
+    await eventually(async () => {
+      const rows = await room.room.database.query('SELECT state, reason, slot FROM sessions');
+      return rows[0]!['state'] === 'closed' && rows[0]!['slot'] === null;
+    });
+    const [listed] = await room.sessions.list(ada);
+    assert.equal(listed!.end!.reason, how === 'close' ? 'closed' : 'reset');
+  });
+
+test('after a crash a session has as many cells as ran', async () => {
+  await using room = await opened();
+  await room.send('work', 'a=1', { new: 'bash' });
+  await room.send('work', 'a=2');
+  const next = room.another();
+  assert.equal(await next.recover(), 1);
+  const [listed] = await next.list(ada);
+  assert.equal(listed!.cells, 2);
+  await next[Symbol.asyncDispose]();
+});

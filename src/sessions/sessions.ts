@@ -24,7 +24,10 @@ import { recoverSessions, startReaper, sweepSessions } from './upkeep.ts';
 
 export interface SessionsOptions {
   readonly database: Database;
-  readonly executions: Pick<Executions, 'run' | 'get' | 'listCells' | 'shutdown' | 'beginWriting'>;
+  readonly executions: Pick<
+    Executions,
+    'run' | 'get' | 'listCells' | 'countCells' | 'shutdown' | 'beginWriting'
+  >;
   readonly files: Pick<Files, 'add' | 'find' | 'open'>;
   readonly places: Pick<Workspaces, 'of'>;
   /** What code runs in, or why there is nothing. */
@@ -88,7 +91,10 @@ export function createSessions(options: SessionsOptions) {
     /** Open ones, and those that ended within a day. */
     async list(caller: Caller): Promise<ListedSession[]> {
       const rows = await listSessions(database, caller.user, clock() - dayMs, maxListed);
-      return rows.map((row) => toListed(row, live.get(row.id), server));
+      return rows.map((row) => {
+        const end = registry.findUnwrittenEnd(row.id);
+        return toListed(end === null ? row : { ...row, state: 'ended', end }, live.get(row.id), server);
+      });
     },
 
     interrupt: async (caller: Caller, idOrName: string) =>

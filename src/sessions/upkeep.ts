@@ -49,14 +49,16 @@ export function startReaper(options: SessionsOptions, registry: Registry): Async
 
 /** Says of what this server had open when it ended that it is lost, and gives how many; removes what they left. */
 export async function recoverSessions(
-  { database, server, clock, data, workspaces, log }: SessionsOptions,
+  { database, server, clock, data, workspaces, executions, log }: SessionsOptions,
   registry: Registry,
 ): Promise<number> {
   const torn = await removeTornSessionLines(join(data, 'logs'));
   if (torn > 0) log.warn('start.torn_lines_removed', { files: torn });
   const lost = await listOpenOfServer(database, server);
   for (const record of lost) {
-    await endRow(database, record, restartedEnd, clock());
+    // Its row was written now and then only; each cell has one of its own.
+    const cells = Math.max(record.cells, await executions.countCells(record.id));
+    await endRow(database, { ...record, cells }, restartedEnd, clock());
     registry.openLog(record.id).note('ended', { ...restartedEnd });
   }
   await removeLeftCopies(workspaces, (id) => isOpen(database, id));
