@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { it, type TestContext } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { WorkcrateError } from '../errors.ts';
 import { eventually } from '../eventually.testing.ts';
 import { createLog } from '../observability/log.ts';
@@ -69,6 +70,28 @@ it('when the outer process is killed, the inner one is gone, even if it is busy'
   const isThere = (): boolean => processesWith(given).length > 0 || isAlive(inner);
   await eventually(() => !isThere());
 });
+
+it(
+  'whenever a process is killed, also while its walls are set up, nothing of it is left',
+  { skip },
+  async (t) => {
+    const given = newFolder(t);
+    const readable = [sources, join(sources, '../package.json'), given];
+    const wrapper = await findConfinement({ readable });
+    const cancelled = new WorkcrateError('cancelled', 'It was cancelled.');
+    const cancelOne = async (afterMs: number): Promise<void> => {
+      const looking = createHelperProcess<LookingMethods>(file, null, createLog('off'), { wrapper, env: {} });
+      const call = looking.call('look', given).catch(() => {});
+      await pause(afterMs);
+      looking.kill(cancelled);
+      await call;
+      await looking[Symbol.asyncDispose]();
+    };
+    for (let round = 0; round < 40; round++)
+      await Promise.all(Array.from({ length: 4 }, (_, at) => cancelOne((round * 4 + at) / 4)));
+    await eventually(() => processesWith(given).length === 0);
+  },
+);
 
 /** Bubblewrap stands twice before Node, whose own command line does not name what it may read. */
 function innermost(wrappers: string[]): string {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { constants } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { isWorkcrateError, type ErrorCode } from '../errors.ts';
+import { getErrno, isWorkcrateError, type ErrorCode } from '../errors.ts';
 import { markExpendable } from './oom-score.ts';
 
 /** The argument of a worker that replaces one that has failed. */
@@ -140,7 +140,10 @@ export const startInProcess =
     markExpendable(child.pid);
     child.on('message', (message) => heard(message as MessageFromWorker));
     child.on('error', ended);
-    child.on('exit', (code, signal) => ended(toExitError(code, signal)));
+    child.on('exit', (code, signal) => {
+      killAll(child);
+      ended(toExitError(code, signal));
+    });
     const post = (message: object): void => {
       // A failure is followed by the end of the process, which `ended` reports.
       if (child.connected) child.send(message, () => {});
@@ -150,9 +153,23 @@ export const startInProcess =
       post,
       hold: (isHeld) => keepLoopAlive(child, isHeld),
       end: () => endProcess(child),
-      kill: () => void child.kill('SIGKILL'),
+      kill: () => killAll(child),
     };
   };
+
+/**
+ * The process and those that it started, which are a group of their own: a wrapper that is killed while it sets up its
+ * sandbox leaves a process that waits for it and has not yet asked to die with it.
+ */
+function killAll({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch (error) {
+    // None of them is left.
+    if (getErrno(error) !== 'ESRCH') throw error;
+  }
+}
 
 function forkWorker(file: URL, words: string[], options: ProcessOptions): ChildProcess {
   const { memoryBytes, nodeFlags = [], env, wrapper = null } = options;
@@ -160,6 +177,7 @@ function forkWorker(file: URL, words: string[], options: ProcessOptions): ChildP
   return fork(file, memoryBytes === undefined ? words : [...words, `${memoryLimitFlag}${memoryBytes}`], {
     stdio: childStdio,
     serialization: 'advanced',
+    detached: true,
     execPath: wrapper?.command ?? process.execPath,
     execArgv: wrapper === null ? flags : [...wrapper.args, process.execPath, ...flags],
     ...(env === undefined ? {} : { env: { ...env } }),
@@ -184,7 +202,7 @@ const maxProcessEndMs = 500;
 async function endProcess(child: ChildProcess): Promise<void> {
   if (child.connected) child.disconnect();
   await waitForExit(child);
-  child.kill('SIGKILL');
+  killAll(child);
   await waitForExit(child);
 }
 
