@@ -52,20 +52,56 @@ const greetingMs = 5000;
 /** Not TMPDIR: the path of a socket is short, and an unprivileged uid has to get through here. */
 const folderPrefix = '/tmp/workcrate-gate-';
 
-export async function openGate(): Promise<Gate> {
+/**
+ * Who can reach the socket. Where code of a run can, it has a gate of its own; elsewhere only relays know of it, of all
+ * runs.
+ */
+export type GateReach = 'relays' | 'hostile';
+
+/**
+ * How many connections wait at once that have not shown a token: the oldest goes then. How many there are in all, which is
+ * more than a relay makes. And after how many that showed none the socket is closed: a relay always shows one.
+ */
+const bounds: Readonly<Record<GateReach, { waiting: number; open: number; failures: number }>> = {
+  relays: { waiting: 1024, open: Infinity, failures: Infinity },
+  hostile: { waiting: 32, open: 128, failures: 64 },
+};
+
+export async function openGate(reach: GateReach): Promise<Gate> {
+  const most = bounds[reach];
   const folder = mkdtempSync(`${folderPrefix}${process.pid}-`);
   const path = join(folder, 's');
   const passes = new Map<string, (socket: Socket) => void>();
   const connections = new Set<Socket>();
+  /** The oldest first. */
+  const waiting = new Set<Socket>();
+  let failures = 0;
+  const noteFailure = (): void => {
+    // From then on the kernel refuses connections, which costs the server nothing. Those that are open stay.
+    if (++failures === most.failures) server.close();
+  };
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     connections.add(socket);
-    socket.once('close', () => connections.delete(socket)).on('error', () => {});
+    waiting.add(socket);
+    const endWaiting = (): void => {
+      if (waiting.delete(socket)) noteFailure();
+    };
+    socket
+      .on('error', () => {})
+      .once('close', () => {
+        connections.delete(socket);
+        endWaiting();
+      });
     readGreeting(socket, (token) => {
       const accept = passes.get(token);
-      if (accept === undefined) socket.destroy();
-      else accept(socket);
+      if (accept === undefined) return void socket.destroy();
+      waiting.delete(socket);
+      accept(socket);
     });
+    if (waiting.size > most.waiting) waiting.values().next().value!.destroy();
   });
+  server.maxConnections = most.open;
+  server.on('drop', noteFailure);
   await listen(server, path);
   // Users of runs are others than the server's; who connects has to have a token.
   chmodSync(path, 0o666);
@@ -97,8 +133,10 @@ export async function openGate(): Promise<Gate> {
     },
     async [Symbol.asyncDispose]() {
       for (const socket of connections) socket.destroy();
-      server.close();
-      await once(server, 'close');
+      if (server.listening) {
+        server.close();
+        await once(server, 'close');
+      }
       rmSync(folder, { recursive: true, force: true });
     },
   };

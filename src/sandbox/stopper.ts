@@ -14,8 +14,8 @@ export interface StopperOptions {
   readonly clock?: RunClock | undefined;
   /** Cancels the run. */
   readonly signal: AbortSignal;
-  /** SIGTERM to every process of the run. Called at most once. */
-  term(): void;
+  /** SIGTERM to every process of the run. Called at most once. The grace begins when it has been sent. */
+  term(): void | Promise<void>;
   /** SIGKILL to every process of the run. Called at most once: when the grace is over, or by `killNow`. */
   kill(): void;
 }
@@ -29,6 +29,9 @@ export interface Stopper extends Disposable {
   /** Kills at once, without grace: the sandbox is closed, or the run has exceeded a limit. */
   killNow(reason: StopReason): void;
 }
+
+/** How long SIGTERM may take to be sent, where somebody else does that, such as an engine that is busy. */
+const maxSendingMs = 5000;
 
 /** Kills a run after its timeout, or once it is cancelled: SIGTERM, the grace, SIGKILL. The clock starts with the call. */
 export function createStopper(options: StopperOptions): Stopper {
@@ -55,9 +58,15 @@ export function createStopper(options: StopperOptions): Stopper {
   const stop = (why: StopReason) => {
     if (over || reason !== null) return;
     reason = why;
-    clearTimeout(timer);
-    timer = setTimeout(() => killNow(why), graceMs);
-    term();
+    const killIn = (ms: number): void => {
+      if (over) return;
+      clearTimeout(timer);
+      timer = setTimeout(() => killNow(why), ms);
+    };
+    killIn(graceMs + maxSendingMs);
+    const sending = term();
+    if (sending === undefined) killIn(graceMs);
+    else void sending.finally(() => killIn(graceMs));
   };
 
   clock?.watch((isHeld) => {

@@ -34,6 +34,35 @@ test('out of time there is SIGTERM, then the grace, then SIGKILL', (t) => {
   recordProof('D4:sigterm-grace-sigkill');
 });
 
+test('the grace begins when SIGTERM has been sent, which may take a while', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const sent = Promise.withResolvers<void>();
+  const calls: string[] = [];
+  const term = (): Promise<void> => {
+    calls.push('term');
+    return sent.promise;
+  };
+  watched({ timeoutMs: 10, graceMs: 100, term, kill: () => void calls.push('kill') });
+  t.mock.timers.tick(10);
+  t.mock.timers.tick(1000);
+  assert.deepEqual(calls, ['term'], 'it is still on its way');
+  sent.resolve();
+  await sent.promise.finally(() => {});
+  await Promise.resolve();
+  t.mock.timers.tick(99);
+  assert.deepEqual(calls, ['term']);
+  t.mock.timers.tick(1);
+  assert.deepEqual(calls, ['term', 'kill']);
+});
+
+test('where SIGTERM cannot be sent, SIGKILL comes all the same', (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { calls } = watched({ timeoutMs: 10, graceMs: 100, term: () => new Promise<void>(() => {}) });
+  t.mock.timers.tick(10);
+  t.mock.timers.tick(5100);
+  assert.deepEqual(calls, ['kill']);
+});
+
 test('a run that ends in its grace is not killed', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { stop, calls } = watched({ timeoutMs: 10, graceMs: 30 });

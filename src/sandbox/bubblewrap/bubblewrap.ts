@@ -74,7 +74,7 @@ export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<San
     readFileMax(),
   );
   const disk = createWatchedDisk(limits.diskBytes, log);
-  const gate = await openGate();
+  const gate = await openGate('relays');
   const { path, folders: pythonFolders, prefix: pythonPrefix } = python;
   const shared = { limits, openFiles, python: path, pythonFolders, pythonPrefix, seccomp, cgroups, gate };
   const preloading = { planPreload: planOnce, notePreload: preload.note };

@@ -24,10 +24,10 @@ import {
   type SandboxOptions,
   type Workspace,
 } from '../sandbox.ts';
-import { makeToolFolder, type ToolFolder } from '../tool-files.ts';
 import { buildSeccompProgram } from '../seccomp/seccomp.ts';
 import { EngineError, type Engine } from './engine.ts';
 import { splitOutputs, type ContainerOutputs } from './output.ts';
+import { openWays, type ContainerWays } from './ways.ts';
 import { buildSupervisorCommand, modulesInContainer, type SupervisorTask } from './supervisor.ts';
 
 export interface DockerOptions extends SandboxOptions {
@@ -50,30 +50,28 @@ const nobodyUid = 65_534;
 export interface ContainerPurpose {
   /** Whose folders it has; null for none. */
   readonly place: Workspace | null;
-  /** The server's socket, for a container whose run may be given a network; it has no other then. */
-  readonly gate: Gate | null;
+  /** Whether its run may be given a network; it has no other then. */
+  readonly isGated: boolean;
   /** For a container in which packages are installed. */
   readonly install?: Installation | null;
   /** For a container whose run calls tools. */
   readonly tools?: RunTools | null;
-  /** The server's socket, by which such a container connects. */
-  readonly toolsGate?: Gate;
 }
 
 /** The request body that creates a container: all isolation, around one supervisor. */
 function toContainerConfig(
   asked: DockerOptions,
-  { place, gate, install = null }: ContainerPurpose,
-  shown: ShownTools | null,
+  { place, isGated, install = null }: ContainerPurpose,
+  { gate, tools }: ContainerWays,
 ): object {
-  const options = gate === null ? asked : { ...asked, network: 'none' as const };
+  const options = isGated ? { ...asked, network: 'none' as const } : asked;
   const uid = getContainerUid(place);
   return {
     Image: options.image,
     Entrypoint: buildSupervisorCommand(
       buildSeccompProgram(options.network) ?? Buffer.alloc(0),
       options.network,
-      gate !== null,
+      isGated,
     ),
     Cmd: [],
     User: `${uid}:${uid}`,
@@ -92,9 +90,9 @@ function toContainerConfig(
       ...toContainerLimits(options, uid),
       Mounts: [
         ...listDockerMounts(options, place),
-        ...listToolMounts(options, shown?.folder.path ?? null),
+        ...listToolMounts(options, tools?.folder.path ?? null),
         ...listPackageMounts(place, install),
-        ...listGateMounts(gate ?? shown?.gate ?? null, options),
+        ...listGateMounts(gate, options),
       ],
     },
   };
@@ -260,50 +258,28 @@ export async function startContainer(
   options: DockerOptions,
   purpose: ContainerPurpose,
 ): Promise<Container> {
-  const shown = await showTools(purpose);
+  const ways = await openWays(purpose);
   const { Id: id } = await withContainerErrors(
     options,
-    engine.call<{ Id: string }>('POST', '/containers/create', toContainerConfig(options, purpose, shown)),
+    engine.call<{ Id: string }>('POST', '/containers/create', toContainerConfig(options, purpose, ways)),
   ).catch(async (error: unknown) => {
-    await shown?.[Symbol.asyncDispose]();
+    await ways[Symbol.asyncDispose]();
     throw error;
   });
-  const pass = purpose.gate?.makePass() ?? null;
+  const { pass, tools } = ways;
   const remove = async (): Promise<void> => {
     pass?.[Symbol.dispose]();
     await ignoreMissingContainer(engine.call('DELETE', `/containers/${id}?force=1&v=1`));
-    await shown?.[Symbol.asyncDispose]();
+    await ways[Symbol.asyncDispose]();
   };
   try {
     const socket = await withContainerErrors(options, engine.attach(id));
     await withContainerErrors(options, engine.call('POST', `/containers/${id}/start`));
-    return wrapContainer(engine, { id, pass, toolsPass: shown?.pass ?? null, remove }, socket);
+    return wrapContainer(engine, { id, pass, toolsPass: tools?.pass ?? null, remove }, socket);
   } catch (error) {
     await remove();
     throw error;
   }
-}
-
-/** What a container has of tools: the files, and the pass for its connection. */
-interface ShownTools extends AsyncDisposable {
-  readonly gate: Gate;
-  readonly folder: ToolFolder;
-  readonly pass: ToolsPass;
-}
-
-async function showTools({ place, tools = null, toolsGate }: ContainerPurpose): Promise<ShownTools | null> {
-  if (tools === null || place === null || toolsGate === undefined) return null;
-  const folder = await makeToolFolder(place, tools);
-  const pass = toolsGate.makeToolsPass(tools);
-  return {
-    gate: toolsGate,
-    folder,
-    pass,
-    async [Symbol.asyncDispose]() {
-      pass[Symbol.dispose]();
-      await folder[Symbol.asyncDispose]();
-    },
-  };
 }
 
 function wrapContainer(

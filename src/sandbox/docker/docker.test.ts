@@ -123,7 +123,7 @@ describe('docker', { skip: engine === null && noEngine }, () => {
   it('a container stays until it is removed, so that the engine passes on all that it said', async () => {
     const container = await startContainer(openDockerEngine(engine!.socket), optionsFor('stays'), {
       place: null,
-      gate: null,
+      isGated: false,
     });
     try {
       const task = {

@@ -5,7 +5,7 @@
 import { WorkcrateError } from '../../errors.ts';
 import { collectText } from '../../streams.ts';
 import { createWatchedDisk } from '../disk.ts';
-import { openGate, toProxyVariables } from '../gate.ts';
+import { toProxyVariables } from '../gate.ts';
 import {
   distributionScript,
   packageScript,
@@ -64,14 +64,12 @@ export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
 
   const queue = createRunQueue(options);
   const disk = createWatchedDisk(options.limits.diskBytes, options.log);
-  const gate = await openGate();
   const isProxied = options.isProxied === true;
   const start = (
     place: Workspace,
     isGated: boolean,
     { install = null, tools = null }: Pick<RunRequest, 'install' | 'tools'> = {},
-  ): Promise<Container> =>
-    startContainer(engine, options, { place, gate: isGated ? gate : null, install, tools, toolsGate: gate });
+  ): Promise<Container> => startContainer(engine, options, { place, isGated, install, tools });
   const waiting = createWaitingContainers(options, (place) => start(place, isProxied));
   /** A container that waits may be one that cannot be given a network. */
   const take = (
@@ -130,7 +128,6 @@ export async function dockerSandbox(options: DockerOptions): Promise<Sandbox> {
       for (const { stop } of running) stop.killNow('cancelled');
       for (const { router } of sessions) router.kill('cancelled');
       await Promise.all([...running, ...sessions].map(({ over }) => over));
-      await gate[Symbol.asyncDispose]();
       await disk[Symbol.asyncDispose]();
     },
   };
@@ -172,7 +169,7 @@ interface ProbedImage {
  * versions and the Python packages.
  */
 async function probeImage(engine: Engine, options: DockerOptions): Promise<ProbedImage> {
-  const container = await startContainer(engine, options, { place: null, gate: null });
+  const container = await startContainer(engine, options, { place: null, isGated: false });
   const timer = setTimeout(() => void container.kill(), probeMs);
   try {
     const run = container.begin({

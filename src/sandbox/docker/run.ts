@@ -58,7 +58,7 @@ export function runInContainer(
     graceMs: limits.graceMs,
     clock: request.tools?.clock,
     signal: request.signal,
-    term: () => void container.term().catch((error: unknown) => log.warn('sandbox.term_failed', { error })),
+    term: () => container.term().catch((error: unknown) => log.warn('sandbox.term_failed', { error })),
     kill: () => void killContainer().catch((error: unknown) => log.warn('sandbox.kill_failed', { error })),
   });
   const watch = disk.watch(request.place, () => stop.killNow('disk'));
