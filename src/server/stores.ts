@@ -24,6 +24,7 @@ import type { Log } from '../observability/log.ts';
 import { openStorage } from '../storage/open.ts';
 import type { AppContext } from './context.ts';
 import { openCrateSources, removeCutOffPackings } from './crates.ts';
+import { demandReadiness } from './readiness.ts';
 import { openServerId } from './server-id.ts';
 import { getDatabaseLocation, getSqliteFolder, toStorageOptions } from './store-options.ts';
 import { watchPaths } from './watched-paths.ts';
@@ -92,6 +93,7 @@ export async function openStores({ endsWithClient, ...context }: StoresOptions) 
     present: [config.data, join(config.data, 'logs')],
   });
   watched.demandUnchanged();
+  const folders = [config.data, ...(store.kind === 'disk' ? [store.directory] : [])];
   const all = started.move();
   return {
     database,
@@ -105,10 +107,15 @@ export async function openStores({ endsWithClient, ...context }: StoresOptions) 
     /** Readiness: rejects while nothing can be stored. */
     async demandReady(): Promise<void> {
       watched.demandUnchanged();
-      await database.demandWhole();
       files.demandWriter();
-      await demandWritable(database);
-      await storage.probe();
+      await demandReadiness({
+        async database() {
+          await database.demandWhole();
+          await demandWritable(database);
+        },
+        storage: () => storage.probe(),
+        folders,
+      });
     },
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
