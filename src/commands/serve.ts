@@ -1,17 +1,21 @@
 import type { Config } from '../config/config.ts';
 import { startWorkcrate, type Workcrate } from '../server/start.ts';
 import type { ServerInput } from './command.ts';
+import { createLog } from '../observability/log.ts';
 import { createCallControl } from '../server/call-control.ts';
 import { formatConnectLines } from '../server/connect-lines.ts';
 import { keepMemorySmall } from '../server/small-memory.ts';
-import { waitForStopSignal } from './signals.ts';
+import { hasTerminal, ignoreHangup, waitForStopSignal } from './signals.ts';
 
 /** `workcrate serve`: MCP and links over HTTP until stopped. */
 export async function runServe({ config, extend }: ServerInput): Promise<number> {
   const calls = createCallControl();
-  await using workcrate = await startWorkcrate(config, { sharesMachine: false, calls, extend });
+  const log = createLog(config.logLevel);
+  const isService = !hasTerminal();
+  if (isService) ignoreHangup(log);
+  await using workcrate = await startWorkcrate(config, { sharesMachine: false, calls, extend, log });
   // Only now: a signal ends a server that is still starting at once, whatever it is busy with.
-  const stopped = waitForStopSignal();
+  const stopped = waitForStopSignal(isService ? ['SIGINT', 'SIGTERM'] : undefined);
   process.stdout.write(buildGreeting(workcrate, config));
   void keepMemorySmall(calls);
   workcrate.log.info('stopping', { signal: await stopped });
