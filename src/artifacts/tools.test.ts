@@ -113,6 +113,21 @@ test('list_artifacts goes on where the text or the page before ended', async () 
   recordProof('A1:any-number-in-pages');
 });
 
+test('a name with a backslash is listed with what to do, since it cannot be fetched', async () => {
+  await using mcp = await connected();
+  mcp.put('plain.txt', '');
+  const before = await mcp.call('list_artifacts', {});
+  assert.equal(before.content[0]!.text, '"plain.txt"');
+  mcp.put('a\\b.txt', 'x');
+  const { content, data } = await mcp.call('list_artifacts', {});
+  assert.deepEqual(data['artifacts'], ['a\\b.txt', 'plain.txt']);
+  assert.match(
+    content[0]!.text!,
+    /^"a\\\\b\.txt"\n"plain\.txt"\nNo artifact whose name has a backslash can be fetched \(1 here\)\. Rename it/,
+  );
+  assert.equal((await mcp.call('get_artifact', { name: 'a\\b.txt' })).code, 'invalid_input');
+});
+
 test('get_artifact takes the name that a run told, by either of its two arguments', async () => {
   await using mcp = await connected();
   mcp.put('trend.png', 'abc');

@@ -73,6 +73,12 @@ function describePage({ names, total, next }: NamePage, after: string | null): s
       : `There are no artifacts after ${toPlainJson(after)}, and ${total} in all.`;
   // As JSON, so that a line break in a name does not pass for another name.
   const lines = names.map((name) => toPlainJson(name));
+  const unreachable = names.filter((name) => name.includes('\\')).length;
+  // get_artifact refuses them, since they read as paths elsewhere.
+  if (unreachable > 0)
+    lines.push(
+      `No artifact whose name has a backslash can be fetched (${unreachable} here). Rename it in /artifacts with execute_bash, or copy it under another name.`,
+    );
   if (names.length === total) return lines.join('\n');
   const more = next === null ? '' : ` For the next page, call with after: ${toPlainJson(next)}`;
   return [...lines, `There are ${total} in all.${more}`].join('\n');

@@ -100,6 +100,33 @@ test('where users may install packages, the call that does it is named', () => {
   assert.doesNotMatch(say('python', 'error: externally-managed-environment')!, /whoever runs/);
 });
 
+test('a program that finds no host comes with what to do without a network', () => {
+  const lines = [
+    'curl: (6) Could not resolve host: example.org',
+    'wget: unable to resolve host address ‘example.org’',
+    "fatal: unable to access 'https://github.com/a/b/': Could not resolve host: github.com",
+    'urllib.error.URLError: <urlopen error [Errno -3] Temporary failure in name resolution>',
+    'socket.gaierror: [Errno -2] Name or service not known',
+    'OSError: [Errno 101] Network is unreachable',
+    'Error: getaddrinfo EAI_AGAIN example.org\n    at GetAddrInfoReqWrap.onlookupall',
+  ];
+  for (const line of lines) {
+    assert.equal(
+      describeMissingPackage(ended('bash', `before\n${line}\n`), walled),
+      'There is no network here, so code fetches nothing. A file gets in by request_upload or client_files.',
+      line,
+    );
+    const open = { ...walled, hasNetwork: true };
+    assert.equal(describeMissingPackage(ended('bash', line), open), null);
+    const listed = { ...walled, allowedHosts: 'pypi.org', canInstall: true };
+    assert.match(
+      describeMissingPackage(ended('bash', line), listed)!,
+      /pypi\.org only, .* Packages are installed by install_packages\.$/,
+    );
+  }
+  assert.equal(describeMissingPackage(ended('bash', 'echo curl: (6) Could not resolve host'), walled), null);
+});
+
 test('nothing is said of programs that did not fail for that, or where nobody knows what there is', () => {
   const missing = "ModuleNotFoundError: No module named 'scipy'";
   const silent: [Parameters<typeof describeMissingPackage>[0], Surroundings | null][] = [

@@ -1,5 +1,5 @@
 /**
- * What to do about a run that failed because a package or program is missing. It reads only the messages of the
+ * What to do about a run that failed because a package, a program or the network is missing. It reads only the messages of the
  * interpreters, and installs nothing.
  */
 import {
@@ -23,7 +23,7 @@ export function describeMissingPackage(ended: FailedRun, surroundings: Surroundi
 }
 
 interface Missing {
-  readonly what: 'python' | 'node' | 'command' | 'install';
+  readonly what: 'python' | 'node' | 'command' | 'install' | 'network';
   readonly name: string;
 }
 
@@ -35,6 +35,19 @@ const commandNotFound = /(?:^|: )(?:line \d+: )?([\w.+-]{1,60}): command not fou
 const failedInstall =
   /^(?:error: externally-managed-environment|ERROR: No matching distribution found for .*)$/m;
 
+/** As curl, wget, git, ssh, Python and Node say that they find no host. */
+const noHost = new RegExp(
+  [
+    String.raw`^curl: \((?:6|7)\) (?:Could not resolve host|Failed to connect)`,
+    '^wget: unable to resolve host address',
+    String.raw`^fatal: unable to access '[^'\n]{1,300}': Could not resolve host`,
+    '^ssh: Could not resolve hostname',
+    String.raw`^[\w.]{1,80}: .{0,400}(?:Temporary failure in name resolution|Name or service not known|Network is unreachable|Failed to resolve )`,
+    String.raw`getaddrinfo (?:EAI_AGAIN|ENOTFOUND) `,
+  ].join('|'),
+  'm',
+);
+
 function findMissingPackage({ language, stderr }: FailedRun): Missing | null {
   const last = stderr.trimEnd().split('\n').at(-1) ?? '';
   const found = (what: Missing['what'], match: RegExpExecArray | null): Missing | null =>
@@ -43,6 +56,7 @@ function findMissingPackage({ language, stderr }: FailedRun): Missing | null {
     found('python', pythonModule.exec(last)) ??
     found('command', commandNotFound.exec(last)) ??
     found('install', failedInstall.exec(stderr)) ??
+    found('network', noHost.exec(stderr)) ??
     (language === 'node' ? found('node', nodePackage.exec(stderr)) : null)
   );
 }
@@ -64,6 +78,8 @@ function describeRemedy({ what, name }: Missing, surroundings: Surroundings): st
         describeNetwork(surroundings),
         describeOperatorRemedy(surroundings),
       );
+    case 'network':
+      return describeNoNetwork(surroundings);
     case 'install':
       return joinSentences(
         'A run cannot install anything.',
@@ -71,6 +87,19 @@ function describeRemedy({ what, name }: Missing, surroundings: Surroundings): st
         surroundings.canInstall ? '' : describeOperatorRemedy(surroundings),
       );
   }
+}
+
+/** Where runs have a network, the host is what is wrong. */
+function describeNoNetwork(surroundings: Surroundings): string | null {
+  const { allowedHosts, hasNetwork, canInstall } = surroundings;
+  if (allowedHosts === null && hasNetwork) return null;
+  return joinSentences(
+    allowedHosts === null
+      ? 'There is no network here, so code fetches nothing.'
+      : `Code reaches nothing but this: ${describeNetwork(surroundings)}`,
+    'A file gets in by request_upload or client_files.',
+    canInstall ? 'Packages are installed by install_packages.' : '',
+  );
 }
 
 /** A module may be a file of a package. */

@@ -72,8 +72,11 @@ test('stdin, working_dir and a time beyond the most are taken, a session is not 
     stdin: 'ünï',
     timeout_ms: 1e12,
   };
-  const { data } = await tools.call('execute_code', { ...input, working_dir: '/artifacts' });
+  const { data, text } = await tools.call('execute_code', { ...input, working_dir: '/artifacts' });
   assert.equal(data.stdout, 'ünï');
+  assert.match(text, /^Its limit was 30 s, the most that there is here, not \S/m);
+  const brief = await tools.call('execute_code', { ...input, timeout_ms: 30_000 });
+  assert.doesNotMatch(brief.text, /Its limit was/);
   const { limits, workingDir } = await tools.room.executions.get(ada, data.execution_id);
   assert.deepEqual([limits.timeoutMs, workingDir], [30_000, '/artifacts']);
   const session = await tools.call('execute_code', { language: 'bash', code: 'true', session_id: 's' });

@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { WorkcrateError } from '../errors.ts';
 import { hideArguments, listAs, makeText } from '../mcp/schema.ts';
+import { formatDuration } from '../text.ts';
 import { defineTool, isQuestion, type Tool, type ToolContext } from '../mcp/tool.ts';
 import type { Toolbox } from '../mcp/toolbox.ts';
 import { toVerdictError, type Verdict } from '../guard/guard.ts';
@@ -262,7 +263,14 @@ async function answerRun(
   { background = false, show }: { background?: boolean | undefined; show?: boolean | undefined },
 ) {
   const run = await runForCall(options, context, request, background);
-  return answerAttended(options, { ...context, show }, run, request.session ?? null);
+  const answer = await answerAttended(options, { ...context, show }, run, request.session ?? null);
+  const { timeoutMs } = request;
+  if (isQuestion(answer) || timeoutMs === null || timeoutMs <= options.maxTimeoutMs) return answer;
+  const [most, asked] = [options.maxTimeoutMs, timeoutMs].map((ms) => formatDuration(ms));
+  return {
+    ...answer,
+    text: `${answer.text}\nIts limit was ${most}, the most that there is here, not ${asked}.`,
+  };
 }
 
 async function answerAttended(
