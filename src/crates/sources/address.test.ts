@@ -1,7 +1,18 @@
 import assert from 'node:assert/strict';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { it } from 'node:test';
 import { isWorkcrateError } from '../../errors.ts';
-import { parseSourceAddress } from './address.ts';
+import { parseSourceAddress, readLastingName } from './address.ts';
 import { recordProof } from '../../requirements.testing.ts';
 
 it('folders, buckets and containers are named by URL, a folder by its path too', () => {
@@ -46,4 +57,27 @@ it('an address that is malformed is refused with an example, and without what ma
         !error.message.includes('SECRET'),
       text,
     );
+});
+
+it('the name that a folder had first lasts, also where a loss of power left nothing of it', (t) => {
+  const parent = mkdtempSync(join(tmpdir(), 'workcrate-name-'));
+  t.after(() => rmSync(parent, { recursive: true }));
+  const folder = join(parent, 'crates');
+  for (const left of [null, '', '\n', '\0'.repeat(40)]) {
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(folder);
+    if (left !== null) writeFileSync(join(folder, '.workcrate-source'), left);
+    const first = readLastingName(folder);
+    assert.match(first!, /^file:\/\/\/.*\/crates\/$/);
+    assert.equal(readFileSync(join(folder, '.workcrate-source'), 'utf8'), `${first}\n`);
+    assert.deepEqual(readdirSync(folder), ['.workcrate-source']);
+    const moved = join(parent, 'moved');
+    renameSync(folder, moved);
+    assert.equal(readLastingName(moved), first);
+    rmSync(moved, { recursive: true });
+  }
+  mkdirSync(folder);
+  writeFileSync(join(folder, '.workcrate-source'), 'something of somebody else');
+  assert.equal(readLastingName(folder), null);
+  assert.equal(readLastingName(join(parent, 'missing')), null);
 });

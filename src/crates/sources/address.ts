@@ -2,10 +2,12 @@
  * Addresses of crate sources, and the source that each of them opens. It holds no credentials, which are settings of
  * their own, and opens no crates: `container.ts` does.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { existsSync, linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { getErrno, WorkcrateError } from '../../errors.ts';
+import { syncFolder } from '../../paths/paths.ts';
 import { openRemoteSource, type RemoteSourceOptions } from '../../storage/open.ts';
 import { ownNameMark, type Source } from '../../storage/source.ts';
 import { createFolderSource } from './folder-source.ts';
@@ -104,19 +106,51 @@ const maxSourceNameLength = 4096;
 export function readLastingName(directory: string): string | null {
   const file = join(directory, sourceNameFile);
   const own = pathToFileURL(resolve(directory)).href.replace(/\/*$/, '/');
+  const written = readNameFile(file);
+  if (written === 'unreadable') return null;
+  if (written !== null) return isLastingName(written) ? written : null;
   try {
-    const name = readFileSync(file, 'utf8').trim();
-    return name.startsWith('file:///') && name.endsWith('/') && name.length < maxSourceNameLength
-      ? name
-      : null;
-  } catch (error) {
-    if (getErrno(error) !== 'ENOENT') return null;
-  }
-  try {
-    writeFileSync(file, `${own}\n`, { mode: 0o600, flag: 'wx' });
+    writeNameFile(directory, file, `${own}\n`);
     return own;
   } catch (error) {
     // Another server was first, or the folder does not exist or is read-only.
-    return getErrno(error) === 'EEXIST' ? readLastingName(directory) : null;
+    const first = getErrno(error) === 'EEXIST' ? readNameFile(file) : null;
+    return first !== null && isLastingName(first) ? first : null;
+  }
+}
+
+const isLastingName = (name: string): boolean =>
+  name.startsWith('file:///') && name.endsWith('/') && name.length < maxSourceNameLength;
+
+/** Null where there is none, or where a loss of power left nothing of it: an empty file, or zeros. */
+function readNameFile(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8').replaceAll('\0', '').trim() || null;
+  } catch (error) {
+    return getErrno(error) === 'ENOENT' ? null : 'unreadable';
+  }
+}
+
+/** On the disk when it returns: ids of crates go by it, and links to them. */
+function writeNameFile(directory: string, file: string, text: string): void {
+  const part = `${file}-${randomBytes(6).toString('hex')}`;
+  try {
+    writeFileSync(part, text, { mode: 0o600, flag: 'wx', flush: true });
+    // What a loss of power left is replaced; what another server wrote is not.
+    if (existsSync(file)) renameSync(part, file);
+    else linkOrRename(part, file);
+    syncFolder(directory);
+  } finally {
+    rmSync(part, { force: true });
+  }
+}
+
+function linkOrRename(part: string, file: string): void {
+  try {
+    linkSync(part, file);
+  } catch (error) {
+    // Some file systems have no links.
+    if (!['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'].includes(getErrno(error) ?? '')) throw error;
+    renameSync(part, file);
   }
 }
