@@ -59,6 +59,9 @@ it('a body is asked for only where the request is carried', async () => {
   assert.match(await readAll(socket, 500), /^HTTP\/1\.1 200 OK[^]*body/);
 });
 
+/** Of 200 MB. Two connections are on the way, and Linux lets each grow to some 38 MB in its own buffers. */
+const mostInKernel = 100e6;
+
 it('nothing is collected: who does not read stops the sender, in both ways and directions', async () => {
   await using outside = await startOutside();
   await using way = await openWay(outside);
@@ -87,20 +90,20 @@ it('nothing is collected: who does not read stops the sender, in both ways and d
   const plain = await way.connect();
   plain.pause();
   plain.write('GET http://allowed.example/ HTTP/1.1\r\nHost: allowed.example\r\n\r\n');
-  assert.ok((await settle(() => sent)) < 30e6, `${sent} bytes were taken`);
+  assert.ok((await settle(() => sent)) < mostInKernel, `${sent} bytes were taken`);
   sent = 0;
   const { socket } = await openTunnelTo(way, 'allowed.example:443');
   const secure = connectTls({ socket, servername: 'allowed.example', ca: outside.authority.certificate });
   await once(secure, 'secureConnect');
   secure.write('GET / HTTP/1.1\r\nHost: allowed.example\r\n\r\n');
   secure.pause();
-  assert.ok((await settle(() => sent)) < 30e6, `${sent} bytes were taken`);
+  assert.ok((await settle(() => sent)) < mostInKernel, `${sent} bytes were taken`);
   const upload = await way.connect();
   upload.write(
     'POST http://allowed.example/ HTTP/1.1\r\nHost: allowed.example\r\nContent-Length: 200000000\r\n\r\n',
   );
-  for (let at = 0; at < 500; at++) upload.write(chunk);
-  assert.ok((await settle(() => upload.bytesWritten - upload.writableLength)) < 30e6);
+  for (let at = 0; at < 3000; at++) upload.write(chunk);
+  assert.ok((await settle(() => upload.bytesWritten - upload.writableLength)) < mostInKernel);
 });
 
 it('an answer that breaks off is not a whole one', async () => {
