@@ -140,7 +140,7 @@ describe('workcrate audit, as a process of its own', () => {
       assert.match(whole.stdout, new RegExp(`\\n  ${name} `));
     const told = new Set(ofSearch.stdout.match(/(?<=\n {2})--[a-z-]+/g));
     const options =
-      'user operation result level since until before limit json config data database audit-key';
+      'user operation result level since until before limit json config service-env data database audit-key';
     assert.deepEqual(
       [...told],
       options.split(' ').map((name) => `--${name}`),

@@ -12,14 +12,13 @@ import {
 } from '../audit/tools.ts';
 import { verifyAudit, type VerifyResult } from '../audit/verify.ts';
 import { lockFolder } from '../data-folder/data-folder.ts';
-import { openDatabase } from '../database/open.ts';
 import { getErrno, type WorkcrateError } from '../errors.ts';
 import { findServerId } from '../server/server-id.ts';
-import { getDatabaseLocation } from '../server/store-options.ts';
 import { readAuditMemory } from './audit-memory.ts';
 import type { SubcommandOf } from './command-help.ts';
 import type { CommandInput } from './command.ts';
 import { noteChange } from './note-change.ts';
+import { openUnlocked } from './open-unlocked.ts';
 import { usageError } from './usage-error.ts';
 
 interface AuditInput extends CommandInput {
@@ -59,9 +58,10 @@ async function verifyLog(input: AuditInput): Promise<number> {
  * Forgets what the database remembers of the log, for operators who moved it away on purpose. The server has to be
  * stopped: it would remember its own again.
  */
-async function forgetHead({ config }: AuditInput): Promise<number> {
+async function forgetHead(input: AuditInput): Promise<number> {
+  const { config } = input;
   using _ = lockFolder(config.data);
-  const database = await openDatabase(getDatabaseLocation(config));
+  const database = await openUnlocked(input, true);
   try {
     const server = (await findServerId(database, config.data, findServerByFolder)) ?? '';
     const wasThere = await database.transaction(async (tx) => {

@@ -3,6 +3,7 @@ import { switchFlags, toFlagOptions } from '../config/config.ts';
 /** The flags that are no settings. Which command takes which is in command-help.ts. */
 const commandFlags = {
   config: { type: 'string' },
+  'service-env': { type: 'string' },
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean', short: 'v' },
   'print-config': { type: 'boolean' },

@@ -27,7 +27,7 @@ const subcommands: Readonly<
 export async function runGateway(input: GatewayInput): Promise<number> {
   const [first = ''] = input.words;
   if (!Object.hasOwn(subcommands, first)) return serveGateway(input, first);
-  const database = await openUnlocked(input.config, false);
+  const database = await openUnlocked(input, false);
   try {
     return await subcommands[first as SubcommandOf<'gateway'>](createPins(database), input);
   } finally {

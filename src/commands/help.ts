@@ -16,6 +16,7 @@ ${listFlags([
   { flag: '-h, --help', help: 'show this text; after a command, its own help' },
   { flag: '-v, --version', help: 'show the version' },
   configFlag,
+  envFileFlag,
   { flag: '--print-config', help: 'show every setting, its value and where it came from' },
 ])}
 Examples
@@ -39,7 +40,7 @@ export function describeCommand(name: string, help: CommandHelp): string {
   return `Usage: ${formatUsageLine(name, help)}
 
 ${summary}
-${below}${own}${more}${listFlags([configFlag])}${formatSettingsHelp(settings === 'all' ? undefined : settings)}
+${below}${own}${more}${listFlags([configFlag, envFileFlag])}${formatSettingsHelp(settings === 'all' ? undefined : settings)}
 Examples
 ${examples.map((example) => `  ${programName} ${example}\n`).join('')}
 ${subcommands === undefined ? '' : `Help on a subcommand: ${programName} ${name} SUBCOMMAND --help\n`}${settings === 'all' ? '' : `All settings: ${programName} serve --help\n`}Read more: ${docs}
@@ -53,6 +54,12 @@ export const formatUsageLine = (name: string, { takes }: CommandHelp): string =>
 const configFlag: FlagHelp = {
   flag: '--config FILE',
   help: 'read settings from a YAML or JSON file (WORKCRATE_CONFIG)',
+};
+
+const envFileFlag: FlagHelp = {
+  // Node takes --env-file for itself, wherever it is on the command line.
+  flag: '--service-env FILE',
+  help: 'read environment variables from a file, as a service has them (EnvironmentFile)',
 };
 
 const listSummaries = (commands: Readonly<Record<string, CommandHelp>>): string =>

@@ -16,9 +16,10 @@ interface MeasuredUser extends UserUsage {
 }
 
 /** `workcrate usage`: what each user stores and runs. Works beside a running server, and only reads. */
-export async function runUsage({ config, flags }: CommandInput): Promise<number> {
+export async function runUsage(input: CommandInput): Promise<number> {
+  const { config, flags } = input;
   await using opened = new AsyncDisposableStack();
-  const database = opened.adopt(await openUnlocked(config, false), (it) => it.close());
+  const database = opened.adopt(await openUnlocked(input, false), (it) => it.close());
   const users = await listUserUsage(database, Date.now());
   const measured: MeasuredUser[] = [];
   for (const user of users) measured.push(await measureUser(user, getWorkspacesFolder(config)));

@@ -39,7 +39,7 @@ const userActions: Readonly<
 export async function runUser(input: UserInput): Promise<number> {
   const [action, name = ''] = input.words;
   await using opened = new AsyncDisposableStack();
-  const database = opened.adopt(await openUnlocked(input.config, action === 'add'), (it) => it.close());
+  const database = opened.adopt(await openUnlocked(input, action === 'add'), (it) => it.close());
   process.stdout.write(await userActions[action as SubcommandOf<'user'>](database, input, name));
   return 0;
 }

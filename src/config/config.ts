@@ -6,6 +6,7 @@ import { resolve } from 'node:path';
 import { findNearest } from '../edit-distance.ts';
 import { WorkcrateError } from '../errors.ts';
 import { programName } from '../program.ts';
+import { applyEnvFile } from './env-file.ts';
 import { failAtLine, readConfigFile, type FileValue } from './file.ts';
 import { bytes, trueOrFalse, range, type UidRange } from './kinds.ts';
 import type { Setting, SettingsEnvironment } from './setting.ts';
@@ -19,6 +20,7 @@ import {
 } from './settings.ts';
 import { findUnknownVariables, type UnknownVariable } from './unknown.ts';
 
+export { findUnreadEnvFile } from './env-file.ts';
 export { defaultClientPaths } from './content-settings.ts';
 export type { Config, SettingName } from './settings.ts';
 
@@ -36,6 +38,7 @@ const settingNames = Object.keys(settings) as SettingName[];
 
 /** Flags win over the environment, that over the config file, that over the defaults. */
 export function loadConfig(flags: ConfigFlags, environment: SettingsEnvironment = process.env): LoadedConfig {
+  if (flags['service-env'] !== undefined) applyEnvFile(flags['service-env'], environment);
   const path = flags['config'] ?? (environment.WORKCRATE_CONFIG || undefined);
   const file = path === undefined ? new Map<string, FileValue>() : readConfigFile(path, structuredKeys);
   if (path !== undefined) refuseUnknownKeys(path, file);
@@ -106,8 +109,8 @@ function parseSetting(
   }
 }
 
-/** Hides what comes before the host of a URL. */
-const hidePassword = (text: string): string => text.replace(/\/\/[^/]*@/, '//…@');
+/** Hides what comes before the host of a URL. A password that is not percent-encoded may contain `/` and `@`. */
+export const hidePassword = (text: string): string => text.replace(/\/\/.*@/s, '//…@');
 
 function listFileKeys(name: SettingName): string[] {
   const { fileAlias } = settings[name] as Setting<unknown>;
