@@ -178,7 +178,19 @@ const SETTINGS = {
 } satisfies PoolConfig;
 
 /** The connections, how to make one more, and the name of their server for messages, which is without the password. */
+/** The driver would take a part of such a password for the name of the server, and name it in its message. */
+function refuseUnencodedPassword(url: string): void {
+  const [, authority = '', path = '', rest = ''] = /^\w+:\/\/([^/?#]*)([^?#]*)(.*)$/s.exec(url) ?? [];
+  const isOdd = authority.split('@').length > 2 || path.includes('@');
+  if (!isOdd && (authority.includes('@') || !rest.includes('@'))) return;
+  throw new WorkcrateError(
+    'config_invalid',
+    'The user or password in the database URL has a character that ends it, such as / or @. Percent-encode it: / is %2F, @ is %40, : is %3A, ? is %3F, # is %23.',
+  );
+}
+
 async function openPostgresPool(url: string) {
+  refuseUnencodedPassword(url);
   const pg = await importPg();
   const types = {
     getTypeParser: ((oid: number, format: 'text') =>

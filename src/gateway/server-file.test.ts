@@ -100,7 +100,7 @@ const refused: Readonly<Record<string, [unknown, RegExp]>> = {
   ],
   'a misspelt rule': [
     { mcpServers: { a: { command, alow: ['x'] } } },
-    /there is no "alow"\. Did you mean allow\?/,
+    /there is no "alow"\. Did you mean allow\?$/,
   ],
   'a misspelt rule of a user': [
     { mcpServers: { a: { command, users: { b: { denny: [] } } } } },

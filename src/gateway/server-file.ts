@@ -124,7 +124,10 @@ function parse<Schema extends z.ZodType>(schema: Schema, value: unknown, where: 
 }
 
 const configError = (where: string, what: string): WorkcrateError =>
-  new WorkcrateError('config_invalid', `The gateway cannot use ${where}: ${what}.`);
+  new WorkcrateError(
+    'config_invalid',
+    `The gateway cannot use ${where}: ${what}${what.endsWith('?') ? '' : '.'}`,
+  );
 
 /** A key that looks like one of ours was meant to be it, and could keep somebody out. Others belong to other programs. */
 function listIgnored(where: string, given: readonly string[], known: readonly string[]): string[] {
