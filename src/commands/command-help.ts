@@ -200,7 +200,7 @@ const cratesHelp = {
 const keyTerms = (scopes: string, expires: string): FlagHelp[] => [
   {
     flag: '--scopes LIST',
-    help: 'what the key may do: code, artifacts, files, crates, documents, client, skills, scripts, operator',
+    help: 'what the key may do: code, artifacts, files, crates, documents, client, skills, scripts, metrics, operator',
     usual: scopes,
   },
   { flag: '--expires WHEN', help: 'when it expires, such as 90d, 12h or 2027-01-31', usual: expires },
@@ -210,7 +210,7 @@ const userHelp = {
   add: {
     takes: 'NAME',
     summary: 'Add a user and print the key, once.',
-    flags: keyTerms('all but operator', 'never'),
+    flags: keyTerms('all but metrics and operator', 'never'),
     settings: stored,
     examples: ['user add ada', 'user add monitor --scopes metrics --expires 90d'],
     docs: 'docs/users.md',
