@@ -21,8 +21,8 @@ const ways = {
   command: (program: Program, command: string) => program.call('execute_bash', { command }),
 } as const;
 
-export type Way = keyof typeof ways;
-export const allWays = Object.keys(ways) as Way[];
+type Way = keyof typeof ways;
+const allWays = Object.keys(ways) as Way[];
 
 export interface KilledRuns {
   /** Kills after which code had run. */
