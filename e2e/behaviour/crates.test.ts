@@ -95,9 +95,7 @@ describe(`crates, on ${backends}`, () => {
     const first = await report();
     assert.deepEqual([first.read, first.removed, first.unchanged + first.broken], [0, 0, first.seen]);
     const { data: status } = await server.call('index_status', {});
-    const indexed = status.sources.find(({ source }: { source: string }) => source === server.source);
-    assert.deepEqual([first.unchanged, first.broken], [indexed.crates, indexed.broken]);
-    assert.ok(first.broken > 0);
+    assert.ok(first.broken > 0 && first.broken === status.broken);
     await server.put('more/ro-crate-metadata.json', metadata('Moraines'));
     assert.equal((await report()).read, 1);
     const crate_id = await idOf('moraines');

@@ -54,6 +54,12 @@ const protectedPaths = [
 for (const path of protectedPaths)
   test(`${path} is refused as protected`, () => assert.throws(() => parse(path), refused('protected')));
 
+const allowedFolders = /\/workspace.*\/artifacts.*\/tmp.*~.*client_files.*request_upload/;
+const refusedWithAllowed =
+  (kind: string) =>
+  (error: Error): boolean =>
+    refused(kind)(error) && allowedFolders.test(error.message);
+
 const hostile: [string, string][] = [
   ['..', 'traversal'],
   ['~/..', 'traversal'],
@@ -81,7 +87,32 @@ const hostile: [string, string][] = [
 
 for (const [path, kind] of hostile)
   test(`${JSON.stringify(path.slice(0, 40))} is refused as ${kind}`, () =>
-    assert.throws(() => parse(path), refused(kind)));
+    assert.throws(() => parse(path), refusedWithAllowed(kind)));
+
+test('every refusal of a working_dir says which folders are allowed', () => {
+  const kinds = new Set(hostile.map(([, kind]) => kind));
+  assert.ok(kinds.size > 8, [...kinds].join(' '));
+  for (const [path, kind] of hostile)
+    assert.throws(() => parse(path), refusedWithAllowed(kind), path.slice(0, 40));
+  assert.throws(() => parse('/nowhere'), { code: 'path_not_found', message: allowedFolders });
+  const home = mkdtempSync(join(tmpdir(), 'workcrate-dir-'));
+  try {
+    const place = {
+      uid: null,
+      workspace: join(home, 'workspace'),
+      artifacts: join(home, 'artifacts'),
+      packages: null,
+    };
+    for (const folder of ['workspace', 'artifacts']) mkdirSync(join(home, folder));
+    writeFileSync(join(place.workspace, 'file'), '');
+    symlinkSync('/etc', join(place.workspace, 'link'));
+    for (const path of ['file', 'file/below', 'link', 'link/below'])
+      assert.throws(() => settlingIn(place)(path), { message: allowedFolders }, path);
+  } finally {
+    rmSync(home, { recursive: true });
+  }
+  recordProof('D6:refusal-says-what-is-allowed');
+});
 
 for (const path of ['/', '//', '/.', '/etcetera', '/varnish/x', '/data', '/data/workcrate2', '/nowhere'])
   test(`${path} is not there inside, and the answer says what is`, () =>
@@ -94,7 +125,6 @@ test('a home of this machine is not the one inside, though it may be called the 
   const own = ['/home/user'];
   assert.throws(() => parseWorkingDir('/home/user/x', own), refused('protected'));
   assert.equal(toInsidePath(parseWorkingDir('~/x', own)), '/home/user/x');
-  recordProof('D6:refusal-says-what-is-allowed');
 });
 
 test('whatever is given is in one of the four folders or refused', () => {

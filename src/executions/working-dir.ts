@@ -43,6 +43,14 @@ export const isTemporary = (root: InsideRoot): root is 'tmp' | 'home' => root ==
  * be kept from everybody is `path_refused`, one that is merely not there inside `path_not_found`.
  */
 export function parseWorkingDir(path: string, serverFolders: readonly string[]): InsideFolder {
+  try {
+    return parseFolder(path, serverFolders);
+  } catch (error) {
+    throw isWorkcrateError(error, 'path_refused') ? withAllowedFolders(error) : error;
+  }
+}
+
+function parseFolder(path: string, serverFolders: readonly string[]): InsideFolder {
   if (path.startsWith('~')) return parseHome(path);
   if (!path.startsWith('/')) return { root: 'workspace', below: parsePath(path) };
   const plain = posix.normalize(path);
@@ -84,8 +92,9 @@ export function ensureFolder(place: Workspace, folder: InsideFolder): void {
     if (folderExists(place[root], folder)) return;
     makeFolderFor(place[root], below, place.uid);
   } catch (error) {
+    if (!isWorkcrateError(error, 'path_refused') && !isWorkcrateError(error, 'path_not_found')) throw error;
     // Where a link leads is not looked up: it could be exchanged meanwhile, and the answer would tell.
-    throw isRefusedLink(error) ? workingDirLinkError(toInsidePath(folder), error) : error;
+    throw withAllowedFolders(isRefusedLink(error) ? workingDirLinkError(toInsidePath(folder), error) : error);
   }
 }
 
@@ -107,8 +116,15 @@ function isRefusedLink(error: unknown): boolean {
 const allowedFoldersText =
   'Code runs in /workspace or /artifacts, which are kept, in /tmp or ~, which are new in every run, or in a folder below one of these. For files of your own in a run, name them in client_files, or upload them (request_upload) and name them in files';
 
+/** Whatever the reason is, whoever is refused has to know what to give instead. */
+function withAllowedFolders(error: WorkcrateError): WorkcrateError {
+  if (error.message.includes(allowedFoldersText)) return error;
+  const { code, details, message } = error;
+  return new WorkcrateError(code, `${message} ${allowedFoldersText}.`, { cause: error, details });
+}
+
 function protectedPathError(path: string): WorkcrateError {
-  return workingDirRefusedError(path, 'protected', `it belongs to this machine. ${allowedFoldersText}`);
+  return workingDirRefusedError(path, 'protected', 'it belongs to this machine');
 }
 
 function workingDirNotFolderError(path: string): WorkcrateError {

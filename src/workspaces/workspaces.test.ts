@@ -1,5 +1,14 @@
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { after, describe, test } from 'node:test';
@@ -81,6 +90,39 @@ for (const [what, spoil] of Object.entries({
     for (const each of [after.workspace, after.artifacts]) assert.equal(statSync(each).mode & 0o777, 0o700);
     assert.equal(await places.of('ada'), after);
   });
+
+for (const which of ['', 'workspace', 'artifacts', 'packages'])
+  test(`a link in the place of the folder ${which || 'of the user'} is refused, and what it leads to is left alone`, async () => {
+    await using database = await opened(':memory:');
+    const home = join(folder, `link-${which}`);
+    const { workspace } = await placesOn(database, { folder: home }).of('ada');
+    const [at, elsewhere] = [join(dirname(workspace), which), mkdtempSync(join(folder, 'elsewhere-'))];
+    chmodSync(elsewhere, 0o755);
+    renameSync(at, `${at.replace(/\/$/, '')}.old`);
+    symlinkSync(elsewhere, at.replace(/\/$/, ''));
+    const refused = { code: 'path_refused', message: /is a link.*--data/, details: { kind: 'link' } };
+    for (const places of [placesOn(database, { folder: home }), placesOn(database, { folder: home })]) {
+      await assert.rejects(places.of('ada'), refused);
+      await assert.rejects(places.find('ada'), refused);
+    }
+    const stats = statSync(elsewhere);
+    assert.deepEqual(
+      [stats.mode & 0o777, stats.uid, readdirSync(elsewhere)],
+      [0o755, process.getuid?.(), []],
+    );
+  });
+
+test('folders that become a link while the server runs are refused too, and the folder of all users may be one', async () => {
+  await using database = await opened(':memory:');
+  const real = mkdtempSync(join(folder, 'real-'));
+  const home = join(folder, 'linked-home');
+  symlinkSync(real, home);
+  const places = placesOn(database, { folder: home });
+  const { artifacts } = await places.of('ada');
+  rmSync(artifacts, { recursive: true });
+  symlinkSync('/etc', artifacts);
+  await assert.rejects(places.of('ada'), { code: 'path_refused' });
+});
 
 const skip = process.getuid?.() === 0 ? false : 'only root can give folders away';
 

@@ -2,8 +2,8 @@
  * The folders of every user that outlast runs, and the uid that owns them. A number stands for the user in paths, so
  * no name of a user is part of one. It runs no code and opens no file in these folders: `sandbox/` and `paths/` do.
  */
-import { chmodSync, chownSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, chownSync, lstatSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import type { Clock } from '../clock.ts';
 import { makeFolderAndParents } from '../data-folder/data-folder.ts';
 import type { Database, Queries } from '../database/database.ts';
@@ -37,7 +37,7 @@ export function createWorkspaces(options: WorkspacesOptions) {
     /** The user's folders, or null for somebody who never had any. */
     async find(user: string): Promise<Workspace | null> {
       const number = await findWorkspaceNumber(options, user);
-      return number === null ? null : toWorkspace(options, number);
+      return number === null ? null : refuseLinks(toWorkspace(options, number));
     },
   };
 }
@@ -69,7 +69,7 @@ async function makeWorkspace(options: WorkspacesOptions, user: string): Promise<
     options,
     (await findWorkspaceNumber(options, user)) ?? (await takeWorkspaceNumber(options, user)),
   );
-  const { uid, workspace, artifacts, packages } = place;
+  const { uid, workspace, artifacts, packages } = refuseLinks(place);
   for (const folder of [workspace, artifacts]) {
     makeFolderAndParents(folder, 0o700);
     if (uid !== null) giveFolderTo(folder, uid);
@@ -80,14 +80,31 @@ async function makeWorkspace(options: WorkspacesOptions, user: string): Promise<
 }
 
 /**
+ * Throws where one of them is a link: what it leads to would be shown as the user's own, and be given to the user's uid.
+ * Only somebody who may write to the data folder can have put it there; the folder of all users itself may be one.
+ */
+function refuseLinks<T extends Workspace>(place: T): T {
+  const { workspace, artifacts, packages } = place;
+  for (const folder of [dirname(workspace), workspace, artifacts, packages ?? workspace])
+    if (lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink() === true)
+      throw new WorkcrateError(
+        'path_refused',
+        `The server's own folder ${folder.split(/[/\\]/).slice(-3).join('/')} is a link, which is not followed. The operator can mount the other disk there, or move the data folder as a whole (--data).`,
+        { details: { kind: 'link' } },
+      );
+  return place;
+}
+
+/**
  * Whether they are the folders that were made, and not others that somebody put there since. Opens them up: a run may
  * have closed its own folder to itself, and to every run after it.
  */
 function areFoldersIntact({ place, inodes }: MadeWorkspace): boolean {
   const { uid, workspace, artifacts, packages } = place;
   return [workspace, artifacts, packages].every((folder, at) => {
-    const stats = statSync(folder, { throwIfNoEntry: false });
-    if (stats === undefined || stats.ino !== inodes[at]) return false;
+    const stats = lstatSync(folder, { throwIfNoEntry: false });
+    // A link may have got the number of the folder that it replaces.
+    if (stats?.isDirectory() !== true || stats.ino !== inodes[at]) return false;
     if (folder === packages) return true;
     if (uid !== null && stats.uid !== uid) return false;
     if ((stats.mode & 0o700) !== 0o700) chmodSync(folder, 0o700);

@@ -161,6 +161,26 @@ test('several files are kept together or not at all', () => {
   );
 });
 
+test('statistics tell the bytes of the files, and what is kept along with them counts towards the limit alone', () => {
+  const { cache } = cacheOf(10 * kilobyte);
+  cache.putAll(
+    'ada',
+    '/p',
+    ['a', 'b', 'c'].map((path) => fileAt(path, '0123456789')),
+  );
+  assert.deepEqual([cache.statistics('ada').entries, cache.statistics('ada').bytes], [3, 30]);
+  cache.putAll('ada', '/p', [fileAt('a', '01234')]);
+  cache.putAll('bob', '/p', [fileAt('a', 'é')]);
+  assert.deepEqual(
+    [cache.statistics('ada').bytes, cache.statistics('bob').bytes, cache.statistics().bytes],
+    [25, 2, 27],
+  );
+  for (let at = 0; at < 50; at++) cache.putAll('bob', '/p', [fileAt(`n${at}`, '0123456789')]);
+  const all = cache.statistics();
+  assert.ok(all.evictions > 30 && all.bytes < kilobyte, JSON.stringify(all));
+  assert.equal(all.bytes, cache.statistics('ada').bytes + cache.statistics('bob').bytes);
+});
+
 test('a path, a user or all can be forgotten', () => {
   const { cache } = cacheOf(100 * kilobyte);
   for (const user of ['ada', 'bob', 'eve']) cache.putAll(user, '/p', [fileAt('a', 'x'), fileAt('b', 'y')]);

@@ -37,7 +37,7 @@ export interface CacheStatistics {
   /** Files that had changed with the client meanwhile. */
   readonly invalidations: number;
   readonly entries: number;
-  /** What they take, with what is kept along with each. */
+  /** Of the files themselves; towards the limit counts what is kept along with each as well. */
   readonly bytes: number;
   /** Most bytes, of all users together. */
   readonly limit: number;
@@ -157,11 +157,11 @@ function toCacheEntry({ bytes, receivedAt, ...facts }: NewCacheEntry, now: numbe
 }
 
 function toStatistics(
-  of: Pick<UserCache, 'counts' | 'bytes' | 'entries'>,
+  of: Pick<UserCache, 'counts' | 'fileBytes' | 'entries'>,
   limits: CacheLimits,
 ): CacheStatistics {
   const { mostBytes: limit, mostEntries: entryLimit } = limits;
-  return { ...of.counts, entries: of.entries, bytes: of.bytes, limit, entryLimit };
+  return { ...of.counts, entries: of.entries, bytes: of.fileBytes, limit, entryLimit };
 }
 
 export interface CacheLimits {
@@ -183,7 +183,9 @@ interface HeldEntry {
 }
 
 interface CacheSum {
+  /** What counts towards the limit. */
   bytes: number;
+  fileBytes: number;
   entries: number;
   readonly counts: CacheCounts;
 }
@@ -200,6 +202,7 @@ const maxCacheUsers = 10_000;
 
 const createEmptySum = (): CacheSum => ({
   bytes: 0,
+  fileBytes: 0,
   entries: 0,
   counts: { hits: 0, misses: 0, evictions: 0, invalidations: 0 },
 });
@@ -209,9 +212,10 @@ function createUserCaches(limits: CacheLimits) {
   const users = new Map<string, UserCache>();
   const all = createEmptySum();
 
-  const add = (holder: UserCache, weight: number, entries: 1 | -1): void => {
+  const add = (holder: UserCache, { entry, weight }: HeldEntry, entries: 1 | -1): void => {
     for (const sum of [holder, all]) {
       sum.bytes += entries * weight;
+      sum.fileBytes += entries * entry.size;
       sum.entries += entries;
     }
   };
@@ -220,7 +224,7 @@ function createUserCaches(limits: CacheLimits) {
     const held = holder.held.get(key);
     if (held === undefined) return false;
     holder.held.delete(key);
-    add(holder, held.weight, -1);
+    add(holder, held, -1);
     return true;
   };
 
@@ -258,8 +262,9 @@ function createUserCaches(limits: CacheLimits) {
     },
     keep(holder: UserCache, key: string, entry: CacheEntry, weight: number, now: number): void {
       drop(holder, key);
-      holder.held.set(key, { entry, weight, usedAt: now });
-      add(holder, weight, 1);
+      const held: HeldEntry = { entry, weight, usedAt: now };
+      holder.held.set(key, held);
+      add(holder, held, 1);
     },
     drop,
     count(holder: UserCache, what: keyof CacheCounts): void {

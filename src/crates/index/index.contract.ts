@@ -214,53 +214,6 @@ function filterContract(backend: Backend): void {
     recordProof('B3:empty-query-lists-newest-first');
   });
 
-  test('a query of which nothing is left finds nothing, in every mode and whatever the filters, and says why', async (t) => {
-    const index = await newIndex(t, backend);
-    await index.put(fjord, forest);
-    const queries = ['🙂', '(((', '?', '*', 'AND OR NOT', '""', '-', '"🙂"', 'title:🙂', '\u200b', '— … !'];
-    for (const query of queries)
-      for (const mode of ['keyword', 'semantic', 'hybrid'] as const) {
-        const { total, results, next, facets, notes } = await index.search(query, { mode });
-        assert.deepEqual([total, results, next, facets['year'] ?? []], [0, [], null, []], query);
-        assert.match(notes.join(' '), /Nothing in the query can be searched for.*[Ll]eave it empty/, query);
-      }
-    const filtered = await index.search('🙂', { filters: [['year', '2021']] });
-    assert.deepEqual([filtered.total, filtered.notes.length], [0, 1]);
-    // What is left of these is enough.
-    assert.deepEqual(await index.find('🙂 fjord'), ['fjord']);
-    assert.deepEqual(await index.find('-fjord'), ['forest']);
-    assert.deepEqual(await index.find('year:2021'), ['fjord']);
-    assert.equal((await index.search('', { filters: [['year', '2021']] })).total, 1);
-    recordProof('B3:nothing-left-finds-nothing');
-  });
-
-  test("a crate's own metadata and preview files do not make it a hit, and other files of such names do", async (t) => {
-    const index = await newIndex(t, backend);
-    const own = [
-      'ro-crate-metadata.json',
-      'ro-crate-preview.html',
-      'ro-crate-preview_files/crate.json',
-      'a.csv',
-    ];
-    await index.put(
-      {
-        ...fjord,
-        files: own,
-        entities: [entity('ro-crate-preview.html', 'CreativeWork', { name: 'RO-Crate preview' })],
-      },
-      {
-        ...forest,
-        files: ['old-ro-crate-metadata.jsonld', 'sub/ro-crate-metadata.json', 'metadata/table.json'],
-      },
-    );
-    for (const query of ['crate', 'preview', 'html', 'jsonld', 'ro-crate'])
-      assert.deepEqual(await index.find(query), [], query);
-    for (const query of ['metadata', 'json', 'file:metadata'])
-      assert.deepEqual(await index.find(query), ['forest'], query);
-    assert.deepEqual(await index.find('csv'), ['fjord']);
-    recordProof('B3:own-metadata-file-is-no-hit');
-  });
-
   test('facets count what was found', async (t) => {
     const index = await newIndex(t, backend);
     await index.put(fjord, forest);
