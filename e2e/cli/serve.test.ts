@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { request, type IncomingMessage } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -59,12 +59,55 @@ it('links carry MCP_HOST and MCP_PORT, the server listens elsewhere, and answers
   recordProof('C8:link-host-and-port');
 });
 
+it('a bundle is sent without a temporary file, in the data folder or in TMPDIR', async () => {
+  await using folder = await temporaryFolder();
+  const [data, temporary] = [join(folder.path, 'data'), join(folder.path, 'tmp')];
+  mkdirSync(temporary);
+  await using program = await serve(['--data', data], { env: { TMPDIR: temporary } });
+  const file_ids: string[] = [];
+  for (const name of ['one', 'two'])
+    file_ids.push((await upload(program, name, new Uint8Array(randomBytes(4_000_000)))).file_id);
+  const list = () =>
+    [data, temporary].map((path) => readdirSync(path, { recursive: true }).map(String).toSorted());
+  const before = list();
+  const { data: bundle } = await program.call('bundle_files', { file_ids });
+  const { body } = await fetch(bundle.downloadUrl);
+  let bytes = 0;
+  for await (const chunk of body!) {
+    if (bytes === 0) assert.deepEqual(list(), before, 'while it is sent');
+    bytes += chunk.length;
+  }
+  assert.equal(bytes, bundle.size);
+  assert.deepEqual(list(), before);
+  recordProof('C9:no-temp-file');
+});
+
 it('a server that listens on all addresses makes links to localhost', async () => {
   await using folder = await temporaryFolder();
-  await run(['user', 'add', 'ada', '--data', folder.path]);
+  const added = await run(['user', 'add', 'ada', '--data', folder.path]);
+  const key = /wck_[\w-]{43}/.exec(added.stdout)![0];
   const flags = ['--data', folder.path, '--host', '0.0.0.0', '--auth', 'keys'];
-  await using program = await serve(flags, { env: { MCP_PORT: '9180' } });
-  assert.match(program.output.stdout, /claude mcp add \S+ http workcrate http:\/\/localhost:9180\/mcp /);
+  await using program = await serve(flags);
+  const { port } = new URL(program.url);
+  assert.match(
+    program.output.stdout,
+    new RegExp(`claude mcp add \\S+ http workcrate http://localhost:${port}/mcp `),
+  );
+  // The links themselves, and they lead to the server.
+  const there = ['--url', `http://127.0.0.1:${port}/mcp`, '--key', key];
+  const linkOf = async (...words: string[]): Promise<string> => {
+    const { stdout, stderr } = await run(['call', ...words, ...there]);
+    const link = /http:\/\/localhost:\d+\/(?:files|uploads)\/[\w-]+/.exec(stdout)?.[0] ?? '';
+    assert.ok(link.startsWith(`http://localhost:${port}/`), stdout + stderr);
+    return link;
+  };
+  const sent = await fetch(await linkOf('request_upload', 'filename=a.txt'), {
+    method: 'PUT',
+    body: 'hello',
+  });
+  const { file_id } = (await sent.json()) as { file_id: string };
+  const got = await fetch(await linkOf('share_file', `file_id=${file_id}`));
+  assert.equal(await got.text(), 'hello');
   recordProof('C8:localhost-for-a-wildcard');
 });
 
