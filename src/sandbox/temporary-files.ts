@@ -15,7 +15,7 @@ export interface TemporaryFiles {
   readonly complete: boolean;
 }
 
-export const noTemporaryFiles: TemporaryFiles = { files: [], more: 0, complete: true };
+const noTemporaryFiles: TemporaryFiles = { files: [], more: 0, complete: true };
 
 const mostEntries = 2000;
 const mostDepth = 16;
