@@ -148,6 +148,7 @@ export const codeRequirements = {
     'fork',
     'unsafe-is-refused-with-its-reason',
     'replay-tells-what-differs',
+    'replay-in-folders-of-its-own',
     'export-as-notebook-by-link',
     'one-number-for-a-cell',
   ],

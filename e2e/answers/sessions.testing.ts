@@ -28,7 +28,10 @@ async function showGoingBack(call: Call, session_id: string): Promise<void> {
     code: 'open("a.txt", "w").write("a"); import os; os.symlink("a.txt", "l")',
   });
   await call('manage_session', { session_id, action: 'checkpoint', name: 'before' });
-  await call('send_to_session', { session_id, code: 'import time; print(time.time_ns())' });
+  await call('send_to_session', {
+    session_id,
+    code: 'import time; print(time.time_ns()); open("/artifacts/time.txt", "w").write(str(time.time_ns()))',
+  });
   const fork = await call('manage_session', { session_id, action: 'fork', name: 'second' });
   await call('close_session', { session_id: fork.data.session_id });
   const replay = await call('manage_session', { session_id, action: 'replay' });

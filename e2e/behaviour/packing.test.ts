@@ -26,6 +26,7 @@ describe(`packing crates, on ${backends}`, { skip: noSandbox }, () => {
       warmPython: 1,
       warmNode: 0,
       warmBash: 0,
+      tools: ['default', 'validation'],
     });
     await server.call('sync_index', {});
   });

@@ -106,7 +106,7 @@ export const doors: Readonly<Record<string, Doors>> = {
   },
   crates: {
     assembly:
-      'crate metadata/metadata pack/pack pack/replay resources sources/address sources/folder-put sources/sources tools tools/schema validate/validate views',
+      'crate metadata/metadata pack/pack pack/provide-input pack/replay resources sources/address sources/folder-put sources/sources tools tools/schema validate/validate views',
     only: {
       pages: 'views',
       'tool-search': 'text/stop-words text/words',

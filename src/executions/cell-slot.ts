@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { Caller } from '../identity.ts';
-import type { CellRequest, CellRun, Language } from '../sandbox/sandbox.ts';
+import type { CellRequest, CellRun, Language, Workspace } from '../sandbox/sandbox.ts';
 import { quoteName } from '../text.ts';
 import type { Execution } from './fields.ts';
 
@@ -18,6 +18,8 @@ export interface CellSlot {
   readonly language: Language;
   /** The folder of the session, as seen inside. */
   readonly workingDir: string;
+  /** Folders of its own, where the session was replayed; null: those of its user. */
+  readonly place: Workspace | null;
   /** What its user has to know beside the result, such as that the session is a new one. */
   readonly notes: readonly string[];
   /** Resolves once the cells before it are over; rejects where the session has ended, or with `cancelled`. */

@@ -127,8 +127,9 @@ export async function executeRequest(
     await recordBlocked(room, { ...begun, guard: [toRunVerdict(judged!)] }, underWay, blocked);
     throw blocked;
   }
-  const place = await room.places.of(caller.user);
-  room.kept.watch(place);
+  const home = await room.places.of(caller.user);
+  const place = request.session?.place ?? home;
+  room.kept.watch(home);
   const grant = await grantToRun(room, request);
   const folder = prepareFolder(room, caller, place, id, request);
   let given: Inputs | null = null;
@@ -158,7 +159,7 @@ export async function executeRequest(
     const { session = null, script = null, client = null } = request;
     const network = openNetwork(room.network ?? null, caller, id, request.network ?? null);
     using tools = openRunTools(room, { sandbox, place, begun, underWay }, request.tools, grant);
-    const parts = { place, begun, inputs, session, script, network, client, tools };
+    const parts = { place, home, begun, inputs, session, script, network, client, tools };
     const prepared = { sandbox, ...parts, startWatching, watch, underWay, tidy };
     try {
       return await runWithRow(room, prepared);
@@ -229,6 +230,8 @@ function prepareFolder(
 interface PreparedRun {
   readonly sandbox: Sandbox;
   readonly place: Workspace;
+  /** The user's own folders, beside which results are kept. */
+  readonly home: Workspace;
   readonly begun: Execution;
   readonly inputs: Inputs;
   readonly session: CellSlot | null;
@@ -324,4 +327,3 @@ async function startCell(prepared: PreparedRun, session: CellSlot, signal: Abort
   prepared.inputs.keep();
   return run;
 }
-

@@ -32,13 +32,15 @@ interface ResultsContext {
 
 interface EndedRun {
   readonly place: Workspace;
+  /** Where results are kept. */
+  readonly home: Workspace;
   readonly begun: Pick<Execution, 'id' | 'owner'>;
 }
 
 /** What is to be recorded of what a run made. What cannot be hashed must not cost anybody the result. */
 export async function recordResults(
   { kept, clock, log }: ResultsContext,
-  { place, begun }: EndedRun,
+  { place, home, begun }: EndedRun,
   compared: EndedComparison,
 ): Promise<RecordedResults> {
   const { made, moreMade, difference } = compared;
@@ -47,7 +49,7 @@ export async function recordResults(
   if (made.length === 0) return { resultFiles: { files: [], more: moreMade }, ...nothingKept };
   const sizes = made.map(({ state }) => Number(state.size));
   try {
-    using keeper = await kept.startKeeping(place, begun, sizes);
+    using keeper = await kept.startKeeping(home, begun, sizes);
     return await takeResults({ place, keeper, now: clock() }, compared);
   } catch (error) {
     log.error('execution.results_not_hashed', { id: begun.id, error });

@@ -13,7 +13,7 @@ import { createThread, type Thread } from '../workers/workers.ts';
 import type { CountingMethods } from './counting-thread.ts';
 import { createDiskShares, type DiskShare } from './disk-shares.ts';
 import { countPackages } from './environments.ts';
-import { getCheckpointsFolder, type Workspace } from './sandbox.ts';
+import { getCheckpointsFolder, getReplaysFolder, type Workspace } from './sandbox.ts';
 import { countUnlinkedSpace } from './unlinked.ts';
 
 const lookEveryMs = 50;
@@ -270,13 +270,19 @@ export interface CountOptions {
   readonly mostDescriptors: number;
 }
 
+/** The folders of a replay are among those of its user. */
+function listCountedFolders({ beside, ...own }: Workspace): string[] {
+  const place = beside ?? own;
+  const others = [getCheckpointsFolder(place), getReplaysFolder(place)];
+  return [place.workspace, place.artifacts, ...others.filter((folder) => existsSync(folder))];
+}
+
 /** Counts in short steps. Null if there is more than may be counted. */
 export function* countWorkspace(counting: CountOptions): Generator<void, WorkspaceSpace | null> {
   const { place, withUnlinked, mostEntries, mostDescriptors } = counting;
   let bytes = 0;
   let packagesMayHide = false;
-  const checkpoints = getCheckpointsFolder(place);
-  const folders = [place.workspace, place.artifacts, ...(existsSync(checkpoints) ? [checkpoints] : [])];
+  const folders = listCountedFolders(place);
   for (const folder of folders) {
     const space = yield* openBelow(folder).space(mostEntries);
     if (space.isCut) return null;

@@ -89,6 +89,8 @@ export interface Workspace {
   readonly artifacts: string;
   /** `/packages` inside, read-only: what the user has installed (`environments.ts`); null where nothing can be. */
   readonly packages: string | null;
+  /** The user's usual folders, where these are others, for a replay: what is there counts as disk space too. */
+  readonly beside?: Workspace;
 }
 
 /**
@@ -97,6 +99,12 @@ export interface Workspace {
  */
 export const getCheckpointsFolder = ({ workspace }: Workspace): string =>
   join(dirname(workspace), 'checkpoints');
+
+/**
+ * Where the server makes folders for replays of a user's sessions, beside the two folders. They count as the user's disk
+ * space.
+ */
+export const getReplaysFolder = ({ workspace }: Workspace): string => join(dirname(workspace), 'replays');
 
 /**
  * Where the server keeps what runs of a user made, until it is packed: beside the two folders, where no code of the user

@@ -25,6 +25,7 @@ import { openSandbox } from '../sandbox/open.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { createScripts } from '../scripts/scripts.ts';
 import { createSessions } from '../sessions/sessions.ts';
+import { createInputProvider } from '../crates/pack/provide-input.ts';
 import { createWorkspaces, type Workspaces } from '../workspaces/workspaces.ts';
 import type { AppContext } from './context.ts';
 import { auditNetworkUse, openNetworks, type RunNetworks } from './network.ts';
@@ -112,6 +113,7 @@ export async function startCodeRunner(options: CodeRunnerOptions) {
     files,
     places,
     sandbox: executions.sandbox,
+    provideInput: createInputProvider({ executions, places }),
     networkEnvironment: networks.port?.environment ?? null,
     data: config.data,
     workspaces: folder,

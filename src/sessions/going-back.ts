@@ -7,7 +7,7 @@ import type { Components } from '../paths/paths.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import { badNameError, noCheckpointError, tooManyCheckpointsError } from './errors.ts';
 import { goBackTo } from './history.ts';
-import { demandGoingOn, noteUsed, type Checkpoint, type LiveSession } from './live.ts';
+import { demandGoingOn, hasOwnPlace, noteUsed, type Checkpoint, type LiveSession } from './live.ts';
 import type { Registry } from './registry.ts';
 import { removeSaved, saveFolder, stageFolder, type SavedFolder, type SaveContext } from './saved-folder.ts';
 import type { SessionsOptions } from './sessions.ts';
@@ -135,6 +135,7 @@ export async function forkSession(
           language: record.language,
           workingDir: ownFolder === null ? record.folder : null,
           history: { base, undone: [] },
+          ...(hasOwnPlace(session) ? { place: session.place } : {}),
         };
         const second = await room.registry.open(caller, wanted, () => session.interpreter.fork());
         await moveIn(room, second, folder, record.folder);

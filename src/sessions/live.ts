@@ -69,6 +69,12 @@ export function createLive(given: NewLive): LiveSession {
   };
 }
 
+/** Whether its /workspace and /artifacts are no other run's, since it was replayed. */
+export const hasOwnPlace = ({ place }: Pick<LiveSession, 'place'>): boolean => place.beside !== undefined;
+
+const ownPlaceNote =
+  'This session was replayed, so its /workspace and /artifacts are its own, and go with it. pack_crate packs what its cells make; get_artifact finds none of it.';
+
 export interface SlotOptions {
   readonly notes: readonly string[];
   readonly clock: () => number;
@@ -79,7 +85,8 @@ export interface SlotOptions {
 /** The next place in the queue of a session. */
 export function takeSlot(live: LiveSession, { notes, clock, ended }: SlotOptions): CellSlot {
   const turn = live.turns.take();
-  const { id, name, language, folder } = live.record;
+  const { record, place } = live;
+  const { id, name, language, folder } = record;
   const number = ++live.lastNumber;
   noteUsed(live, clock);
   return {
@@ -88,7 +95,8 @@ export function takeSlot(live: LiveSession, { notes, clock, ended }: SlotOptions
     number,
     language,
     workingDir: folder,
-    notes,
+    place: hasOwnPlace(live) ? place : null,
+    notes: hasOwnPlace(live) ? [...notes, ownPlaceNote] : notes,
     async waitForTurn(signal) {
       await turn.wait(signal);
       demandGoingOn(live);

@@ -36,6 +36,7 @@ const outcomeShape = z.object({
         before: z.string(),
         after: z.string(),
         fields: z.array(z.string()),
+        files: z.array(z.string()).describe('That it made otherwise, by sha256'),
       }),
     )
     .optional(),
@@ -63,7 +64,7 @@ export function createManageTool(options: ManageToolOptions): Tool {
     group: 'code',
     title: 'Go back, fork or replay a session',
     description:
-      'interrupt stops the running code and keeps state; checkpoint and restore go back to a state (Python) with the files of the session folder; fork makes a second session of it; export gives a notebook by link; replay runs the code of any session, also one that ended, again in a new one and tells what differs.',
+      'interrupt stops the running code and keeps state; checkpoint and restore go back to a state (Python) with the files of the session folder; fork makes a second session of it; export gives a notebook by link; replay runs the code of any session, also one that ended, again in a new one, in /workspace and /artifacts of its own, and tells what differs.',
     input: z.strictObject({
       session_id: makeText(64, 'Its id or name'),
       action: z.enum(actions),
@@ -170,7 +171,11 @@ const acts: Readonly<Record<(typeof actions)[number], Act>> = {
         name: record.name,
         from_session_id: from.id,
         cells,
-        different: different.map(({ fields, ...rest }) => ({ ...rest, fields: [...fields] })),
+        different: different.map(({ fields, files, ...rest }) => ({
+          ...rest,
+          fields: [...fields],
+          files: [...files],
+        })),
         notes: [...notes],
       },
     };

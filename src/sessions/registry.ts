@@ -2,7 +2,7 @@
  * The sessions whose interpreters are in this process: opens them, finds them, and ends them. Only here is one added or
  * taken out. When that is due is decided in `sessions.ts`.
  */
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createKeyedMutex, type KeyedMutex } from '../concurrency/mutex.ts';
 import { asWorkcrateError, isWorkcrateError, WorkcrateError } from '../errors.ts';
 import {
@@ -13,15 +13,17 @@ import {
   toInsidePath,
 } from '../executions/working-dir.ts';
 import type { Caller } from '../identity.ts';
-import { parseName } from '../paths/paths.ts';
-import type {
-  Language,
-  RunEnd,
-  Sandbox,
-  SandboxSession,
-  SessionRequest,
-  Workspace,
+import { parseName, removeTree, type Components } from '../paths/paths.ts';
+import {
+  getReplaysFolder,
+  type Language,
+  type RunEnd,
+  type Sandbox,
+  type SandboxSession,
+  type SessionRequest,
+  type Workspace,
 } from '../sandbox/sandbox.ts';
+import { makeWorkspaceBeside } from '../workspaces/workspaces.ts';
 import { forsakenEnd, toSessionEnd, type SessionEnd } from './ends.ts';
 import {
   badNameError,
@@ -55,6 +57,10 @@ export interface NewSession {
   /** As the caller gave it; null is a folder of the session's own. */
   readonly workingDir: string | null;
   readonly history: History;
+  /** For a replay: the folder as the replayed session had it, in folders that nobody else uses. */
+  readonly replayedFolder?: string;
+  /** The folders of the session that it is a fork of, where those are its own. */
+  readonly place?: Workspace;
 }
 
 /** Starts the interpreter of a session that has its row and its folder. */
@@ -81,7 +87,7 @@ export interface Registry extends AsyncDisposable {
 }
 
 export function createRegistry(options: SessionsOptions): Registry {
-  const { database, server, clock, log, places, networkEnvironment: environment = null } = options;
+  const { database, server, clock, log, networkEnvironment: environment = null } = options;
   const openLog = createLogOpener(options);
   const live = new Map<string, LiveSession>();
   /** Each gives why the end could not be recorded, or null. */
@@ -101,7 +107,7 @@ export function createRegistry(options: SessionsOptions): Registry {
       () => null,
       (error: unknown) => error,
     );
-    const work = settle(session)
+    const work = settle(session, live)
       .catch((error: unknown) => log.error('session.not_settled', { id, error }))
       .then(() => recording)
       .finally(() => ending.delete(id));
@@ -110,18 +116,15 @@ export function createRegistry(options: SessionsOptions): Registry {
 
   /** The row before the interpreter: whoever gets no slot starts none. */
   async function open(caller: Caller, wanted: NewSession, start: StartInterpreter): Promise<LiveSession> {
-    const { name, language, workingDir, history } = wanted;
+    const { name, language, history } = wanted;
     if (name !== null) demandName(name);
     const sandbox = requireSandbox(options, language);
-    const place = await places.of(caller.user);
     const id = newSessionId();
-    const ownFolder = workingDir === null ? parseName(id) : null;
-    const folder =
-      workingDir === null ? `/workspace/${id}` : prepareFolder(options, place, caller, workingDir);
+    const { place, ownFolder, folder } = await makePlace(options, caller, wanted, id);
     const owner = caller.user;
     const record = toFreshRecord({ id, owner, name, language, folder, history, server }, clock());
-    await takeRow(options, record);
     try {
+      await takeRow(options, record);
       if (ownFolder !== null) makeFolderFor(place.workspace, ownFolder, place.uid);
       const request = { id, user: owner, place, language, workingDir: folder, environment };
       const interpreter = await start(sandbox, request);
@@ -129,6 +132,7 @@ export function createRegistry(options: SessionsOptions): Registry {
     } catch (error) {
       await deleteRow(database, id);
       if (ownFolder !== null) await removeIfEmpty(place.workspace, ownFolder);
+      await removeOwnPlace(place, live);
       throw asWorkcrateError(error);
     }
   }
@@ -190,12 +194,50 @@ export function createRegistry(options: SessionsOptions): Registry {
   };
 }
 
-async function settle({ record, interpreter, running, place, ownFolder }: LiveSession): Promise<void> {
+async function settle(session: LiveSession, live: ReadonlyMap<string, LiveSession>): Promise<void> {
+  const { record, interpreter, running, place, ownFolder } = session;
   await interpreter.close();
   await running;
   await removeCopies(place, record.id);
   if (ownFolder !== null) await removeIfEmpty(place.workspace, ownFolder);
+  await removeOwnPlace(place, live);
 }
+
+/** A folder that was a session's own, and that of the session that it is replayed in. */
+const ownFolderForm = /^\/workspace\/(sess_[0-9a-f]{12})$/;
+
+interface SessionPlace {
+  readonly place: Workspace;
+  readonly ownFolder: Components | null;
+  /** As seen inside. */
+  readonly folder: string;
+}
+
+/** A session that is replayed has the folder that it had, in folders that are this session's own. */
+async function makePlace(
+  options: SessionsOptions,
+  caller: Caller,
+  { workingDir, replayedFolder, place: given }: NewSession,
+  id: string,
+): Promise<SessionPlace> {
+  const home = await options.places.of(caller.user);
+  const place = replayedFolder === undefined ? (given ?? home) : makeReplayPlace(home, id);
+  const ownName = replayedFolder === undefined ? id : (ownFolderForm.exec(replayedFolder)?.[1] ?? null);
+  if (workingDir === null && ownName !== null)
+    return { place, ownFolder: parseName(ownName), folder: `/workspace/${ownName}` };
+  const folder = prepareFolder(options, place, caller, replayedFolder ?? workingDir!);
+  return { place, ownFolder: null, folder };
+}
+
+/** A fork is in the same folders, which go with the last of them. */
+async function removeOwnPlace(place: Workspace, live: ReadonlyMap<string, LiveSession>): Promise<void> {
+  const isUsed = [...live.values()].some((session) => session.place === place);
+  if (place.beside !== undefined && !isUsed) await removeTree(dirname(place.workspace));
+}
+
+/** Named after the session, so that those of sessions that are over are known. */
+const makeReplayPlace = (home: Workspace, id: string): Workspace =>
+  makeWorkspaceBeside(home, join(getReplaysFolder(home), id));
 
 const createLogOpener = ({ data, clock, log }: SessionsOptions): ((id: string) => SessionLog) => {
   const failed = (error: unknown): void => log.error('session.not_in_log', { error });

@@ -1,14 +1,19 @@
 /**
- * Runs the cells of a session again in a new one and tells what differs: the way back to a state that was lost with its
- * interpreter. It reads the records of executions, so it works for sessions that ended long ago.
+ * Runs the cells of a session again in a new one, in folders of its own, and tells what differs: the way back to a state
+ * that was lost with its interpreter. It reads the records of executions, so it works for sessions that ended long ago.
+ * What is compared is in `compare-cells.ts`.
  */
 import { WorkcrateError } from '../errors.ts';
-import type { Execution } from '../executions/executions.ts';
+import type { Execution, KnownInput } from '../executions/executions.ts';
 import type { Caller } from '../identity.ts';
+import type { CellRequest, Sandbox, Workspace } from '../sandbox/sandbox.ts';
+import { quoteName } from '../text.ts';
+import { compareCells } from './compare-cells.ts';
 import type { Entrance } from './entrance.ts';
 import { nameSession, unknownSessionError } from './errors.ts';
 import type { Room } from './going-back.ts';
 import { isUndone, type History } from './history.ts';
+import type { LiveSession } from './live.ts';
 import { findSession, type SessionRecord } from './store.ts';
 
 export type ReplayRoom = Room & Entrance;
@@ -19,7 +24,28 @@ export interface DifferentCell {
   readonly before: string;
   readonly after: string;
   readonly fields: readonly string[];
+  /** Files that it made otherwise, as far as they have hashes. */
+  readonly files: readonly string[];
 }
+
+/** A file as a cell had it the first time. */
+export interface ProvidedInput {
+  /** Where it has to be, inside. */
+  readonly path: string;
+  /** Where it was. */
+  readonly from: string;
+  readonly size: number;
+  readonly sha256: string;
+  readonly madeBy: string | null;
+}
+
+/** Puts a file into the folders of a replay: null, or why there are no bytes of it, as a clause. */
+export type ProvideInput = (
+  caller: Caller,
+  place: Workspace,
+  input: ProvidedInput,
+  signal: AbortSignal,
+) => Promise<string | null>;
 
 export interface Replay {
   readonly record: SessionRecord;
@@ -79,10 +105,11 @@ export async function replayCells(
   if (executionIds.length === 0) throw noCellsError(from);
   if (executionIds.length > maxReplayedCells) throw tooManyCellsError(executionIds.length);
   const { language, folder } = from;
-  const workingDir = folder === `/workspace/${from.id}` ? null : folder;
-  const { record } = await room.registry.byOwner(caller.user, () =>
-    room.startNew(caller, { name, language, workingDir }),
+  // In folders of its own: what the cells wrote the first time is left alone.
+  const live = await room.registry.byOwner(caller.user, () =>
+    room.startNew(caller, { name, language, workingDir: null, replayedFolder: folder }),
   );
+  const { record } = live;
   const notes: string[] = [];
   const different: DifferentCell[] = [];
   let cells = 0;
@@ -93,11 +120,22 @@ export async function replayCells(
       notes.push(`Cell ${before.cell} was left out: ${left}.`);
       continue;
     }
-    const after = await replayCell(room, caller, record.id, before, signal);
+    const given = await provideInputs(room, caller, live, before, signal);
+    notes.push(...given.notes);
+    // Tracebacks name the cell, so it keeps its number.
+    live.lastNumber = Math.max(live.lastNumber, before.cell! - 1);
+    const after = await replayCell(room, caller, record.id, { before, files: given.files }, signal);
     cells++;
-    const fields = listDifferences(before, after);
-    if (fields.length > 0) different.push({ cell: before.cell!, before: id, after: after.id, fields });
-    notes.push(...listUngivenInputs(before));
+    const compared = compareCells(before, after, live.place);
+    notes.push(...compared.notes);
+    if (compared.fields.length > 0)
+      different.push({
+        cell: before.cell!,
+        before: id,
+        after: after.id,
+        fields: compared.fields,
+        files: compared.files,
+      });
     if (after.state !== 'lost') continue;
     notes.push(`The new session ended with cell ${before.cell}; the cells after it were not run.`);
     break;
@@ -117,10 +155,13 @@ async function replayCell(
   room: ReplayRoom,
   caller: Caller,
   session: string,
-  before: Execution,
+  { before, files }: { readonly before: Execution; readonly files: readonly string[] },
   signal: AbortSignal,
 ): Promise<Execution> {
-  const slot = await room.enter(caller, { session, language: null, reset: false });
+  const taken = await room.enter(caller, { session, language: null, reset: false });
+  const { startedAt } = before;
+  // With the date of the first time, so that files that have a date in them can be the same.
+  const slot = { ...taken, run: (cell: CellRequest) => taken.run({ ...cell, startedAt }) };
   const request = {
     tool: 'manage_session',
     language: slot.language,
@@ -128,44 +169,68 @@ async function replayCell(
     stdin: before.stdin,
     workingDir: slot.workingDir,
     timeoutMs: before.limits.timeoutMs,
-    files: before.inputs.flatMap(({ fileId }) => (fileId === null ? [] : [fileId])),
+    files,
     session: slot,
   };
   try {
     const { execution } = await room.executions.run(caller, request, { signal, progress: () => {} });
     return execution;
   } finally {
-    slot.release();
+    taken.release();
   }
 }
 
-function listUngivenInputs({ cell, inputs }: Execution): string[] {
-  const count = inputs.filter(({ fileId }) => fileId === null).length;
-  if (count === 0) return [];
-  return [
-    `Cell ${cell} had ${count} files of crates or of the client, which were not given again: they are where they were put then.`,
-  ];
+interface GivenAgain {
+  /** Stored files, by their ids. */
+  readonly files: readonly string[];
+  readonly notes: readonly string[];
 }
 
-/** What of the result is another. The name of the session's folder does not count. */
-function listDifferences(before: Execution, after: Execution): string[] {
-  const sameFolder = (text: string, { sessionId }: Execution): string =>
-    sessionId === null ? text : text.replaceAll(sessionId, 'sess_');
-  const compared = {
-    end_reason: ({ reason }: Execution) => reason,
-    exit_code: ({ exitCode }: Execution) => exitCode,
-    stdout: (run: Execution) => sameFolder(run.stdout, run),
-    stderr: (run: Execution) => sameFolder(run.stderr, run),
-    results: ({ results }: Execution) => JSON.stringify(results.map(toComparable)),
+/** Gives a cell what it was given, found or opened the first time, by its hash, unless a cell before made it now. */
+async function provideInputs(
+  room: ReplayRoom,
+  caller: Caller,
+  { place, record }: LiveSession,
+  before: Execution,
+  signal: AbortSignal,
+): Promise<GivenAgain> {
+  const files: string[] = [];
+  const notes: string[] = [];
+  const provide = async (
+    from: string,
+    { size, sha256, madeBy }: Pick<KnownInput, 'size' | 'sha256' | 'madeBy'>,
+  ): Promise<void> => {
+    const path = moveToFolder(from, before.workingDir, record.folder);
+    const why = await provideFile(room, caller, place, { path, from, size, sha256, madeBy }, signal);
+    if (why !== null) notes.push(`Cell ${before.cell} had ${quoteName(from)}, which it has not now: ${why}.`);
   };
-  return Object.entries(compared).flatMap(([field, read]) => (read(before) === read(after) ? [] : [field]));
+  for (const { fileId, name, size, sha256 } of before.inputs) {
+    if (fileId !== null && (await room.files.find(caller, fileId)) !== null) files.push(fileId);
+    else await provide(toPathIn(before.workingDir, name), { size, sha256, madeBy: null });
+  }
+  const given = new Set(before.inputs.map(({ name }) => toPathIn(before.workingDir, name)));
+  for (const input of before.knownInputs) if (!given.has(input.path)) await provide(input.path, input);
+  return { files, notes };
 }
 
-/** Ids of files differ every time. */
-const toComparable = ({ text, parts }: Execution['results'][number]) => ({
-  text,
-  parts: parts.map(({ mime, size }) => ({ mime, size })),
-});
+async function provideFile(
+  { sandbox, provideInput }: ReplayRoom,
+  caller: Caller,
+  place: Workspace,
+  { sha256, ...input }: Omit<ProvidedInput, 'sha256'> & { readonly sha256: string | null },
+  signal: AbortSignal,
+): Promise<string | null> {
+  if (sha256 === null) return 'it was not hashed then';
+  // There is one, or there would be no session.
+  using _claim = await (sandbox as Sandbox).claimDisk(place, input.size);
+  return await provideInput(caller, place, { ...input, sha256 }, signal);
+}
+
+const toPathIn = (folder: string, name: string): string => `${folder.replace(/\/+$/, '')}/${name}`;
+
+/** The cells of a session that was forked worked in another folder. */
+const moveToFolder = (path: string, from: string, to: string): string =>
+  path.startsWith(`${from}/`) ? toPathIn(to, path.slice(from.length + 1)) : path;
 
 function noCellsError(session: SessionRecord): WorkcrateError {
   return new WorkcrateError(

@@ -1,6 +1,7 @@
 import type { ExecutionRequest } from '../executions/executions.ts';
 import { ada, openRoom, watching, type RoomOptions } from '../executions/room.testing.ts';
 import { join } from 'node:path';
+import { createInputProvider } from '../crates/pack/provide-input.ts';
 import { createLog } from '../observability/log.ts';
 import type { Execution } from '../executions/executions.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
@@ -23,6 +24,7 @@ export async function openSessionRoom(
     files: room.files,
     places: room.places,
     sandbox,
+    provideInput: createInputProvider(room),
     data: room.data,
     workspaces: join(room.data, 'places'),
     server: 'local',

@@ -254,15 +254,20 @@ export async function removeCopies(place: Workspace, session: string): Promise<v
   await removeTree(join(getCheckpointsFolder(place), session));
 }
 
-/** Removes the copies of sessions that are over: a crash leaves them behind. `workspaces` has a folder for each user. */
+/**
+ * Removes the copies and the replay folders of sessions that are over: a crash leaves them behind. `workspaces` has a
+ * folder for each user.
+ */
 export async function removeLeftCopies(
   workspaces: string,
   isOpen: (session: string) => Promise<boolean>,
 ): Promise<void> {
   for (const user of await listNames(workspaces)) {
-    const folder = join(workspaces, user, 'checkpoints');
-    for (const session of await listNames(folder))
-      if (!(await isOpen(session))) await removeTree(join(folder, session));
+    for (const kind of ['checkpoints', 'replays']) {
+      const folder = join(workspaces, user, kind);
+      for (const session of await listNames(folder))
+        if (!(await isOpen(session))) await removeTree(join(folder, session));
+    }
   }
 }
 

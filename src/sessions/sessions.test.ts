@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { isWorkcrateError, type ErrorCode } from '../errors.ts';
@@ -250,6 +250,86 @@ test('the cells of a session that was lost are run again, and what differs is to
   );
   assert.match(replay.notes.join(), /Cell 4 was left out: the session ended with it/);
   assert.equal((await room.send('again', 'echo $x')).stdout, '1\n');
+});
+
+test('a replay has folders of its own: it overwrites nothing, and compares every file by its bytes', async () => {
+  await using room = await opened();
+  const { artifacts, workspace } = await room.room.places.of('ada');
+  const replays = join(artifacts, '../replays');
+  await room.send('s', 'echo $RANDOM$RANDOM > "$ARTIFACTS/random"; echo same > "$ARTIFACTS/same"', {
+    new: 'bash',
+  });
+  await room.send(
+    's',
+    'echo $RANDOM$RANDOM > own; cat same-one 2> /dev/null; echo "$RANDOM$RANDOM" >/dev/null',
+  );
+  const own = join(workspace, (await room.sessions.list(ada))[0]!.id, 'own');
+  const first = [join(artifacts, 'random'), own].map((path) => readFileSync(path, 'utf8'));
+  const { record, different, notes } = await room.sessions.replay(
+    ada,
+    's',
+    'again',
+    AbortSignal.timeout(10_000),
+  );
+  assert.deepEqual(
+    different.map(({ cell, fields, files }) => [cell, fields, files]),
+    [
+      [1, ['files'], ['/artifacts/random']],
+      [2, ['files'], [`${record.folder}/own`]],
+    ],
+  );
+  assert.deepEqual(notes, []);
+  assert.deepEqual(
+    [join(artifacts, 'random'), own].map((path) => readFileSync(path, 'utf8')),
+    first,
+  );
+  const cell = await room.send('again', 'cat "$ARTIFACTS/same"; echo more > "$ARTIFACTS/same"');
+  assert.equal(cell.stdout, 'same\n');
+  assert.match(cell.slot.notes.join(), /its \/workspace and \/artifacts are its own/);
+  assert.equal(readFileSync(join(artifacts, 'same'), 'utf8'), 'same\n');
+  const made = cell.resultFiles!.files[0]!;
+  assert.ok(await room.room.executions.findResult(ada, cell.id, made), 'kept with the results of its user');
+  assert.deepEqual(readdirSync(replays), [record.id]);
+  await room.sessions.close(ada, 'again');
+  assert.deepEqual(readdirSync(replays), []);
+  recordProof('D20:replay-in-folders-of-its-own');
+});
+
+test('a replay gives cells what they read then, by its hash, though it has changed since; or says that it is gone', async () => {
+  await using room = await opened();
+  const { workspace, artifacts } = await room.room.places.of('ada');
+  await room.room.run({ code: 'echo one > data.txt; echo two > other.txt', workingDir: '/workspace/shared' });
+  writeFileSync(join(workspace, 'shared', 'nobody.txt'), 'three\n');
+  const { id } = await room.sessions.start(ada, {
+    language: 'bash',
+    name: 's',
+    workingDir: '/workspace/shared',
+  });
+  await room.send(id, 'cat data.txt other.txt nobody.txt');
+  writeFileSync(join(workspace, 'shared', 'data.txt'), 'changed\n');
+  writeFileSync(join(workspace, 'shared', 'nobody.txt'), 'changed\n');
+  const { different, notes } = await room.sessions.replay(ada, 's', null, AbortSignal.timeout(10_000));
+  assert.deepEqual(
+    different.map(({ fields }) => fields),
+    [['exit_code', 'stdout', 'stderr']],
+  );
+  assert.deepEqual(notes, [
+    'Cell 1 had /workspace/shared/nobody.txt, which it has not now: the file was changed since.',
+  ]);
+  assert.equal(readFileSync(join(workspace, 'shared', 'data.txt'), 'utf8'), 'changed\n');
+  assert.deepEqual(readdirSync(artifacts), []);
+});
+
+test('folders of a replay that a crash has left are removed at the next start', async () => {
+  await using room = await opened();
+  await room.send('s', 'true', { new: 'bash' });
+  const { record } = await room.sessions.replay(ada, 's', null, AbortSignal.timeout(10_000));
+  const { workspace } = await room.room.places.of('ada');
+  const left = join(workspace, '../replays', 'sess_000000000000');
+  mkdirSync(join(left, 'workspace'), { recursive: true });
+  await using another = room.another({ server: 'other' });
+  await another.recover();
+  assert.deepEqual(readdirSync(join(workspace, '../replays')), [record.id]);
 });
 
 test('closing while a cell runs ends it, and its answer says that the session was closed', async () => {

@@ -14,11 +14,11 @@ import type { Workspaces } from '../workspaces/workspaces.ts';
 import { closedEnd, removedEnd, stoppedEnd } from './ends.ts';
 import { createEntrance } from './entrance.ts';
 import { forkSession, goBack, interruptCell, saveCheckpoint } from './going-back.ts';
-import type { LiveSession } from './live.ts';
+import { hasOwnPlace, type LiveSession } from './live.ts';
 import { exportNotebook } from './notebook.ts';
 import { outlineSession, type SessionOutline } from './outline.ts';
 import { createRegistry, type NewSession } from './registry.ts';
-import { listCellsInEffect, replayCells } from './replay.ts';
+import { listCellsInEffect, replayCells, type ProvideInput } from './replay.ts';
 import { endUserRows, listSessions, type SessionRecord } from './store.ts';
 import { recoverSessions, startReaper, sweepSessions } from './upkeep.ts';
 
@@ -32,6 +32,8 @@ export interface SessionsOptions {
   readonly places: Pick<Workspaces, 'of'>;
   /** What code runs in, or why there is nothing. */
   readonly sandbox: Sandbox | string;
+  /** Puts a file as a run read it into the folders of a replay: null, or why there are no bytes of it, as a clause. */
+  readonly provideInput: ProvideInput;
   /** The variables by which programs find the proxy, where cells may have a network. */
   readonly networkEnvironment?: SessionRequest['environment'];
   /** The data folder; the logs are in `logs` below it. */
@@ -61,6 +63,11 @@ export interface ListedSession extends SessionRecord {
   readonly isElsewhere: boolean;
 }
 
+export interface ClosedSession extends SessionRecord {
+  /** Whether its files stay, which those of a replay do not. */
+  readonly keepsFiles: boolean;
+}
+
 export type Sessions = ReturnType<typeof createSessions>;
 
 export type { SessionOutline } from './outline.ts';
@@ -82,10 +89,10 @@ export function createSessions(options: SessionsOptions) {
     start: (caller: Caller, wanted: Omit<NewSession, 'history'>): Promise<SessionRecord> =>
       registry.byOwner(caller.user, async () => (await entrance.startNew(caller, wanted)).record),
 
-    async close(caller: Caller, idOrName: string): Promise<SessionRecord> {
+    async close(caller: Caller, idOrName: string): Promise<ClosedSession> {
       const session = await registry.demand(caller, idOrName);
       await registry.close(session, closedEnd);
-      return { ...session.record, cells: session.cells };
+      return { ...session.record, cells: session.cells, keepsFiles: !hasOwnPlace(session) };
     },
 
     /** Open ones, and those that ended within a day. */

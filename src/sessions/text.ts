@@ -6,7 +6,7 @@ import { formatBytes, formatDuration, quoteName } from '../text.ts';
 import { nameSession } from './errors.ts';
 import type { MovedFiles } from './going-back.ts';
 import type { Replay } from './replay.ts';
-import type { ListedSession } from './sessions.ts';
+import type { ClosedSession, ListedSession } from './sessions.ts';
 import type { SessionRecord } from './store.ts';
 
 const toSecond = (time: number): string => `${new Date(time).toISOString().slice(0, 19)}Z`;
@@ -23,8 +23,12 @@ export function describeClosedSession({
   name,
   cells,
   folder,
-}: Pick<SessionRecord, 'id' | 'name' | 'cells' | 'folder'>): string {
-  return `Closed session ${nameSession({ id, name })} after ${cells} cells. Its files in ${quoteName(folder)} stay.`;
+  keepsFiles,
+}: Pick<ClosedSession, 'id' | 'name' | 'cells' | 'folder' | 'keepsFiles'>): string {
+  const files = keepsFiles
+    ? `Its files in ${quoteName(folder)} stay.`
+    : `It had been replayed in folders of its own, which are gone, ${quoteName(folder)} too; pack_crate packs what is kept of its cells.`;
+  return `Closed session ${nameSession({ id, name })} after ${cells} cells. ${files}`;
 }
 
 export function describeSessions(sessions: readonly ListedSession[]): string {
@@ -61,15 +65,17 @@ export function describeReplay({ record, from, cells, different, notes }: Replay
   const outcome =
     different.length === 0 ? 'all had the same results' : `${different.length} had other results`;
   const more = different.length - mostDifferent;
+  const own = `Its /workspace and /artifacts are its own, so what ${nameSession(from)} had made was left alone; they go with the session.`;
   return [
     `Ran ${cells} cells of ${nameSession(from)} again in the new session ${nameSession(record)}: ${outcome}.`,
     ...different
       .slice(0, mostDifferent)
       .map(
-        ({ cell, before, after, fields }) =>
-          `Cell ${cell}: other ${fields.join(', ')} (${before}, now ${after})`,
+        ({ cell, before, after, fields, files }) =>
+          `Cell ${cell}: other ${fields.join(', ')}${files.length === 0 ? '' : `: ${files.map(quoteName).join(', ')}`} (${before}, now ${after})`,
       ),
     ...(more > 0 ? [`and ${more} more cells`] : []),
     ...notes,
+    own,
   ].join('\n');
 }

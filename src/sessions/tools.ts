@@ -110,7 +110,7 @@ function createCloseTool({ sessions }: SessionToolsOptions): Tool {
     name: 'close_session',
     group: 'code',
     title: 'Close a session',
-    description: 'Ends a session and what runs in it. Its files stay.',
+    description: 'Ends a session and what runs in it. Its files stay, but those of a replay do not.',
     input: z.strictObject({ session_id: sessionId }),
     output: z.object({
       session_id: z.string(),
@@ -121,9 +121,10 @@ function createCloseTool({ sessions }: SessionToolsOptions): Tool {
     annotations: { ...quietAnnotations, destructiveHint: true },
     auditFields: { subject: ['session_id'] },
     async handle({ session_id }, { caller }) {
-      const { id, name, cells, folder } = await sessions.close(caller, session_id);
+      const closed = await sessions.close(caller, session_id);
+      const { id, name, cells, folder } = closed;
       return {
-        text: describeClosedSession({ id, name, cells, folder }),
+        text: describeClosedSession(closed),
         structured: { session_id: id, name, cells, folder },
       };
     },

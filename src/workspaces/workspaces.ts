@@ -70,13 +70,26 @@ async function makeWorkspace(options: WorkspacesOptions, user: string): Promise<
     (await findWorkspaceNumber(options, user)) ?? (await takeWorkspaceNumber(options, user)),
   );
   const { uid, workspace, artifacts, packages } = refuseLinks(place);
+  makeUserFolders(place);
+  makePackageFolders(packages, uid);
+  return { place, inodes: [workspace, artifacts, packages].map((folder) => statSync(folder).ino) };
+}
+
+function makeUserFolders({ uid, workspace, artifacts }: Workspace): void {
   for (const folder of [workspace, artifacts]) {
     makeFolderAndParents(folder, 0o700);
     if (uid !== null) giveFolderTo(folder, uid);
     chmodSync(folder, 0o700);
   }
-  makePackageFolders(packages, uid);
-  return { place, inodes: [workspace, artifacts, packages].map((folder) => statSync(folder).ino) };
+}
+
+/** Empty folders of the same user in a folder of the server's, such as for a replay. Whoever has them made removes them. */
+export function makeWorkspaceBeside(beside: Workspace, folder: string): Workspace {
+  const { uid, packages } = beside;
+  const [workspace, artifacts] = [join(folder, 'workspace'), join(folder, 'artifacts')];
+  const place = { uid, workspace, artifacts, packages, beside };
+  makeUserFolders(place);
+  return place;
 }
 
 /**

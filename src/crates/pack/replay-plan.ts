@@ -228,7 +228,7 @@ function toPlannedFile(entity: Entity, folder: string): PlannedFile {
 const maxMissingLength = 300;
 
 /** Why a described file is not in the crate, in its own words; null if it says nothing of that. */
-export function readMissing(entity: Entity): string | null {
+function readMissing(entity: Entity): string | null {
   const status = getEntityText(entity, 'creativeWorkStatus') ?? '';
   return status.startsWith(missingMark)
     ? status.slice(missingMark.length, missingMark.length + maxMissingLength)
