@@ -27,7 +27,7 @@ export function describeClosedSession({
 }: Pick<ClosedSession, 'id' | 'name' | 'cells' | 'folder' | 'keepsFiles'>): string {
   const files = keepsFiles
     ? `Its files in ${quoteName(folder)} stay.`
-    : `It had been replayed in folders of its own, which are gone, ${quoteName(folder)} too; pack_crate packs what is kept of its cells.`;
+    : `It had been replayed in folders of its own: ${quoteName(folder)} and the others go with it and its forks. pack_crate packs what is kept of its cells.`;
   return `Closed session ${nameSession({ id, name })} after ${cells} cells. ${files}`;
 }
 
