@@ -143,7 +143,8 @@ export async function executeRequest(
     const giving = { files, caller, place, folder, sandbox, signal, log: room.log, wasGiven };
     using copying = room.made.begin(caller.user);
     using inputs = await copyInputs(giving, request.files, request.others);
-    copying.end('well');
+    if (inputs.files.length > 0) copying.end('well');
+    else copying[Symbol.dispose]();
     given = inputs;
     const runtime = await asking;
     const isFresh = request.workingDir === null && inputs.files.length === 0;

@@ -63,10 +63,30 @@ export function createWatchedDisk(diskBytes: number, log: Log): WatchedDisk {
   const closing = new AbortController();
   const meter = createSpaceMeter(log);
   const getShare = createDiskShares(diskBytes, meter, closing.signal);
+  /** What stops each run that writes to the same folders. */
+  const watched = new Map<string, Set<() => void>>();
   return {
     admit: (place) => getShare(place).admit(),
     claim: (place, bytes) => getShare(place).claim(bytes),
-    watch: (place, over, isIdle = () => false) => watchRun(place, getShare(place), meter, { over, isIdle }),
+    watch(place, over, isIdle = () => false) {
+      const together = watched.get(place.workspace) ?? new Set();
+      watched.set(place.workspace, together);
+      const stop = (): void => void (isIdle() || over());
+      together.add(stop);
+      // They are over the limit together. What was too much is what may be there from then on, so nobody else would stop.
+      const stopAll = (): void => {
+        over();
+        for (const other of together) other();
+      };
+      const watch = watchRun(place, getShare(place), meter, { over: stopAll, isIdle });
+      return {
+        [Symbol.dispose]() {
+          together.delete(stop);
+          if (together.size === 0) watched.delete(place.workspace);
+          watch[Symbol.dispose]();
+        },
+      };
+    },
     async [Symbol.asyncDispose]() {
       closing.abort();
       await meter[Symbol.asyncDispose]();
@@ -187,7 +207,12 @@ async function measureWorkspace(
   const after = (ms: number, patience: number): number => began + took + Math.max(ms, patience * took);
   const isDoubtful = bytes <= most && wouldBeOver(last, used, most);
   if (isDoubtful && last.doubts < mostDoubts)
-    return { ...last, bytes, until: after(lookEveryMs, 0), doubts: last.doubts + 1 };
+    return {
+      ...last,
+      bytes,
+      until: after(lookEveryMs, took > slowMeasurementMs ? 0 : runMeasurePatience),
+      doubts: last.doubts + 1,
+    };
   const certain = mayHideMore ? last.certain : { bytes, used };
   const isHidden = isDoubtful && mayHideMore;
   return {
