@@ -23,6 +23,36 @@ wanted = struct.pack('hhqqiIiiii', 0, 0, 0, size, 0, 0, 0, 0, 0, 0)
 for command in (0x40305828, 0x4030582a, 0x40305839): blocks('ioctl %x' % command, lambda file: fcntl.ioctl(file, command, wanted))`,
   },
   {
+    name: 'takes disk space by other doors to the same calls (io_uring, i386, posix_fallocate, clones)',
+    wall: 'syscalls',
+    mustNotHappen: 'space is taken, shared or limited without a byte being written',
+    withoutWalls: 'either',
+    language: python,
+    code: `import fcntl
+size = 20_000_000
+file = os.open('reserved', os.O_RDWR | os.O_CREAT)
+began = os.statvfs('.').f_bfree
+# glibc falls back to writing: that costs what writing costs, and is watched as writing is. It is not tried at length.
+if libc.posix_fallocate(file, ctypes.c_long(0), ctypes.c_long(4096)) == 0 and os.fstat(file).st_blocks * 512 > 1_000_000: through('posix_fallocate')
+if libc.fallocate(file, 0, ctypes.c_long(0), ctypes.c_long(size)) == 0: through('fallocate of glibc')
+os.ftruncate(file, size)
+if os.fstat(file).st_blocks * 512 > 1_000_000: through('a hole takes space')
+source = os.open('source', os.O_RDWR | os.O_CREAT); os.write(source, bytes(1_000_000)); os.fsync(source)
+ranges = struct.pack('qQQQ', source, 0, 0, 0)
+attempt('FICLONE', lambda: fcntl.ioctl(file, 0x40049409, source))
+attempt('FICLONERANGE', lambda: fcntl.ioctl(file, 0x4020940d, ranges))
+attempt('FIDEDUPERANGE', lambda: fcntl.ioctl(file, 0xc0189436, struct.pack('QQHHI', 0, 4096, 0, 0, 0)))
+attempt('EXT4_IOC_MOVE_EXT', lambda: fcntl.ioctl(file, 0xc028660f, bytes(40)))
+attempt('FITRIM', lambda: fcntl.ioctl(file, 0xc0185879, bytes(24)))
+attempt('FS_IOC_SETFSLABEL', lambda: fcntl.ioctl(file, 0x41009432, bytes(256)))
+for name in ('io_uring_setup', 'io_uring_enter', 'io_uring_register', 'swapon', 'swapoff', 'quotactl', 'quotactl_fd', 'acct'):
+    works(name, 1, ctypes.create_string_buffer(256), 0, 0)
+# fallocate of i386 is 324 of int 0x80; of x32 it is 285 with a bit more.
+if os.uname().machine == 'x86_64':
+    works(0x40000000 + 285, file, 0, 0, size)
+    works(324, file, 0, 0, size)`,
+  },
+  {
     name: 'asks for more space than it writes by flags of a file',
     wall: 'syscalls',
     mustNotHappen: 'a file leaves the quota of its project, or takes much for each write',
