@@ -52,4 +52,14 @@ export const pageRequirements = {
     'hostile-data-is-text',
     'silent-and-broken-hosts',
   ],
+  G4: [
+    'npx-on-older-node',
+    'old-node-answers-the-handshake',
+    'registry-server-json',
+    'mcpb',
+    'plugin',
+    'deep-links',
+    'docker-image',
+  ],
+  G5: ['inspector', 'sdk-v1', 'claude-code', 'codex', 'gemini-cli', 'opencode'],
 } as const;

@@ -383,16 +383,6 @@ export const requirements = {
     'conformance-without-fixtures',
     'a-call-of-a-tool-does-not-pay',
   ],
-  G4: [
-    'npx-on-older-node',
-    'old-node-answers-the-handshake',
-    'registry-server-json',
-    'mcpb',
-    'plugin',
-    'deep-links',
-    'docker-image',
-  ],
-  G5: ['inspector', 'sdk-v1', 'claude-code', 'codex', 'gemini-cli', 'opencode'],
   ...agentRequirements,
   ...reuseRequirements,
 } as const satisfies Record<string, readonly string[]>;
