@@ -48,10 +48,21 @@ export async function losableDisk(t: TestContext): Promise<LosableDisk | null> {
     cutPower: () => run(...inside, 'xfs_io', '-x', '-c', 'shutdown', path),
     mountAgain() {
       run(...inside, 'umount', path);
+      waitUntilFree(image);
       mount();
     },
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
+}
+
+/** What was killed in a sandbox holds its copy of the mount for a moment: a mount in that time is the dead one again. */
+function waitUntilFree(image: string): void {
+  const clock = new Int32Array(new SharedArrayBuffer(4));
+  for (let tries = 0; tries < 600; tries++) {
+    if (spawnSync('losetup', ['--associated', image], { encoding: 'utf8' }).stdout === '') return;
+    Atomics.wait(clock, 0, 0, 50);
+  }
+  throw new Error(`The disk in ${image} is still in use after 30 s.`);
 }
 
 function run(...command: string[]): void {

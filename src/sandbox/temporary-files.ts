@@ -2,7 +2,6 @@
  * Files that code left in its home or temporary folder, which go with it: what a backend tells of them. Where a process of
  * ours is inside, that looks (`temporary.py`); where there is none, `listTemporaryFiles` does.
  */
-import { z } from 'zod';
 import { isWorkcrateError } from '../errors.ts';
 import { openBelow, rootPath, type TreeEnd, type TreeEntry } from '../paths/paths.ts';
 
@@ -22,18 +21,22 @@ const mostDepth = 16;
 const mostNamed = 20;
 const mostPath = 300;
 
-const toldForm = z.object({
-  files: z
-    .array(z.object({ path: z.string().max(mostPath), size: z.number().int().nonnegative() }))
-    .max(mostNamed),
-  more: z.number().int().nonnegative(),
-  complete: z.boolean(),
-});
+type ToldFile = TemporaryFiles['files'][number];
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
+
+function isToldFile(value: unknown): value is ToldFile {
+  const { path, size } = (value ?? {}) as Partial<Record<keyof ToldFile, unknown>>;
+  return typeof path === 'string' && path.length <= mostPath && isCount(size);
+}
 
 /** What was told inside, which is not to be trusted. Null is told where there are none. */
 export function readToldTemporaryFiles(told: unknown): TemporaryFiles | null {
   if (told === null) return noTemporaryFiles;
-  return toldForm.safeParse(told).data ?? null;
+  const { files, more, complete } = (told ?? {}) as Partial<Record<keyof TemporaryFiles, unknown>>;
+  if (!Array.isArray(files) || files.length > mostNamed || !files.every(isToldFile)) return null;
+  if (!isCount(more) || typeof complete !== 'boolean') return null;
+  return { files: files.map(({ path, size }) => ({ path, size })), more, complete };
 }
 
 /** What interpreters and their libraries keep for themselves, and what is hidden, as in temporary.py. */
