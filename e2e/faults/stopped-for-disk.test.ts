@@ -54,7 +54,7 @@ for (const { settings, lacks } of backends)
       const { removed, created } = data.artifacts;
       assert.deepEqual({ ...removed, bytes: 0 }, { files: 1, bytes: 0, complete: true });
       assert.ok(removed.bytes > limit - 2 * mega, `${removed.bytes}`);
-      assert.match(text, /Removed, so that the disk is free again: 1 file that it had made \(\d+ MB\)\./);
+      assert.match(text, /Removed, so that the disk is free again: 1 file that it had made \([\d.]+ MB\)\./);
       assert.deepEqual(created, ['away', 'deep/note']);
       assert.ok(bytesIn(getPlaces(server)) - taken < mega);
       const read = (name: string): string => readFileSync(join(getArtifacts(server), name), 'utf8');

@@ -29,7 +29,7 @@ it('a disk below its reserve makes the server not ready', async (t) => {
   await disk.fill();
   await assert.rejects(ready(), {
     code: 'storage_full',
-    message: /^The disk of the server has 0 bytes? free/,
+    message: /^The disk is full: 0 bytes? are free/,
   });
   await disk.free();
   await ready();

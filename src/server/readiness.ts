@@ -45,6 +45,6 @@ async function demandReserve(folder: string): Promise<void> {
     'storage_full',
     inodes !== null && inodes.free < inodes.reserve
       ? 'The disk of the server can hold almost no more files: its inodes are used up. Delete files, or make room.'
-      : `The disk of the server has ${formatBytes(freeBytes)} free, and keeps ${formatBytes(reserveBytes)} for deleting. Delete files, or make room.`,
+      : `The disk is full: ${formatBytes(freeBytes)} are free, and ${formatBytes(reserveBytes)} are kept for deleting. Delete files, or make room.`,
   );
 }
