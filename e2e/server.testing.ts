@@ -94,7 +94,8 @@ export async function startServer(overrides: Partial<Config> = {}): Promise<Test
   // Most tests run no code, and a sandbox takes a moment to be made ready; libraries and interpreters take a second.
   const quick = { sandbox: 'off', pythonPreload: [], warmPython: 1, warmNode: 0, warmBash: 1 } as const;
   const usual = { ...quick, guessLimit: 1e6, database: await databaseUrl(cleaning) };
-  const settings: Config = { ...defaults, ...usual, ...overrides };
+  const quiet = quietStore({ ...defaults, ...overrides });
+  const settings: Config = { ...defaults, ...usual, ...quiet, ...overrides };
   const logged: string[] = [];
   const log = createLog('debug', (line) => void logged.push(line));
   let running = await start(settings, log);
@@ -118,6 +119,10 @@ export async function startServer(overrides: Partial<Config> = {}): Promise<Test
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
 }
+
+/** Packed crates go to the store there, and looking at it takes a process that most tests have no use for. */
+const quietStore = ({ storage }: Config): Partial<Config> =>
+  storage === 's3' || storage === 'azure' ? { crateInterval: 0 } : {};
 
 const portOf = (url: string): number => Number(new URL(url).port);
 

@@ -125,6 +125,7 @@ export const requirements = {
     'valid-process-run-crate',
     'files-packed',
     'found-and-fetched-again',
+    'found-on-every-server',
     'no-other-bytes-than-the-run-made',
     'what-is-gone-is-said',
     'not-hashed-is-said',

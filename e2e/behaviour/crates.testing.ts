@@ -54,8 +54,7 @@ export async function startCrateServer(
     await source.put(name, bytes.length, chunksOf(bytes));
   };
   for (const [name, bytes] of Object.entries(crates)) await put(name, bytes);
-  const packs = url.startsWith('file:') ? {} : { packTo: `${url}-packs` };
-  const settings = { crateSources: [url], crateInterval: 0, ...packs, ...overrides };
+  const settings = { crateSources: [url], crateInterval: 0, ...overrides };
   const server = opened.use(await startServer(settings));
   const all = opened.move();
   return {

@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Config } from '../config/config.ts';
-import { openCrateSource } from '../crates/sources/sources.ts';
+import { openCrateSource, type SourceOptions } from '../crates/sources/sources.ts';
 import { openBackend, reachDatabase } from '../database/open.ts';
 import { getErrno, isWorkcrateError } from '../errors.ts';
 import { isWorkcrate, tryToListen } from '../http/port.ts';
@@ -11,6 +11,7 @@ import { createLog } from '../observability/log.ts';
 import { findBestWalkMethod } from '../paths/paths.ts';
 import { programName } from '../program.ts';
 import { openDocuments } from '../server/documents.ts';
+import { findLocalPacks, getPackTarget, getPackTargetKind } from '../server/pack-target.ts';
 import { getDatabaseLocation, toSourceOptions, toStorageOptions } from '../server/store-options.ts';
 import { openStorage } from '../storage/open.ts';
 import { sendfileAvailable } from '../transfer/transfer.ts';
@@ -42,6 +43,7 @@ export async function runDoctor({ config }: CommandInput): Promise<number> {
     await checkDatabaseReachable(config),
     ...(await checkTeamBackends(config)),
     ...(await checkCrateSources(config)),
+    ...checkLocalPacks(config),
     ...(await checkDocuments(config)),
     ...(await checkSkills(config)),
     ...(await checkGuard(config)),
@@ -142,13 +144,18 @@ async function checkDatabaseReachable(config: Config): Promise<Finding> {
 
 /** Whether the sources of crates answer. Each by itself: one that does not keeps nobody from the others. */
 async function checkCrateSources(config: Config): Promise<Finding[]> {
-  const urls = [...config.crateSources, ...(config.packTo === null ? [] : [config.packTo])];
-  return Promise.all(urls.map((url) => checkSource(config, url)));
+  const isOwnFolder = config.packTo === null && getPackTargetKind(config) === 'folder';
+  const wanted = [
+    ...config.crateSources.map((url) => () => toSourceOptions(config, url)),
+    // The server makes its own folder.
+    ...(isOwnFolder ? [] : [() => getPackTarget(config)]),
+  ];
+  return Promise.all(wanted.map(checkSource));
 }
 
-async function checkSource(config: Config, url: string): Promise<Finding> {
+async function checkSource(getOptions: () => SourceOptions): Promise<Finding> {
   try {
-    const source = await openCrateSource(toSourceOptions(config, url));
+    const source = await openCrateSource(getOptions());
     try {
       const { objects, next } = await source.list({ signal: AbortSignal.timeout(20_000) });
       const seen = `${objects.length}${next === null ? '' : ' or more'}`;
@@ -161,6 +168,17 @@ async function checkSource(config: Config, url: string): Promise<Finding> {
     // What is wrong with a setting keeps the server from starting; a source that does not answer does not.
     const state = error.code === 'config_invalid' ? 'broken' : 'note';
     return { state, what: error.message, remedy: 'See --crate-sources and --pack-to' };
+  }
+}
+
+/** Packed crates that only this server finds, although there may be others. */
+function checkLocalPacks(config: Config): Finding[] {
+  try {
+    return findLocalPacks(config).map(({ what, remedy }) => ({ state: 'note', what, remedy }));
+  } catch (error) {
+    // What is wrong with the settings is told by the other checks.
+    if (isWorkcrateError(error, 'config_invalid')) return [];
+    throw error;
   }
 }
 

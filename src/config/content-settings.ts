@@ -25,7 +25,7 @@ export const crateSettings = {
   packTo: defineSetting(
     optionalText,
     null,
-    'where packed crates go: a URL as in --crate-sources, and itself a source; default: crates in the data folder',
+    'where packed crates go: a URL as in --crate-sources, and itself a source; default: crates/ beside the files in the store of --storage s3 or azure, else in the data folder',
   ),
   crateInterval: defineSetting(
     seconds(0, day),

@@ -78,6 +78,7 @@ export function createCrates(options: CratesOptions) {
     }
   }
   const isForSeveral = settings.sources.some(({ packsOf }) => packsOf === 'several');
+  const packUrls = listPackUrls(options);
 
   async function find({ user: viewer }: Caller, crateId: string, signal: AbortSignal) {
     const found = await ask(() => searching.call('get', { viewer, request: crateId }, { signal }), signal);
@@ -144,16 +145,11 @@ export function createCrates(options: CratesOptions) {
 
     /** How much is packed, as far as the index knows: of one owner, of everybody (null), or in total (undefined). */
     packedBytes: (owner?: string | null) =>
-      ask(() =>
-        searching.call('bytesIn', {
-          source: packing.target.url,
-          // With a single user, all crates belong to everybody.
-          owner: owner === undefined || isForSeveral ? owner : null,
-        }),
-      ),
+      // With a single user, all crates belong to everybody.
+      ask(() => countPacked(searching, packUrls, owner === undefined || isForSeveral ? owner : null)),
 
     /** Whether users have private crates there. Others must not even learn how many. */
-    isOfSeveral: (source: string): boolean => isForSeveral && source === packing.target.url,
+    isOfSeveral: (source: string): boolean => isForSeveral && packUrls.includes(source),
 
     /**
      * Packs a crate, indexes it so that it is found at once, and hands it out. If any of that fails, the crate is
@@ -186,6 +182,24 @@ export function createCrates(options: CratesOptions) {
       await searching[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Where crates are packed to, and where they were before. The settings are in the order of the sources. */
+const listPackUrls = ({ settings, sources }: CratesOptions): string[] =>
+  sources.filter((_, at) => settings.sources[at]!.packsOf !== null).map(({ url }) => url);
+
+async function countPacked(
+  searching: Thread<SearchingMethods>,
+  urls: readonly string[],
+  owner: string | null | undefined,
+) {
+  const total = { bytes: 0, crates: 0 };
+  for (const source of urls) {
+    const { bytes, crates } = await searching.call('bytesIn', { source, owner });
+    total.bytes += bytes;
+    total.crates += crates;
+  }
+  return total;
 }
 
 type FindPlace = (caller: Caller, crateId: string, signal: AbortSignal) => Promise<CrateLocation>;

@@ -2,10 +2,9 @@
  * Opens the sources of crates, the index and the packer, and looks at the sources regularly. It refuses sources that
  * overlap. It neither reads nor searches a crate: `crates/` does.
  */
-import { existsSync, mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import type { Config } from '../config/config.ts';
 import {
   createCrates,
@@ -18,7 +17,7 @@ import { createCratePacker, createPackQuota } from '../crates/pack/pack.ts';
 import { readLastingName, type SourceOptions } from '../crates/sources/address.ts';
 import { findPackLeftovers, partFileMaxAgeMs, removePackLeftovers } from '../crates/sources/folder-put.ts';
 import type { Database } from '../database/database.ts';
-import { getErrno, isWorkcrateError, WorkcrateError } from '../errors.ts';
+import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Executions } from '../executions/executions.ts';
 import type { Files } from '../files/files.ts';
 import type { Links } from '../links/links.ts';
@@ -27,6 +26,13 @@ import type { Sessions } from '../sessions/sessions.ts';
 import type { Source } from '../storage/source.ts';
 import type { Workspaces } from '../workspaces/workspaces.ts';
 import type { AppContext } from './context.ts';
+import {
+  findEarlierPackFolder,
+  getOwnPackFolder,
+  getPackTarget,
+  getPackTargetKind,
+  identifyFolder,
+} from './pack-target.ts';
 import { getCrateIndexLocation, toSourceOptions } from './store-options.ts';
 
 export type CrateSources = Awaited<ReturnType<typeof openCrateSources>>;
@@ -51,20 +57,28 @@ export async function openCrateSources(config: Config) {
 }
 
 function listNamedSources(config: Config): ConfiguredSource[] {
-  const usual = join(config.data, 'crates');
-  if (config.packTo === null) mkdirSync(usual, { recursive: true, mode: 0o700 });
-  const packs = config.packTo ?? pathToFileURL(usual).href;
-  const others = config.crateSources.map((url) => ({
-    options: toSourceOptions(config, url),
-    packsOf: null,
-  }));
+  const own = getOwnPackFolder(config);
+  const packsGoTo = getPackTarget(config);
+  if (packsGoTo.kind === 'folder' && packsGoTo.directory === own)
+    mkdirSync(own, { recursive: true, mode: 0o700 });
+  const target = withLastingName(packsGoTo, config.crateSources);
+  const packsOf = config.auth.length === 0 ? 'one' : 'several';
   return [
-    ...others,
-    {
-      options: withLastingName(toSourceOptions(config, packs), config.crateSources),
-      packsOf: config.auth.length === 0 ? 'one' : 'several',
-    },
+    ...config.crateSources.map((url) => ({ options: toSourceOptions(config, url), packsOf: null })),
+    ...listEarlierPacks(config, target).map((options) => ({ options, packsOf }) as const),
+    { options: target, packsOf },
   ];
+}
+
+/** The folder of this server, if crates were packed into it before they went elsewhere. */
+function listEarlierPacks(config: Config, target: SourceOptions): SourceOptions[] {
+  const directory = findEarlierPackFolder(config);
+  if (directory === null) return [];
+  const earlier = withLastingName({ kind: 'folder', directory }, config.crateSources);
+  // Where the folder was copied with its name, its crates have the same ids there.
+  const nameOf = (options: SourceOptions) => (options.kind === 'folder' ? options.knownAs : undefined);
+  const wasCopied = nameOf(earlier) !== undefined && nameOf(earlier) === nameOf(target);
+  return wasCopied ? [] : [earlier];
 }
 
 /** Users' ids and links of packed crates go by the folder's first path, so that they hold where a backup is restored. */
@@ -80,22 +94,29 @@ function withLastingName(options: SourceOptions, others: readonly string[]): Sou
  * Removes what interrupted packings left behind, and returns how many there were: all of it in our own folder, which is
  * locked; in a folder that other servers may write to, only what is a day old.
  */
-export function removeCutOffPackings(config: Config): number {
-  const { directory, isOurs } = getPackFolder(config);
-  if (directory === null || !existsSync(directory)) return 0;
-  return removePackLeftovers(directory, isOurs ? 0 : partFileMaxAgeMs);
-}
+export const removeCutOffPackings = (config: Config): number =>
+  sumOfPackFolders(config, ({ directory, isOurs }) =>
+    removePackLeftovers(directory, isOurs ? 0 : partFileMaxAgeMs),
+  );
 
 /** How many unfinished crates packings that were cut off have left. */
-export function countCutOffPackings(config: Config): number {
-  const { directory } = getPackFolder(config);
-  return directory === null || !existsSync(directory) ? 0 : findPackLeftovers(directory, 0).length;
+export const countCutOffPackings = (config: Config): number =>
+  sumOfPackFolders(config, ({ directory }) => findPackLeftovers(directory, 0).length);
+
+interface PackFolder {
+  readonly directory: string;
+  readonly isOurs: boolean;
 }
 
-function getPackFolder(config: Config): { directory: string | null; isOurs: boolean } {
-  if (config.packTo === null) return { directory: join(config.data, 'crates'), isOurs: true };
-  const options = toSourceOptions(config, config.packTo);
-  return { directory: options.kind === 'folder' ? options.directory : null, isOurs: false };
+/** Our own folder is among them although crates may go elsewhere by now. */
+function sumOfPackFolders(config: Config, count: (folder: PackFolder) => number): number {
+  const [own, target] = [getOwnPackFolder(config), getPackTarget(config)];
+  const folders = [{ directory: own, isOurs: config.packTo === null || target.kind !== 'folder' }];
+  if (target.kind === 'folder' && target.directory !== own)
+    folders.push({ directory: target.directory, isOurs: false });
+  return folders
+    .filter(({ directory }) => existsSync(directory))
+    .reduce((sum, folder) => sum + count(folder), 0);
 }
 
 /**
@@ -111,32 +132,13 @@ function refuseOverlaps(sources: readonly Source[]): void {
     if (other === undefined) continue;
     throw new WorkcrateError(
       'config_invalid',
-      `The crate source ${one.url} is inside ${other.url}. Name one of the two, and another folder in --pack-to if it is that one.`,
+      `The crate source ${one.url} is inside ${other.url}. Name one of the two. If packed crates go to one of them, name another place in --pack-to.`,
     );
   }
 }
 
-/** Device and inode of a folder, and of every folder above it. */
-function identifySource({ kind, url }: Source): { own: string | null; above: string[] } {
-  const folder = kind === 'folder' ? resolveFolder(fileURLToPath(url)) : null;
-  if (folder === null) return { own: null, above: [] };
-  const above: string[] = [];
-  for (let path = folder; ; path = dirname(path)) {
-    const { dev, ino } = statSync(path);
-    above.push(`${dev}:${ino}`);
-    if (dirname(path) === path) return { own: above[0]!, above };
-  }
-}
-
-/** Null if the folder is not there: it then overlaps with nothing. */
-function resolveFolder(path: string): string | null {
-  try {
-    return realpathSync(path);
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP'].includes(getErrno(error) ?? '')) return null;
-    throw error;
-  }
-}
+const identifySource = ({ kind, url }: Source) =>
+  kind === 'folder' ? identifyFolder(fileURLToPath(url)) : { own: null, above: [] };
 
 export interface OpenCratesOptions extends Pick<AppContext, 'config' | 'clock' | 'log'> {
   readonly database: Database;
@@ -249,10 +251,12 @@ async function waitForSyncEnd(running: Promise<unknown> | null): Promise<void> {
 }
 
 /** A worker takes memory: none is started for an empty folder. */
-const hasCratesToWatch = ({ data, crateSources, packTo }: Config): boolean =>
-  crateSources.length > 0 ||
-  packTo !== null ||
-  readdirSync(join(data, 'crates')).some((name) => !name.startsWith('.'));
+function hasCratesToWatch(config: Config): boolean {
+  const own = getOwnPackFolder(config);
+  if (config.crateSources.length > 0 || config.packTo !== null || getPackTargetKind(config) !== 'folder')
+    return true;
+  return readdirSync(own).some((name) => !name.startsWith('.'));
+}
 
 /** No line if another server syncs, or if this one is stopping. */
 function logSyncFailure(error: unknown, { aborted }: AbortSignal, log: Log): 'busy' | null {

@@ -12,6 +12,7 @@ import type { Offer } from '../mcp/late-offer.ts';
 import { describeTools } from './instructions.ts';
 import type { Crates } from '../crates/crates.ts';
 import { parseSourceAddress } from '../crates/sources/address.ts';
+import { getPackTargetKind } from './pack-target.ts';
 import { createAllPrompts, selectExtensions, selectResources } from './resources.ts';
 import { selectTools, type SelectedTools, type ToolsOptions } from './tools.ts';
 
@@ -102,9 +103,9 @@ const toCrateFacts = (config: Config): CrateFacts => ({
   usesEmbeddingsApi: config.semantics === 'endpoint',
 });
 
-const hasRemoteSources = ({ crateSources, packTo }: Config): boolean =>
-  [...crateSources, ...(packTo === null ? [] : [packTo])].some(
-    (url) => parseSourceAddress(url).kind !== 'folder',
+const hasRemoteSources = (config: Config): boolean =>
+  [getPackTargetKind(config), ...config.crateSources.map((url) => parseSourceAddress(url).kind)].some(
+    (kind) => kind !== 'folder',
   );
 
 /**

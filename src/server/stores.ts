@@ -24,6 +24,7 @@ import type { Log } from '../observability/log.ts';
 import { openStorage } from '../storage/open.ts';
 import type { AppContext } from './context.ts';
 import { openCrateSources, removeCutOffPackings } from './crates.ts';
+import { warnOfLocalPacks } from './pack-target.ts';
 import { demandReadiness } from './readiness.ts';
 import { openServerId } from './server-id.ts';
 import { getDatabaseLocation, getSqliteFolder, toStorageOptions } from './store-options.ts';
@@ -57,6 +58,7 @@ export async function openStores({ endsWithClient, ...context }: StoresOptions) 
   started.defer(() => storage.close());
 
   const sources = started.use(await openCrateSources(config));
+  warnOfLocalPacks(config, log);
   const externalTargets = createExternalCrateTargets(sources.find);
   const { maxFileSize, uploadTtl, maxBundleFiles, webhookUrl, webhookSecret } = config;
   const keepsReserve = async (bytes: number): Promise<void> => {

@@ -39,8 +39,8 @@ export interface IndexWriter {
   /** Pages of what is known of a source. */
   known(source: string): AsyncIterable<readonly KnownCrate[]>;
   noteSource(source: string, state: SourceState, reason: string | null): Promise<void>;
-  /** Every source that the index has something of. */
-  sources(): Promise<string[]>;
+  /** Every source that the index has something of, and when one that keeps it up to date last read it. */
+  sources(): Promise<{ source: string; readAt: number | null }[]>;
   /** Takes a source out with all its crates. */
   removeSource(source: string): Promise<void>;
   /** Does one piece of housekeeping; false where there is none left. Cut off, it is begun anew the next time. */
@@ -80,10 +80,13 @@ export function createIndexWriter(database: Database, { clock }: { clock: Clock 
     known,
     noteSource: (source, state, reason) => noteSource(database, source, state, reason, clock()),
     async sources() {
-      const rows = await database.query<{ source: string }>(
-        'SELECT source FROM crate_sources UNION SELECT source FROM crates',
+      const rows = await database.query<{ source: string; read_at: number | null }>(
+        `SELECT source, MAX(read_at) AS read_at FROM (
+           SELECT source, COALESCE(ended_at, started_at) AS read_at FROM crate_sources
+           UNION ALL SELECT DISTINCT source, CAST(NULL AS BIGINT) FROM crates
+         ) AS named GROUP BY source`,
       );
-      return rows.map(({ source }) => source);
+      return rows.map(({ source, read_at: readAt }) => ({ source, readAt }));
     },
     async removeSource(source) {
       for await (const page of known(source)) await remove(page.map(({ crateId }) => crateId));

@@ -24,6 +24,9 @@ const maxBatchCharacters = 8_000_000;
 /** Each crate that is added by itself is a segment of its own, and every search reads all segments. */
 const maxUnmergedSegments = 16;
 
+/** How long the index keeps a folder that no server reads. */
+const maxUnreadMs = 30 * 24 * 3600 * 1000;
+
 export interface IndexUpdaterOptions {
   readonly database: Database;
   readonly writer: IndexWriter;
@@ -146,8 +149,7 @@ export function createIndexUpdater({ database, writer, reader, fitting, clock, l
 
     /** Removes all other sources from the index. */
     async forgetOthers(sources: readonly string[], signal: AbortSignal): Promise<void> {
-      for (const source of await writer.sources()) {
-        if (sources.includes(source)) continue;
+      for (const source of await listOtherSources(sources, { database, writer, clock })) {
         signal.throwIfAborted();
         hasChanged = true;
         await writer.removeSource(source);
@@ -169,6 +171,21 @@ export function createIndexUpdater({ database, writer, reader, fitting, clock, l
       return refit(signal);
     },
   };
+}
+
+/**
+ * The sources of the index that a sync does not know, and that may go. Where several servers share the index, a folder may
+ * be one that only another of them sees: it stays until none of them has read it for a long time.
+ */
+async function listOtherSources(
+  sources: readonly string[],
+  { database, writer, clock }: Pick<IndexUpdaterOptions, 'database' | 'writer' | 'clock'>,
+): Promise<string[]> {
+  const isOfAnotherServer = (source: string, readAt: number | null): boolean =>
+    database.isShared && source.startsWith('file:') && (readAt === null || clock() - readAt < maxUnreadMs);
+  return (await writer.sources())
+    .filter(({ source, readAt }) => !sources.includes(source) && !isOfAnotherServer(source, readAt))
+    .map(({ source }) => source);
 }
 
 function countCrateCharacters({ metadata }: ReadCrate): number {

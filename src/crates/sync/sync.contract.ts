@@ -175,8 +175,10 @@ export function syncContract(backend: Backend): void {
     it('sources that are not named any more leave the index where that is asked for, and only there', async (t) => {
       const { sync, titles, status } = await newSync(t, backend);
       const one = await watchedFolder(t, { 'a.zip': zipOf('A') });
-      const other = await watchedFolder(t, { 'b.zip': zipOf('B'), 'c.zip': plainZip() });
-      await sync([one.source, other.source]);
+      const folder = await watchedFolder(t, { 'b.zip': zipOf('B'), 'c.zip': plainZip() });
+      // A folder may be another server's.
+      const other = { ...folder.source, kind: 's3', url: 's3://other/', knownAs: 's3://other/' } as const;
+      await sync([one.source, other]);
       await sync([one.source]);
       assert.deepEqual(await titles(), ['A', 'B']);
       await sync([one.source], { forget: true });
@@ -185,6 +187,18 @@ export function syncContract(backend: Backend): void {
         (await status()).sources.map(({ source, broken }) => [source, broken]),
         [[one.source.url, 0]],
       );
+    });
+
+    it('a folder that another server reads stays in an index that they share, until nobody reads it for a month', async (t) => {
+      const { sync, titles, database, time } = await newSync(t, backend);
+      const mine = await watchedFolder(t, { 'a.zip': zipOf('A') });
+      const theirs = await watchedFolder(t, { 'b.zip': zipOf('B') });
+      await sync([theirs.source]);
+      await sync([mine.source], { forget: true });
+      assert.deepEqual(await titles(), database.isShared ? ['A', 'B'] : ['A']);
+      time.now += 31 * 24 * 3600 * 1000;
+      await sync([mine.source], { forget: true });
+      assert.deepEqual(await titles(), ['A']);
     });
   });
 }
