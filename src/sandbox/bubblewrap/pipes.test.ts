@@ -1,9 +1,19 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { closeSync, constants, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
+import { eventually } from '../../eventually.testing.ts';
 import { collectText } from '../../streams.ts';
 import { openWorkerPipes } from './pipes.ts';
 
@@ -22,7 +32,20 @@ function held(t: TestContext) {
     for (const writer of [ends.task, ends.stdin]) writer.close();
     for (const reading of [ends.stdout, ends.stderr, ends.status, ends.report]) reading.close();
   });
-  return { stdout: ends.stdout, say: (text: string) => writeSync(numbers[2]!, text) };
+  return { stdout: ends.stdout, path: paths[2]!, say: (text: string) => writeSync(numbers[2]!, text) };
+}
+
+/** How many descriptors of this process are of that file. */
+const countOpen = (path: string): number =>
+  readdirSync('/proc/self/fd').filter((fd) => readTarget(`/proc/self/fd/${fd}`) === path).length;
+
+function readTarget(link: string): string | null {
+  try {
+    return readlinkSync(link);
+  } catch {
+    // That of the listing itself.
+    return null;
+  }
 }
 
 /** As on a machine that is busy with other things. */
@@ -56,4 +79,15 @@ test('a pipe that somebody holds ends all the same, with all that was in it', { 
   say('x'.repeat(50_000));
   stdout.end();
   assert.equal((await text).length, 50_000);
+});
+
+test('who stops reading closes the pipe, so that nobody waits for room in it', { skip }, async (t) => {
+  const { stdout, path, say } = held(t);
+  const before = countOpen(path);
+  say('something');
+  for await (const chunk of stdout.chunks) {
+    assert.ok(chunk.length > 0);
+    break;
+  }
+  await eventually(() => countOpen(path) === before - 1);
 });

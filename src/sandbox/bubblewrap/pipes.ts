@@ -20,7 +20,7 @@ export interface PipeWriter {
   close(): void;
 }
 
-/** The output of a pipe. A chunk is valid until the next one is asked for. */
+/** The output of a pipe. A chunk is valid until the next one is asked for; to stop reading closes the pipe. */
 export interface PipeReader {
   readonly chunks: AsyncIterable<Uint8Array>;
   /** There is no writer left: reads what is in the pipe, and nothing after it. */
@@ -128,17 +128,22 @@ function openPipeReader(path: string, chunkBytes: number): PipeReader {
   };
 
   async function* chunks(): AsyncGenerator<Uint8Array> {
-    for (let next = await arrived.promise; next !== null; next = await arrived.promise) {
-      clearTimeout(silence);
-      clearImmediate(lastLook);
-      arrived = Promise.withResolvers();
-      left -= next.length;
-      yield next;
-      isTaken = true;
-      if (left < 0) socket.destroy();
-      if (socket.destroyed || socket.readableEnded) return;
-      socket.resume();
-      endWhenSilent();
+    try {
+      for (let next = await arrived.promise; next !== null; next = await arrived.promise) {
+        clearTimeout(silence);
+        clearImmediate(lastLook);
+        arrived = Promise.withResolvers();
+        left -= next.length;
+        yield next;
+        isTaken = true;
+        if (left < 0) socket.destroy();
+        if (socket.destroyed || socket.readableEnded) return;
+        socket.resume();
+        endWhenSilent();
+      }
+    } finally {
+      // Whoever stops reading leaves nobody to wait for: who writes is told so.
+      socket.destroy();
     }
   }
   return {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { it } from 'node:test';
 import type { Report } from '../sandbox.ts';
-import { collectReports, createReportQueue, readFrames } from './frames.ts';
+import { collectReports, createReportQueue, readFrames, ReportsCutOff } from './frames.ts';
 
 const secret = randomBytes(16);
 
@@ -71,6 +71,68 @@ it('a frame that is too large, or whose header is no object, is skipped', async 
     frame({ type: 'x' }),
   ]);
   assert.deepEqual(await readAll(bytes), [{ header: { type: 'x' }, payload: new Uint8Array() }]);
+});
+
+/** Chunks of junk, some of which look like the beginnings of frames, as often as they are asked for. */
+async function* junkWithoutEnd(asked: { mb: number }, piece: Buffer): AsyncGenerator<Uint8Array> {
+  const junk = Buffer.alloc(1024 ** 2, piece);
+  for (; asked.mb < 1000; asked.mb++) yield junk;
+}
+
+it('what never becomes a frame is not read for ever', async () => {
+  const lengths = (header: number): Buffer => Buffer.from([0, 0, header >> 8, header & 255, 0, 0, 0, 0]);
+  const pieces = [
+    Buffer.from('junk'),
+    Buffer.concat([secret, Buffer.from('ffffffff00000000', 'hex')]),
+    Buffer.concat([secret, lengths(60_000)]),
+  ];
+  for (const piece of pieces) {
+    const asked = { mb: 0 };
+    await assert.rejects(async () => {
+      for await (const { header } of readFrames(junkWithoutEnd(asked, piece), secret))
+        assert.fail(JSON.stringify(header));
+    }, ReportsCutOff);
+    assert.ok(asked.mb < 20, `${asked.mb} MB`);
+  }
+});
+
+it('what a run reported before it wrote junk is kept, and its pipe is closed', async () => {
+  const asked = { mb: 0 };
+  let isClosed = false;
+  async function* pipe(): AsyncGenerator<Uint8Array> {
+    try {
+      yield frame({ type: 'before' });
+      yield* junkWithoutEnd(asked, Buffer.from('junk'));
+    } finally {
+      isClosed = true;
+    }
+  }
+  const types: unknown[] = [];
+  for await (const { header } of collectReports(pipe(), secret)) types.push(header['type']);
+  assert.deepEqual([types, isClosed], [['before'], true]);
+  assert.ok(asked.mb < 20, `${asked.mb} MB`);
+});
+
+it('junk between frames ends nothing, however much it is in all', async () => {
+  async function* mixed(): AsyncGenerator<Uint8Array> {
+    for (let count = 0; count < 10; count++) {
+      yield Buffer.alloc(4 * 1024 ** 2, 'junk');
+      yield frame({ type: count });
+    }
+  }
+  const types: unknown[] = [];
+  for await (const { header } of readFrames(mixed(), secret)) types.push(header['type']);
+  assert.equal(types.length, 10);
+});
+
+it('reports of a run without end are not read for ever', async () => {
+  const reports = Buffer.concat(Array.from({ length: 1000 }, () => frame({ type: 'x' })));
+  let given = 0;
+  async function* flood(): AsyncGenerator<Uint8Array> {
+    for (; given < 1000; given++) yield reports;
+  }
+  for await (const { header } of collectReports(flood(), secret)) assert.equal(header['type'], 'x');
+  assert.ok(given < 100, `${given},000 reports`);
 });
 
 it('what nobody reads is bounded, and a reader that comes late gets what was kept', async () => {

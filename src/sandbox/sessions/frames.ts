@@ -13,13 +13,25 @@ const maxPayloadBytes = 16 * 1024 ** 2;
 /** Bytes of reports that wait for a reader; what comes beyond is dropped, so that code never waits for a reader. */
 const maxWaitingBytes = 48 * 1024 ** 2;
 
-/** Reads frames as they come. Ends with the pipe. */
+/**
+ * What may come without being a report before the pipe is no longer read. The server would look through it for as long as
+ * the code writes, in the thread that serves everybody.
+ */
+const maxSkippedBytes = 8 * 1024 ** 2;
+
+/** As many reports may be of one run: whoever knows the secret of its own run can write them without end, too. */
+const maxReportsOfRun = 50_000;
+
+/** What comes are no reports, so the rest of it is not read. */
+export class ReportsCutOff extends Error {}
+
+/** Reads frames as they come. Ends with the pipe, or with `ReportsCutOff` after too much that is no frame. */
 export async function* readFrames(
   chunks: AsyncIterable<Uint8Array>,
   secret: Buffer,
 ): AsyncGenerator<Report, void> {
   let parts: Buffer[] = [];
-  let [length, wanted] = [0, 1];
+  let [length, wanted, skipped] = [0, 1, 0];
   for await (const chunk of chunks) {
     // Copied, since the memory of a chunk is used again.
     parts.push(Buffer.from(chunk));
@@ -30,6 +42,8 @@ export async function* readFrames(
     for (let mayHaveMore = true; mayHaveMore;) {
       const taken = takeFrame(rest, secret);
       if (taken.report !== null) yield taken.report;
+      skipped = taken.report === null ? skipped + taken.skipped : 0;
+      if (skipped > maxSkippedBytes) throw new ReportsCutOff('What the code writes are no reports.');
       ({ rest, wanted, mayHaveMore } = taken);
     }
     parts = [rest];
@@ -44,6 +58,8 @@ interface Taken {
   readonly mayHaveMore: boolean;
   /** How many bytes there have to be for the next look. */
   readonly wanted: number;
+  /** How many were looked at for nothing. */
+  readonly skipped: number;
 }
 
 function takeFrame(buffer: Buffer, secret: Buffer): Taken {
@@ -53,6 +69,7 @@ function takeFrame(buffer: Buffer, secret: Buffer): Taken {
     rest,
     mayHaveMore: false,
     wanted,
+    skipped: buffer.length - rest.length,
   });
   const at = buffer.indexOf(secret);
   // The start of a secret may be at the end.
@@ -61,14 +78,27 @@ function takeFrame(buffer: Buffer, secret: Buffer): Taken {
   if (frame.length < start) return waitFor(frame, start);
   const headerLength = frame.readUInt32BE(secretBytes);
   const payloadLength = frame.readUInt32BE(secretBytes + 4);
-  const skipSecret = { report: null, rest: frame.subarray(secretBytes), mayHaveMore: true, wanted: start };
-  if (headerLength > maxHeaderBytes || payloadLength > maxPayloadBytes) return skipSecret;
+  const skipSecret = (skipped: number): Taken => ({
+    report: null,
+    rest: frame.subarray(secretBytes),
+    mayHaveMore: true,
+    wanted: start,
+    skipped: at + skipped,
+  });
+  if (headerLength > maxHeaderBytes || payloadLength > maxPayloadBytes) return skipSecret(start);
   const end = start + headerLength + payloadLength;
   if (frame.length < end) return waitFor(frame, end);
   const header = parseHeader(frame.subarray(start, start + headerLength));
-  if (header === null) return skipSecret;
+  // A header was read whole, and its bytes are looked at again.
+  if (header === null) return skipSecret(start + headerLength);
   const payload = new Uint8Array(frame.subarray(start + headerLength, end));
-  return { report: { header, payload }, rest: frame.subarray(end), mayHaveMore: true, wanted: start };
+  return {
+    report: { header, payload },
+    rest: frame.subarray(end),
+    mayHaveMore: true,
+    wanted: start,
+    skipped: 0,
+  };
 }
 
 function parseHeader(bytes: Buffer): Report['header'] | null {
@@ -126,7 +156,10 @@ export function createReportQueue(): ReportQueue {
 
 const maxWaitingReports = 1000;
 
-/** Reads the frames of a run at once, whether anybody wants them or not: a full pipe would stop the code. */
+/**
+ * Reads the frames of a run at once, whether anybody wants them or not: a full pipe would stop the code. After too many, or
+ * too much that is none, the rest is not read: the pipe is closed, which is an error to whoever writes, and the run goes on.
+ */
 export function collectReports(
   chunks: AsyncIterable<Uint8Array>,
   secret: Buffer,
@@ -134,8 +167,16 @@ export function collectReports(
 ): AsyncIterable<Report> {
   const queue = createReportQueue();
   const readAll = async (): Promise<void> => {
-    for await (const report of readFrames(chunks, secret)) queue.push(translate(report));
+    let count = 0;
+    for await (const report of readFrames(chunks, secret)) {
+      if (++count > maxReportsOfRun) return;
+      queue.push(translate(report));
+    }
   };
-  void readAll().finally(() => queue.end());
+  void readAll()
+    .catch((error: unknown) => {
+      if (!(error instanceof ReportsCutOff)) throw error;
+    })
+    .finally(() => queue.end());
   return queue.reports;
 }
