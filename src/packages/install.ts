@@ -8,6 +8,7 @@ import { WorkcrateError } from '../errors.ts';
 import { openBelow } from '../paths/paths.ts';
 import { cacheFolder, packageLanguages } from '../sandbox/environments.ts';
 import { formatBytes } from '../text.ts';
+import { readTrustedTime } from '../trusted-clock.ts';
 import { buildEnvironment, type BuildOptions, type BuildRequest } from './build.ts';
 import type { InspectedEnvironment } from './check.ts';
 import { waitForLease, type LeaseOptions } from './lease.ts';
@@ -91,7 +92,7 @@ async function replace(
   began: number,
 ): Promise<CurrentEnvironment | null> {
   const { place, language, clock, registry, madeIn } = options;
-  await tidy(place, mayStillUsePrevious(clock()));
+  await tidy(place, mayStillUsePrevious(await readTrustedTime(options.database, clock())));
   if (plan.specs.length === 0) {
     withdraw(place, language);
     return null;

@@ -147,11 +147,13 @@ async function listLeft({ room }: Scene, language: PackageLanguage): Promise<str
 
 function pythonContract(make: MakeParts, isWhole: boolean): void {
   describe('for Python', { skip: findMissingPip() }, () => {
+    let aheadMs = 0;
+    const clock = (): number => Date.now() + aheadMs;
     const scene = useScene(() =>
       openScene(
         make,
         () => startPythonIndex(wheels),
-        ({ url }) => ({ pipIndexUrl: url }),
+        ({ url }) => ({ pipIndexUrl: url, clock }),
       ),
     );
 
@@ -183,6 +185,18 @@ function pythonContract(make: MakeParts, isWhole: boolean): void {
         assert.deepEqual([again.isChanged, again.added, registry.asked.length], [false, [], asked]);
         const other = await room.install('python', ['alpha==1.0']);
         assert.deepEqual([nameAll(other.added), nameAll(other.removed)], ['alpha 1.0', 'alpha 2.0']);
+      });
+
+    if (isWhole)
+      it('a clock that is ahead takes away nothing that runs may still use', async () => {
+        const { room } = scene();
+        await room.install('python', ['beta==1.5']);
+        const { current } = await room.install('python', ['beta==1.6']);
+        assert.ok((await listLeft(scene(), 'python')).includes(current!.previous!));
+        aheadMs = 2 * 3_600_000;
+        await assert.rejects(room.install('python', ['no-such-thing']), { code: 'package_not_found' });
+        aheadMs = 0;
+        assert.ok((await listLeft(scene(), 'python')).includes(current!.previous!));
       });
 
     it('the network leads to the registry, and nowhere else', async () => {
