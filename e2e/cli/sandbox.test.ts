@@ -50,6 +50,46 @@ it('a backend that was asked for by name and is not there keeps the server from 
   assert.match(stderr, /no\.sock/);
 });
 
+/** With this, no sandbox works on any machine. */
+const withoutPython = ['--python', '/nonexistent/python3'];
+
+it('auto where no sandbox works serves files, and metrics and status say that code cannot be run', async () => {
+  await using folder = await temporaryFolder();
+  await using program = await serve(['--sandbox', 'auto', ...withoutPython, '--data', folder.path]);
+  assert.match(program.output.stdout, /code runs in: {2}nothing\. /);
+  assert.equal((await fetch(`${program.url}/readyz`)).status, 200);
+  const metrics = await (await fetch(`${program.url}/metrics`)).text();
+  assert.match(metrics, /^workcrate_sandbox_up\{sandbox="bubblewrap"\} 0$/m);
+  assert.doesNotMatch(metrics, /^workcrate_sandbox_not_held\{/m);
+  const { code, stdout } = await run(['status', '--data', folder.path]);
+  assert.equal(code, 0);
+  assert.match(stdout, /^code runs in: nothing\. /m);
+});
+
+it('bubblewrap that was asked for by name and does not work keeps the server from starting', async () => {
+  await using folder = await temporaryFolder();
+  const named = ['--sandbox', 'bubblewrap', ...withoutPython, '--data', folder.path];
+  const { code, stdout, stderr } = await run(['serve', '--port', '0', ...named]);
+  assert.deepEqual([code, stdout], [1, '']);
+  assert.match(stderr, /^workcrate: The sandbox needs /m);
+});
+
+it('a sandbox that works is up, and what it does not enforce is a metric each', async () => {
+  await using folder = await temporaryFolder();
+  const allowed = ['--sandbox', 'subprocess', '--allow-sandbox', 'subprocess'];
+  await using program = await serve([...allowed, '--data', folder.path]);
+  const metrics = await (await fetch(`${program.url}/metrics`)).text();
+  assert.match(metrics, /^workcrate_sandbox_up\{sandbox="subprocess"\} 1$/m);
+  assert.match(metrics, /^workcrate_sandbox_not_held\{limit="filesystem"\} 1$/m);
+  assert.match(metrics, /^workcrate_sandbox_not_held\{limit="environment"\} 0$/m);
+});
+
+it('no sandbox is down where the settings ask for none', async () => {
+  await using folder = await temporaryFolder();
+  await using program = await serve(['--sandbox', 'off', '--data', folder.path]);
+  assert.doesNotMatch(await (await fetch(`${program.url}/metrics`)).text(), /^workcrate_sandbox_up\{/m);
+});
+
 it('without a setting code runs in bubblewrap where that works', { skip: noSandbox }, async () => {
   await using folder = await temporaryFolder();
   const program = ['env', '-u', 'WORKCRATE_SANDBOX', ...fromSource];

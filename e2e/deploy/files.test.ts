@@ -124,3 +124,11 @@ it(
     }
   },
 );
+
+it('the unit and each server of compose.yaml name the sandbox, so that none starts without it', async () => {
+  assert.match(await read('workcrate.service'), /^Environment=WORKCRATE_SANDBOX=bubblewrap$/m);
+  const servers = Object.entries(await services()).filter(([name]) => name.startsWith('workcrate-'));
+  assert.equal(servers.length, 2);
+  for (const [name, { environment }] of servers)
+    assert.equal(environment!['WORKCRATE_SANDBOX'], 'bubblewrap', name);
+});

@@ -5,6 +5,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import { isWorkcrateError } from '../errors.ts';
 import { packageVersion } from '../version.ts';
+import { sandboxMetrics } from './sandbox-metrics.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
@@ -19,6 +20,7 @@ export function createMetrics() {
     ...transferMetrics(registers),
     ...linkMetrics(registers),
     ...runMetrics(registers),
+    ...sandboxMetrics(registers),
     ...storeMetrics(registers),
     ...crateMetrics(registers),
     ...clientMetrics(registers),
@@ -268,18 +270,6 @@ function runMetrics(registers: Registry[]) {
       // One that never started took no time, and would only make the others look quick.
       if (reason !== 'refused' && durationMs !== null)
         durations.observe({ language, reason }, durationMs / 1000);
-    },
-    /** Shows how busy the sandbox is whenever somebody asks. */
-    watchSandbox(occupancy: () => Readonly<Record<'running' | 'queued' | 'warm', number>>): void {
-      const runs: Gauge<'state'> = new Gauge({
-        name: 'workcrate_runs',
-        help: 'Runs under way and waiting, and interpreters that wait for one',
-        labelNames: ['state'] as const,
-        registers,
-        collect() {
-          for (const [state, count] of Object.entries(occupancy())) runs.set({ state }, count);
-        },
-      });
     },
     watchCodeSessions(count: () => number): void {
       const sessions: Gauge = new Gauge({

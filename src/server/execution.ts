@@ -57,7 +57,7 @@ export async function startCodeRunner(options: CodeRunnerOptions) {
   const folder = getWorkspacesFolder(config);
   const places = createWorkspaces({ database, folder, uids: getSandboxUids(config), clock });
   const networks = started.use(openNetworks(config, options.audit, log));
-  const sandbox = await openConfiguredSandbox(config, places, networks, log);
+  const sandbox = await openConfiguredSandbox(options, places, networks);
   if (typeof sandbox !== 'string') {
     started.use(sandbox);
     metrics.watchSandbox(() => sandbox.occupancy());
@@ -185,10 +185,9 @@ const noRuns = { running: 0, queued: 0, warm: 0 };
  * if need be, and runs are refused with the reason: files and links need no sandbox.
  */
 async function openConfiguredSandbox(
-  config: Config,
+  { config, metrics, log }: CodeRunnerOptions,
   places: Workspaces,
   { certificates }: RunNetworks,
-  log: Log,
 ): Promise<Sandbox | string> {
   if (config.sandbox === 'off') return 'It is switched off (--sandbox off).';
   const kind = config.sandbox === 'auto' ? 'bubblewrap' : config.sandbox;
@@ -196,9 +195,11 @@ async function openConfiguredSandbox(
     const sandbox = await openSandbox({ ...toSandboxOptions(config, log), certificates, kind });
     // Also with --auth, where this user does not exist: it shows whether code can run here at all.
     await sandbox.warm(localCaller.user, await places.of(localCaller.user));
+    metrics.sandboxOpened(kind, sandbox.holds);
     return sandbox;
   } catch (error) {
     if (config.sandbox !== 'auto' || !isWorkcrateError(error, 'sandbox_unavailable')) throw error;
+    metrics.sandboxMissing(kind);
     log.warn('sandbox.unavailable', { error });
     return error.message;
   }
