@@ -40,7 +40,7 @@ it('doctor names a remedy for each thing that keeps it from serving, and ends wi
   assert.equal(code, 1);
   assert.match(stdout, /^broken data folder \S+: \S+file is a file\n +→ Choose another with --data$/m);
   assert.match(stdout, /^broken files folder \S+: \S+file is a file\n +→ Choose another with --files-dir$/m);
-  assert.match(stdout, /^broken 0\.0\.0\.0 is not loopback.*\n +→ Require keys \(--auth keys\)/m);
+  assert.match(stdout, /^broken Workcrate does not listen on 0\.0\.0\.0: .* Require keys with --auth keys/m);
   assert.ok(stdout.endsWith('3 problems to fix before workcrate can start here\n'));
 });
 

@@ -265,7 +265,7 @@ export const doors: Readonly<Record<string, Doors>> = {
   server: {
     all: '',
     assembly:
-      'call-control connect-lines crates documents early-factory execution gateway link-base pack-target place server-address server-id small-memory start status store-options stores user-folders',
+      'call-control connect-lines crates documents early-factory execution gateway link-base pack-target place server-address server-id small-memory start startable status store-options stores user-folders',
   },
   sessions: {
     assembly: 'tools',

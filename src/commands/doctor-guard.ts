@@ -1,5 +1,4 @@
 import type { Config } from '../config/config.ts';
-import { isWorkcrateError } from '../errors.ts';
 import { testRules } from '../guard/examples.ts';
 import { loadRules } from '../guard/rule-file.ts';
 import { createLog } from '../observability/log.ts';
@@ -10,21 +9,10 @@ import type { Finding } from './doctor.ts';
 /** Whether a guard judges calls, and whether its rules do what their examples say. */
 export async function checkGuard({ guard }: Config): Promise<Finding[]> {
   if (guard === null) return [{ state: 'ok', what: 'guard: none; the sandbox alone holds code (--guard)' }];
-  try {
-    const { rules, judge } = loadRules(guard);
-    const { faults } = await testRules(rules, createLog('off'));
-    const what = `guard: ${rules.length} rules${judge === null ? '' : ' and a judge'} from ${escapeControls(guard)}`;
-    if (faults.length === 0) return [{ state: 'ok', what }];
-    const remedy = `${programName} guard test ${escapeControls(guard)} names the examples that do not come out`;
-    return [{ state: 'note', what: `${what}, some of which fail their examples`, remedy }];
-  } catch (error) {
-    if (!isWorkcrateError(error)) throw error;
-    return [
-      {
-        state: 'broken',
-        what: escapeControls(error.message),
-        remedy: 'Correct it, or choose another with --guard',
-      },
-    ];
-  }
+  const { rules, judge } = loadRules(guard);
+  const { faults } = await testRules(rules, createLog('off'));
+  const what = `guard: ${rules.length} rules${judge === null ? '' : ' and a judge'} from ${escapeControls(guard)}`;
+  if (faults.length === 0) return [{ state: 'ok', what }];
+  const remedy = `${programName} guard test ${escapeControls(guard)} names the examples that do not come out`;
+  return [{ state: 'note', what: `${what}, some of which fail their examples`, remedy }];
 }

@@ -6,14 +6,15 @@ import { openBackend, reachDatabase } from '../database/open.ts';
 import { getErrno, isWorkcrateError } from '../errors.ts';
 import { isWorkcrate, tryToListen } from '../http/port.ts';
 import { localCaller } from '../identity.ts';
-import { isLoopbackHost } from '../net/addresses.ts';
 import { createLog } from '../observability/log.ts';
 import { findBestWalkMethod } from '../paths/paths.ts';
 import { programName } from '../program.ts';
 import { openDocuments } from '../server/documents.ts';
 import { findLocalPacks, getPackTarget, getPackTargetKind } from '../server/pack-target.ts';
+import { findRefusals, type RefusedPart } from '../server/startable.ts';
 import { getDatabaseLocation, toSourceOptions, toStorageOptions } from '../server/store-options.ts';
 import { openStorage } from '../storage/open.ts';
+import { escapeControls } from '../text.ts';
 import { sendfileAvailable } from '../transfer/transfer.ts';
 import { demandIssuer } from '../users/issuer-url.ts';
 import { listKeys } from '../users/keys.ts';
@@ -33,22 +34,34 @@ export interface Finding {
 
 /** `workcrate doctor`: what works on this machine, and what to do for the rest. Exit code 1 if it cannot serve. */
 export async function runDoctor({ config }: CommandInput): Promise<number> {
+  const refusals = await findRefusals(config);
+  /** What is refused is not tried. */
+  const unlessRefused = async (
+    part: RefusedPart,
+    check: (config: Config) => Promise<Finding[]>,
+  ): Promise<Finding[]> => (refusals.has(part) ? [] : check(config));
   const findings = [
+    ...[...refusals.values()].map(({ message }): Finding => ({
+      state: 'broken',
+      what: escapeControls(message),
+    })),
     checkNode(),
     checkSendfile(config),
     checkPathLayer(),
-    checkFolder('data folder', config.data, '--data'),
+    ...(refusals.has('disk') ? [] : [checkFolder('data folder', config.data, '--data')]),
     ...(config.filesDir === null ? [] : [checkFolder('files folder', config.filesDir, '--files-dir')]),
-    await checkAddress(config),
-    await checkDatabaseReachable(config),
-    ...(await checkTeamBackends(config)),
-    ...(await checkCrateSources(config)),
-    ...checkLocalPacks(config),
-    ...(await checkDocuments(config)),
-    ...(await checkSkills(config)),
-    ...(await checkGuard(config)),
-    ...(await checkGateway(config)),
-    ...(await checkSandbox(config)),
+    ...(await unlessRefused('address', checkAddress)),
+    ...(await unlessRefused('database', checkDatabaseReachable)),
+    ...(await unlessRefused('storage', checkStorage)),
+    ...(await checkKeys(config)),
+    ...(await unlessRefused('users', checkIssuer)),
+    ...(await unlessRefused('crates', checkCrateSources)),
+    ...(refusals.has('crates') || refusals.has('storage') ? [] : checkLocalPacks(config)),
+    ...(await unlessRefused('documents', checkDocuments)),
+    ...(await unlessRefused('folders', checkSkills)),
+    ...(await unlessRefused('guard', checkGuard)),
+    ...(await unlessRefused('gateway', checkGateway)),
+    ...(await unlessRefused('sandbox', checkSandbox)),
   ];
   for (const { state, what, remedy } of findings)
     process.stdout.write(`${state.padEnd(7)}${what}${remedy ? `\n       → ${remedy}` : ''}\n`);
@@ -110,35 +123,31 @@ function checkFolder(name: string, path: string, flag: string): Finding {
   return { state: free < 1 ? 'note' : 'ok', what: `${name} ${path}, ${free.toFixed(1)} GB free` };
 }
 
-async function checkAddress({ host, port, auth }: Config): Promise<Finding> {
-  if (!isLoopbackHost(host) && auth.length === 0)
-    return {
-      state: 'broken',
-      what: `${host} is not loopback: anyone who can reach it could use workcrate`,
-      remedy: 'Require keys (--auth keys), or listen on 127.0.0.1',
-    };
+async function checkAddress({ host, port }: Config): Promise<Finding[]> {
   const failure = await tryToListen(host, port);
-  if (failure === null) return { state: 'ok', what: `port ${port} on ${host} is free` };
+  if (failure === null) return [{ state: 'ok', what: `port ${port} on ${host} is free` }];
   if (getErrno(failure) !== 'EADDRINUSE')
-    return {
-      state: 'broken',
-      what: `cannot listen on port ${port} of ${host}: ${failure.message}`,
-      remedy: 'Choose another with --host or --port',
-    };
+    return [
+      {
+        state: 'broken',
+        what: `cannot listen on port ${port} of ${host}: ${failure.message}`,
+        remedy: 'Choose another with --host or --port',
+      },
+    ];
   if (await isWorkcrate(host, port))
-    return { state: 'note', what: `port ${port} on ${host} is in use by a running workcrate` };
+    return [{ state: 'note', what: `port ${port} on ${host} is in use by a running workcrate` }];
   const remedy = 'Stop that, or choose another port with --port';
-  return { state: 'broken', what: `port ${port} on ${host} is in use by another program`, remedy };
+  return [{ state: 'broken', what: `port ${port} on ${host} is in use by another program`, remedy }];
 }
 
-async function checkDatabaseReachable(config: Config): Promise<Finding> {
+async function checkDatabaseReachable(config: Config): Promise<Finding[]> {
   if (config.database === null || !/^postgres/i.test(config.database))
-    return { state: 'ok', what: `database: SQLite ${process.versions.sqlite ?? ''} in the data folder` };
+    return [{ state: 'ok', what: `database: SQLite ${process.versions.sqlite ?? ''} in the data folder` }];
   try {
     await reachDatabase(config.database);
-    return { state: 'ok', what: 'database: PostgreSQL answers' };
+    return [{ state: 'ok', what: 'database: PostgreSQL answers' }];
   } catch (error) {
-    return { state: 'broken', what: `database: ${(error as Error).message}` };
+    return [{ state: 'broken', what: `database: ${(error as Error).message}` }];
   }
 }
 
@@ -213,34 +222,28 @@ async function checkDocuments(config: Config): Promise<Finding[]> {
   }
 }
 
-/** What a server for a team needs: a store that answers and takes bytes, people who can sign in. */
-async function checkTeamBackends(config: Config): Promise<Finding[]> {
-  return [
-    ...(config.storage === 's3' || config.storage === 'azure' ? [await checkStorage(config)] : []),
-    ...(config.auth.includes('keys') ? [await checkKeys(config)] : []),
-    ...(config.auth.includes('oauth') ? [await checkIssuer(config)] : []),
-  ];
-}
-
-async function checkStorage(config: Config): Promise<Finding> {
+/** A store on the disk is told with its folder. */
+async function checkStorage(config: Config): Promise<Finding[]> {
+  if (config.storage !== 's3' && config.storage !== 'azure') return [];
   try {
     const storage = await openStorage(toStorageOptions(config));
     try {
       await storage.probe();
-      return { state: 'ok', what: `storage: ${config.storage} answers and can be written to` };
+      return [{ state: 'ok', what: `storage: ${config.storage} answers and can be written to` }];
     } finally {
       await storage.close();
     }
   } catch (error) {
-    return { state: 'broken', what: `storage: ${(error as Error).message}` };
+    return [{ state: 'broken', what: `storage: ${(error as Error).message}` }];
   }
 }
 
-async function checkKeys(config: Config): Promise<Finding> {
+async function checkKeys(config: Config): Promise<Finding[]> {
+  if (!config.auth.includes('keys')) return [];
   const good = await countKeys(config).catch(() => 0);
-  if (good > 0) return { state: 'ok', what: `users: ${good} valid keys` };
+  if (good > 0) return [{ state: 'ok', what: `users: ${good} valid keys` }];
   const remedy = `${programName} user add NAME makes one`;
-  return { state: 'note', what: 'users: nobody has a valid key', remedy };
+  return [{ state: 'note', what: 'users: nobody has a valid key', remedy }];
 }
 
 /** Leaves the database as it is, also one that is not there yet, or not up to date. */
@@ -256,15 +259,18 @@ async function countKeys(config: Config): Promise<number> {
   }
 }
 
-async function checkIssuer({ oauthIssuer }: Config): Promise<Finding> {
+async function checkIssuer({ auth, oauthIssuer }: Config): Promise<Finding[]> {
+  if (!auth.includes('oauth')) return [];
   try {
     const { id } = await createIssuer(demandIssuer(oauthIssuer), () => {})();
-    return { state: 'ok', what: `users: the issuer ${id} answers` };
+    return [{ state: 'ok', what: `users: the issuer ${id} answers` }];
   } catch (error) {
-    return {
-      state: 'note',
-      what: `users: ${(error as Error).message}`,
-      remedy: 'Until it works, requests with tokens get 503',
-    };
+    return [
+      {
+        state: 'note',
+        what: `users: ${(error as Error).message}`,
+        remedy: 'Until it works, requests with tokens get 503',
+      },
+    ];
   }
 }

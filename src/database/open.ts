@@ -51,9 +51,14 @@ export async function reachDatabase(location: string): Promise<void> {
 
 /** Opens it as it is, whatever its schema. */
 export async function openBackend(location: string, options: SqliteOptions = {}): Promise<Database> {
+  return demandBackend(location).open(location, options);
+}
+
+/** Refuses what is neither a URL of PostgreSQL nor the path of a file. It opens nothing. */
+export function demandBackend(location: string): (typeof BACKENDS)[number] {
   const backend = BACKENDS.find((candidate) => candidate.location.test(location));
   if (backend === undefined) throw unsupportedDatabaseError();
-  return backend.open(location, options);
+  return backend;
 }
 
 function unsupportedDatabaseError(): WorkcrateError {

@@ -90,6 +90,11 @@ export function createEgress(options: EgressOptions): Egress {
   };
 }
 
+/** Refuses secrets that could not be used. It opens nothing. */
+export function demandUsableSecrets(options: readonly SecretOptions[], isIntercepting: boolean): void {
+  listTlsHosts(checkSecrets(options), isIntercepting);
+}
+
 /** A secret for TLS is of no use where TLS is passed through; silence would let somebody believe that it is. */
 function listTlsHosts(secrets: readonly NamedSecret[], isIntercepting: boolean): string[] {
   const found = secrets.filter(({ origin }) => origin.scheme === 'https');

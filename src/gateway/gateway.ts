@@ -23,6 +23,8 @@ import { readServerFile, type ReadOptions } from './server-file.ts';
 import { toUpstreamTool } from './upstream-tool.ts';
 import { watchFileChanges } from './watch-file.ts';
 
+export { readServerFile } from './server-file.ts';
+
 export interface GatewayOptions
   extends ReadOptions, Pick<ConnectionsOptions, 'inherited' | 'idleMs' | 'mostConnections'> {
   readonly file: string;

@@ -115,6 +115,15 @@ function redirectHeaders(url: string): OffloadedAnswer['headers'] {
   };
 }
 
+/** Refuses a way to offload that a store of this kind never supports. */
+export function demandOffload(
+  downloads: OffloadOptions['downloads'],
+  store: { readonly presigns: boolean; readonly isDisk: boolean },
+): void {
+  if (downloads === 'redirect' && !store.presigns) throw cannotPresignError();
+  if (downloads === 'accel' && !store.isDisk) throw needsDiskError();
+}
+
 function cannotPresignError(): WorkcrateError {
   return new WorkcrateError(
     'config_invalid',

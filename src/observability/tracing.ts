@@ -68,6 +68,11 @@ export async function openTracing(isOn: boolean, log: Log): Promise<Tracing> {
   };
 }
 
+/** Refuses to trace without the package that takes the spans. */
+export async function demandTracing(isOn: boolean): Promise<void> {
+  if (isOn) await importApi();
+}
+
 async function importApi(): Promise<Api> {
   try {
     return await import('@opentelemetry/api');

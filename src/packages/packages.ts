@@ -37,6 +37,7 @@ import {
 } from './store.ts';
 
 export type { OpenNetwork } from './build.ts';
+export { createAllowedPackages } from './allowed.ts';
 export { findNpmFolder } from './configured.ts';
 export { endUserInstalls } from './lease.ts';
 export { createRegistries } from './registries.ts';

@@ -27,21 +27,22 @@ export async function openSandbox(options: OpenOptions): Promise<Sandbox> {
       return dockerSandbox({ ...options, ...options.docker });
     }
     case 'subprocess': {
-      demandSubprocessAllowed(options);
+      demandKindAllowed('subprocess', options.allowed);
+      options.log.warn('sandbox.no_walls', {
+        message:
+          'Code runs without walls: it can read this machine and reach the network (--sandbox subprocess).',
+      });
       const { subprocessSandbox } = await import('./subprocess.ts');
       return subprocessSandbox(options);
     }
   }
 }
 
-function demandSubprocessAllowed({ allowed, log }: OpenOptions): void {
-  if (!allowed.includes('subprocess'))
-    throw new WorkcrateError(
-      'config_invalid',
-      'The subprocess backend has no walls: code runs with the permissions of a user of this machine. If you want that, add --allow-sandbox subprocess.',
-    );
-  log.warn('sandbox.no_walls', {
-    message:
-      'Code runs without walls: it can read this machine and reach the network (--sandbox subprocess).',
-  });
+/** Refuses a backend without walls that is not allowed by its name. */
+export function demandKindAllowed(kind: string, allowed: readonly string[]): void {
+  if (kind !== 'subprocess' || allowed.includes(kind)) return;
+  throw new WorkcrateError(
+    'config_invalid',
+    'The subprocess backend has no walls: code runs with the permissions of a user of this machine. If you want that, add --allow-sandbox subprocess.',
+  );
 }

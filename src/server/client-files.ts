@@ -16,7 +16,6 @@ import {
 import {
   listAbsoluteAllowed,
   checkAllowedSetting,
-  type PolicyOptions,
   type ProjectPaths,
 } from '../client-files/policy/policy.ts';
 import { defaultClientPaths, type Config } from '../config/config.ts';
@@ -52,7 +51,7 @@ export function openClientBridge(options: ClientBridgeOptions): {
   const { clientPaths, clientListPaths } = config;
   const paths = { read: clientPaths, list: clientListPaths.length === 0 ? null : clientListPaths };
   const projects = config.projects.map(({ root, filesystem }) => ({ root, read: filesystem.allowed_paths }));
-  warnOfOutsidePaths([{ root: config.clientRoot, ...paths }, ...projects], log);
+  for (const warning of checkClientPaths(config)) log.warn('bridge.allowed_elsewhere', { warning });
   const bridge = createClientFiles({
     ...stores,
     cache,
@@ -76,12 +75,13 @@ export function openClientBridge(options: ClientBridgeOptions): {
   return { bridge, cache };
 }
 
-function warnOfOutsidePaths(
-  all: readonly (Pick<PolicyOptions, 'root' | 'read'> & { readonly list?: readonly string[] | null })[],
-  log: Log,
-): void {
-  const warnings = all.flatMap((options) => checkAllowedSetting({ list: null, ...options }));
-  for (const warning of new Set(warnings)) log.warn('bridge.allowed_elsewhere', { warning });
+/** Refuses allowed paths that can be right in no project, and says which allow nothing in most. */
+export function checkClientPaths({ clientRoot, clientPaths, clientListPaths, projects }: Config): string[] {
+  const all = [
+    { root: clientRoot, read: clientPaths, list: clientListPaths.length === 0 ? null : clientListPaths },
+    ...projects.map(({ root, filesystem }) => ({ root, read: filesystem.allowed_paths, list: null })),
+  ];
+  return [...new Set(all.flatMap(checkAllowedSetting))];
 }
 
 /**

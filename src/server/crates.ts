@@ -4,7 +4,7 @@
  */
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Config } from '../config/config.ts';
 import {
   createCrates,
@@ -28,6 +28,7 @@ import type { Workspaces } from '../workspaces/workspaces.ts';
 import type { AppContext } from './context.ts';
 import {
   findEarlierPackFolder,
+  formatSourceAddress,
   getOwnPackFolder,
   getPackTarget,
   getPackTargetKind,
@@ -54,6 +55,24 @@ export async function openCrateSources(config: Config) {
       all.find((source) => source.url === url) ?? all.find((source) => source.knownAs === url) ?? null,
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   };
+}
+
+/** Refuses settings of crates with which nothing could be opened. It opens nothing. */
+export function demandCrateSettings(config: Config): void {
+  const { crateSources, semantics, embeddingsUrl, embeddingsModel } = config;
+  if (semantics === 'endpoint' && (embeddingsUrl === null || embeddingsModel === null))
+    throw new WorkcrateError(
+      'config_invalid',
+      '--semantics endpoint needs --embeddings-url and --embeddings-model.',
+    );
+  const addresses = [...crateSources.map((url) => toSourceOptions(config, url)), getPackTarget(config)];
+  refuseOverlaps(
+    addresses.map((address) => {
+      const named =
+        address.kind === 'folder' ? pathToFileURL(address.directory).href : formatSourceAddress(address);
+      return { kind: address.kind, url: named.replace(/\/*$/, '/') };
+    }),
+  );
 }
 
 function listNamedSources(config: Config): ConfiguredSource[] {
@@ -123,7 +142,7 @@ function sumOfPackFolders(config: Config, count: (folder: PackFolder) => number)
  * If one source were inside another, a crate would be found twice, and a crate of one user could be seen by all.
  * Folders are compared by device and inode and not by name: a link or a second mount is the same folder.
  */
-function refuseOverlaps(sources: readonly Source[]): void {
+function refuseOverlaps(sources: readonly Pick<Source, 'kind' | 'url'>[]): void {
   const held = sources.map((source) => ({ url: source.url, ...identifySource(source) }));
   for (const [at, one] of held.entries()) {
     const isWithin = (other: (typeof held)[number]): boolean =>
@@ -137,7 +156,7 @@ function refuseOverlaps(sources: readonly Source[]): void {
   }
 }
 
-const identifySource = ({ kind, url }: Source) =>
+const identifySource = ({ kind, url }: Pick<Source, 'kind' | 'url'>) =>
   kind === 'folder' ? identifyFolder(fileURLToPath(url)) : { own: null, above: [] };
 
 export interface OpenCratesOptions extends Pick<AppContext, 'config' | 'clock' | 'log'> {
@@ -190,11 +209,6 @@ function toPackQuotas(config: Config) {
 
 function toIndexingSettings(config: Config, { named, all }: CrateSources): IndexingSettings {
   const { embeddingsUrl: url, embeddingsModel: model, embeddingsKey: key, semantics } = config;
-  if (semantics === 'endpoint' && (url === null || model === null))
-    throw new WorkcrateError(
-      'config_invalid',
-      '--semantics endpoint needs --embeddings-url and --embeddings-model.',
-    );
   return {
     location: getCrateIndexLocation(config),
     semantics,

@@ -8,10 +8,10 @@ import type { Config } from '../config/config.ts';
 import { createDocumentBuilder, type DocumentBuilder } from '../documents/documents.ts';
 import { findFonts } from '../documents/typst/fonts.ts';
 import { openDocumentWorkers } from '../documents/worker/open.ts';
-import type { ReferenceLibrary } from '../documents/zotero/library.ts';
+import { toZoteroAddress, type ReferenceLibrary } from '../documents/zotero/library.ts';
 import { openZotero } from '../documents/zotero/zotero.ts';
 import { WorkcrateError } from '../errors.ts';
-import type { Log } from '../observability/log.ts';
+import { createLog, type Log } from '../observability/log.ts';
 
 export interface OpenDocumentsOptions {
   readonly config: Config;
@@ -25,8 +25,7 @@ export function openDocuments(options: OpenDocumentsOptions): {
   readonly library: ReferenceLibrary | null;
 } {
   const { config, log } = options;
-  demandMemory(config.documentMemory);
-  // A bad folder should be noticed at the start and not at the first document.
+  // It logs the fonts that cannot be used.
   if (config.documentFonts.length > 0) findFonts(config.documentFonts, log);
   const library = openLibrary(options);
   const workers = openDocumentWorkers({
@@ -52,8 +51,12 @@ export function openDocuments(options: OpenDocumentsOptions): {
 /** Pandoc alone needs most of it. */
 const leastMemory = 400 * 1024 ** 2;
 
-function demandMemory(bytes: number): void {
-  if (bytes >= leastMemory) return;
+/** Refuses settings with which no document could be built. It opens nothing. */
+export function demandDocumentSettings(config: Config): void {
+  const { zoteroLibrary: library, zoteroUrl: url, zoteroKey: key } = config;
+  if (library !== null) toZoteroAddress({ url, library, key });
+  if (config.documentFonts.length > 0) findFonts(config.documentFonts, createLog('off'));
+  if (config.documentMemory >= leastMemory) return;
   throw new WorkcrateError(
     'config_invalid',
     '--document-memory takes 400MB or more: with less, no document can be built.',

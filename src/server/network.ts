@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import type { Audit } from '../audit/audit.ts';
 import { readVariable, type Config } from '../config/config.ts';
-import { createEgress, loadSecrets, type Egress } from '../egress/egress.ts';
+import { createEgress, demandUsableSecrets, loadSecrets, type Egress } from '../egress/egress.ts';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
 import type { Execution, NetworkPort } from '../executions/executions.ts';
 import { formatHostRules, narrowRules, parseHostRules, type HostRules } from '../net/host-rules.ts';
@@ -55,6 +55,14 @@ export function openNetworks(config: Config, audit: Audit, log: Log): RunNetwork
     },
     [Symbol.asyncDispose]: () => egress[Symbol.asyncDispose](),
   };
+}
+
+/** Refuses lists of hosts, addresses and secrets that cannot be used. It opens nothing. */
+export function demandNetworkSettings(config: Config): void {
+  readAllowedHosts(config);
+  readAddresses(config);
+  if (config.networkSecrets === null) return;
+  demandUsableSecrets(loadSecrets(config.networkSecrets, readVariable), config.networkTls);
 }
 
 function toNetworkPort(egress: Egress, rules: HostRules): NetworkPort {

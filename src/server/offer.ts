@@ -61,14 +61,18 @@ export const toFactoryTerms = (config: Config) => ({
 /** What tools are made of besides settings. */
 export type ToolRooms = Omit<ToolsOptions, keyof ReturnType<typeof toToolTerms> | 'surroundings'>;
 
-const chooseGroups = ({ tools: groups, auth }: Config) => ({ groups, knowsOperators: auth.length > 0 });
+/** Of which groups tools are offered, and whether operators can be told from others. */
+export const readToolGroups = ({ tools: groups, auth }: Config) => ({
+  groups,
+  knowsOperators: auth.length > 0,
+});
 
 /** What is offered of the groups that are switched on. */
 export const createOffer = (config: Config, rooms: ToolRooms, surroundings: Surroundings | null) =>
   selectOffer(config, { ...rooms, ...toToolTerms(config), surroundings });
 
 function selectOffer(config: Config, options: ToolsOptions): Offer & SelectedTools {
-  const { tools, everyTool } = selectTools(options, chooseGroups(config));
+  const { tools, everyTool } = selectTools(options, readToolGroups(config));
   return {
     tools,
     everyTool,

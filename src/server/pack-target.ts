@@ -32,7 +32,7 @@ export function getPackTargetKind({ packTo, storage }: Config): SourceAddress['k
 }
 
 /** The address of a source, as messages show it. */
-function formatSourceAddress(address: SourceAddress): string {
+export function formatSourceAddress(address: SourceAddress): string {
   switch (address.kind) {
     case 'folder':
       return address.directory;

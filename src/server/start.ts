@@ -13,7 +13,6 @@ import type { ClientToolsOptions } from '../client-files/tools.ts';
 import type { Config } from '../config/config.ts';
 import type { Crates } from '../crates/crates.ts';
 import type { DocumentToolsOptions } from '../documents/tools.ts';
-import { WorkcrateError } from '../errors.ts';
 import type { FindCrateFiles } from '../executions/tools.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import { createPins } from '../gateway/pins.ts';
@@ -26,12 +25,9 @@ import { createServerFactory, type ExtendServer } from '../mcp/server.ts';
 import { createTasks } from '../mcp/tasks/tasks.ts';
 import type { Tool } from '../mcp/tool.ts';
 import { createOwnToolbox, joinToolboxes, type Toolbox } from '../mcp/toolbox.ts';
-import { isLoopbackHost } from '../net/addresses.ts';
 import { createLog, type Log } from '../observability/log.ts';
 import { createMetrics } from '../observability/metrics.ts';
 import { openTracing } from '../observability/tracing.ts';
-import { findPublicFolder } from '../paths/paths.ts';
-import { programName } from '../program.ts';
 import { loadRoutes } from '../tool-search/tool-search.ts';
 import { readTrustedTime } from '../trusted-clock.ts';
 import { createSkills, shippedSkillsFolder, type Skills } from '../skills/skills.ts';
@@ -50,6 +46,7 @@ import { startListening } from './listen.ts';
 import { createOffer, toFactoryTerms } from './offer.ts';
 import { takePlace, type TakePlace } from './place.ts';
 import { describeServerPlace } from './server-id.ts';
+import { demandStartable } from './startable.ts';
 import { openStores, type Stores } from './stores.ts';
 import { startSweeper } from './sweeper.ts';
 import { rememberSurroundings } from './remembered-surroundings.ts';
@@ -70,7 +67,7 @@ export type Workcrate = Awaited<ReturnType<typeof startWorkcrate>>;
 
 /** The composition root: config → database, storage → rooms → app. Nothing else constructs a backend. */
 export async function startWorkcrate(settings: Config, mode: ServerMode) {
-  refuseUnsafeSettings(settings);
+  await demandStartable(settings);
   await using started = new AsyncDisposableStack();
   const place = started.use(await (mode.takePlace ?? takePlace)(settings));
   const config = { ...settings, data: place.data };
@@ -282,21 +279,4 @@ function createRoomOffer(
 function warnOfLinkHost({ linkHost, publicUrl }: Config, log: Log): void {
   if (publicUrl !== null || linkHost === null || !isWildcard(linkHost)) return;
   log.warn('config.link_host_wildcard', { link_host: linkHost, links: 'localhost', listen_by: '--host' });
-}
-
-function refuseUnsafeSettings(config: Config): void {
-  refuseOpenBind(config);
-  // They are looked at again whenever they are opened.
-  findPublicFolder(config.toolsPath, '--tools-path');
-  findPublicFolder(config.skillsPath, '--skills-path');
-}
-
-function refuseOpenBind({ host, auth }: Config): void {
-  if (isLoopbackHost(host) || auth.length > 0) return;
-  throw new WorkcrateError(
-    'bind_refused',
-    `Workcrate does not listen on ${host}: without --auth, anyone who can reach it could use it. Require keys ` +
-      `with --auth keys (${programName} user add NAME makes one). Or listen on 127.0.0.1 and put a proxy with ` +
-      'authentication in front; --public-url then makes the links point at that.',
-  );
 }

@@ -71,7 +71,14 @@ export interface SelectedTools {
 }
 
 /** The tools of the groups that are switched on, among all. A group that does not exist is an error. */
-export function selectTools(options: ToolsOptions, { groups, knowsOperators }: ChosenGroups): SelectedTools {
+export function selectTools(options: ToolsOptions, chosen: ChosenGroups): SelectedTools {
+  const wanted = chooseGroups(chosen);
+  const everyTool = listAllTools(options);
+  return { tools: everyTool.filter((tool) => wanted.has(tool.group)), everyTool };
+}
+
+/** The groups that are switched on. Refuses one that does not exist. */
+export function chooseGroups({ groups, knowsOperators }: ChosenGroups): ReadonlySet<string> {
   const every: readonly string[] = [...toolGroups, ...furtherGroups, operatorGroup];
   const sets: Readonly<Record<string, readonly string[]>> = {
     all: every,
@@ -83,7 +90,5 @@ export function selectTools(options: ToolsOptions, { groups, knowsOperators }: C
       'config_invalid',
       `There is no group of tools ${unknown.join(', ')}. There are: default, all, ${every.join(', ')}.`,
     );
-  const wanted = new Set(groups.flatMap((group) => sets[group] ?? [group]));
-  const everyTool = listAllTools(options);
-  return { tools: everyTool.filter((tool) => wanted.has(tool.group)), everyTool };
+  return new Set(groups.flatMap((group) => sets[group] ?? [group]));
 }

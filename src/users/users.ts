@@ -125,20 +125,27 @@ interface UsersContext {
 /** Who the settings let in, or null where nobody has to sign in. Refuses what they leave open. */
 export function openUsers(config: Config, { baseUrl, ...context }: UsersContext): Users | null {
   if (config.auth.length === 0) return null;
-  const { oauthIssuer, oauthAudience, oauthUserClaim: userClaim, oauthScopes: scopes } = config;
-  if (!config.auth.includes('oauth')) return createUsers({ ...context, keys: true, oauth: null });
-  const issuer = demandIssuer(oauthIssuer);
-  if (oauthAudience === null && config.publicUrl === null && !isReachableHost(config.host))
-    throw new WorkcrateError(
-      'config_invalid',
-      `--auth oauth with --host ${config.host} needs --public-url, which is the audience of the tokens, or --oauth-audience.`,
-    );
+  const { oauthAudience, oauthUserClaim: userClaim, oauthScopes: scopes } = config;
+  const issuer = demandTokenSettings(config);
+  if (issuer === null) return createUsers({ ...context, keys: true, oauth: null });
   const audience = (): string => oauthAudience ?? `${baseUrl()}/mcp`;
   const { oauthClientId: clientId, oauthClientSecret: clientSecret } = config;
   const redirectUri = (): string => `${baseUrl()}/sign-in/callback`;
   const client = clientId === null ? null : { clientId, clientSecret, redirectUri };
   const oauth = { issuer, audience, userClaim, scopes, client };
   return createUsers({ ...context, keys: config.auth.includes('keys'), oauth });
+}
+
+/** The issuer whose tokens are taken, or null for none. Refuses settings that leave open which tokens those are. */
+export function demandTokenSettings(config: Config): string | null {
+  if (!config.auth.includes('oauth')) return null;
+  const issuer = demandIssuer(config.oauthIssuer);
+  if (config.oauthAudience === null && config.publicUrl === null && !isReachableHost(config.host))
+    throw new WorkcrateError(
+      'config_invalid',
+      `--auth oauth with --host ${config.host} needs --public-url, which is the audience of the tokens, or --oauth-audience.`,
+    );
+  return issuer;
 }
 
 /** Whether an address to listen on is one that clients can call it by. */

@@ -1,0 +1,124 @@
+/**
+ * What keeps a server from starting and can be known before anything is opened: settings that do not fit together, files
+ * that cannot be read as what they are, a disk without room. `serve` and `stdio` ask first of all, and `doctor` tells
+ * the same. Whether databases, stores and sandboxes work is found by opening them.
+ */
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { readVariable, type Config } from '../config/config.ts';
+import { leavesReserve, measureFreeSpace } from '../data-folder/disk-reserve.ts';
+import { demandBackend } from '../database/open.ts';
+import { isWorkcrateError, WorkcrateError } from '../errors.ts';
+import { loadRules } from '../guard/rule-file.ts';
+import { demandOffload } from '../links/offload.ts';
+import { isLoopbackHost } from '../net/addresses.ts';
+import { demandTracing } from '../observability/tracing.ts';
+import { createAllowedPackages } from '../packages/packages.ts';
+import { findPublicFolder } from '../paths/paths.ts';
+import { programName } from '../program.ts';
+import { demandKindAllowed } from '../sandbox/open.ts';
+import { formatBytes } from '../text.ts';
+import { loadRoutes } from '../tool-search/tool-search.ts';
+import { demandTokenSettings } from '../users/users.ts';
+import { checkClientPaths } from './client-files.ts';
+import { demandCrateSettings } from './crates.ts';
+import { demandDocumentSettings } from './documents.ts';
+import { demandNetworkSettings } from './network.ts';
+import { getOutputBounds, readToolGroups } from './offer.ts';
+import { getDatabaseLocation, toStorageOptions } from './store-options.ts';
+import { chooseGroups } from './tools.ts';
+
+/** Each throws if its part of the settings keeps a server from starting. None opens or changes anything. */
+const demands = {
+  address: refuseOpenBind,
+  folders: demandPublicFolders,
+  database: (config: Config) => demandBackend(getDatabaseLocation(config)),
+  storage: toStorageOptions,
+  downloads: demandDownloads,
+  users: demandTokenSettings,
+  tools: (config: Config) => chooseGroups(readToolGroups(config)),
+  routes: ({ toolRoutes }: Config) => toolRoutes !== null && loadRoutes(toolRoutes),
+  output: getOutputBounds,
+  clientFiles: checkClientPaths,
+  crates: demandCrateSettings,
+  documents: demandDocumentSettings,
+  network: demandNetworkSettings,
+  packages: ({ packages, packagesAllow }: Config) => packages && createAllowedPackages(packagesAllow),
+  guard: ({ guard }: Config) => guard !== null && loadRules(guard),
+  gateway: demandGatewayFile,
+  sandbox: ({ sandbox, allowSandbox }: Config) => demandKindAllowed(sandbox, allowSandbox),
+  tracing: ({ tracing }: Config) => demandTracing(tracing),
+  disk: demandRoom,
+} satisfies Record<string, (config: Config) => unknown>;
+
+export type RefusedPart = keyof typeof demands;
+
+/** Everything that keeps a server with these settings from starting, once each, by the part that it is about. */
+export async function findRefusals(config: Config): Promise<ReadonlyMap<RefusedPart, WorkcrateError>> {
+  const refusals = new Map<RefusedPart, WorkcrateError>();
+  for (const [part, demand] of Object.entries(demands) as [RefusedPart, (config: Config) => unknown][]) {
+    try {
+      await demand(config);
+    } catch (error) {
+      if (!isWorkcrateError(error)) throw error;
+      const isTold = [...refusals.values()].some(({ message }) => message === error.message);
+      if (!isTold) refusals.set(part, error);
+    }
+  }
+  return refusals;
+}
+
+/** Rejects with the first of them. */
+export async function demandStartable(config: Config): Promise<void> {
+  const [first] = (await findRefusals(config)).values();
+  if (first !== undefined) throw first;
+}
+
+function refuseOpenBind({ host, auth }: Config): void {
+  if (isLoopbackHost(host) || auth.length > 0) return;
+  throw new WorkcrateError(
+    'bind_refused',
+    `Workcrate does not listen on ${host}: without --auth, anyone who can reach it could use it. Require keys ` +
+      `with --auth keys (${programName} user add NAME makes one). Or listen on 127.0.0.1 and put a proxy with ` +
+      'authentication in front; --public-url then makes the links point at that.',
+  );
+}
+
+/** They are looked at again whenever they are opened. */
+function demandPublicFolders({ toolsPath, skillsPath }: Config): void {
+  findPublicFolder(toolsPath, '--tools-path');
+  findPublicFolder(skillsPath, '--skills-path');
+}
+
+function demandDownloads(config: Config): void {
+  const { downloads, storage } = config;
+  if (downloads === 'stream') return;
+  const options = toStorageOptions(config);
+  const presigns = options.kind === 's3' || (options.kind === 'azure' && 'key' in options.credential);
+  demandOffload(downloads, { presigns, isDisk: storage === 'disk' });
+}
+
+/** Nothing of the gateway is loaded where there is none. */
+async function demandGatewayFile({ gateway }: Config): Promise<void> {
+  if (gateway === null) return;
+  const { readServerFile } = await import('../gateway/gateway.ts');
+  readServerFile(gateway, { readVariable });
+}
+
+/**
+ * A new data folder on a disk without room. Where a server has run before, it starts on a full disk too, so that
+ * people can delete what they stored.
+ */
+async function demandRoom({ data }: Config): Promise<void> {
+  if (existsSync(join(data, 'lock.db'))) return;
+  let there = data;
+  while (!existsSync(there)) there = dirname(there);
+  const space = await measureFreeSpace(there);
+  if (leavesReserve(space)) return;
+  const { freeBytes, reserveBytes } = space;
+  throw new WorkcrateError(
+    'storage_full',
+    `Cannot use ${data} as the data folder: the disk is full. It has ${formatBytes(freeBytes)} free, and the server keeps ` +
+      `${formatBytes(reserveBytes)} of it for deleting. Make room, or choose another with --data.`,
+  );
+}
