@@ -27,6 +27,9 @@ export const noDifference: Difference = {
   removed: null,
 };
 
+/** Of a run at whose end nobody looked. */
+export const unseenDifference: Difference = { ...noDifference, complete: false };
+
 export const differenceShape = z.object({
   created: z.array(z.string()),
   modified: z.array(z.string()),

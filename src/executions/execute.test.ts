@@ -54,7 +54,7 @@ for (const [language, code] of Object.entries(programs) as [keyof typeof program
         ...unknownResults,
         resultFiles: { files: [], more: 0 },
         inputsMayBeIncomplete: false,
-        artifacts: { created: [], modified: [], deleted: [], complete: true },
+        artifacts: { created: [], modified: [], deleted: [], complete: true, removed: null },
         temporaryFiles: null,
         network: null,
         toolCalls: null,
@@ -141,6 +141,7 @@ test('files of the working folder are named from there, those of /artifacts by t
     modified: ['a/x'],
     deleted: ['/artifacts/p.svg'],
     complete: true,
+    removed: null,
   });
   const third = await room.run({ code: 'echo 1 > q.svg', workingDir: '/artifacts' });
   assert.deepEqual(third.execution.artifacts.created, ['q.svg']);
@@ -212,9 +213,10 @@ test('a run whose sandbox breaks under it is lost, and is ended', async () => {
   await using room = await openRoom({ sandbox: { ...plain, start } });
   await assert.rejects(room.run({ code: 'echo 1; exec sleep 100' }), /pipe is gone/);
   const { executions } = await room.executions.search(ada, { limit: 10 });
+  const lost = await Promise.all(executions.map(({ id }) => room.executions.get(ada, id)));
   assert.deepEqual(
-    executions.map(({ reason }) => reason),
-    ['lost'],
+    lost.map(({ reason, artifacts }) => [reason, artifacts.complete]),
+    [['lost', false]],
   );
   assert.equal(plain.occupancy().running, 0);
 });
@@ -298,7 +300,13 @@ test('names that take less than 64 KB are all listed', async () => {
     changes: { snapshot: async () => emptySnapshot, difference: () => found },
   });
   const { execution } = await room.run({ workingDir: '/artifacts' });
-  assert.deepEqual(execution.artifacts, { created: names, modified: names, deleted: names, complete: true });
+  assert.deepEqual(execution.artifacts, {
+    created: names,
+    modified: names,
+    deleted: names,
+    complete: true,
+    removed: null,
+  });
 });
 
 test('files that cannot be compared cost nobody the result', async () => {

@@ -7,7 +7,7 @@ import type { Caller } from '../identity.ts';
 import { claims, type CellEnd, type RunEnd, type Sandbox } from '../sandbox/sandbox.ts';
 import type { ExecutionRequest } from './execute.ts';
 import type { ExecutionsOptions } from './executions.ts';
-import { noDifference, type Difference } from './difference.ts';
+import { noDifference, unseenDifference, type Difference } from './difference.ts';
 import { type Execution, type Reason } from './fields.ts';
 import { unknownInputs } from './known-inputs.ts';
 import { unknownResults } from './made-results.ts';
@@ -113,5 +113,8 @@ export function toFailedExecution(
   reason: Reason,
   cause: unknown,
 ): Execution {
-  return { ...begun, reason, endedAt, durationMs: 0, stderr: publicMessage(asWorkcrateError(cause)) };
+  const stderr = publicMessage(asWorkcrateError(cause));
+  // One that was lost had begun, and may have changed files.
+  const artifacts = reason === 'lost' ? unseenDifference : noDifference;
+  return { ...begun, reason, endedAt, durationMs: 0, stderr, artifacts };
 }

@@ -13,7 +13,7 @@ import { findMakers } from './file-makers.ts';
 import { startComparison, type Changes, type Comparison, type EndedComparison } from './folder-diff.ts';
 import type { InputFileRecord } from './input-files.ts';
 import { unknownInputs, type InputKnowledge, type KnownInput } from './known-inputs.ts';
-import { noDifference } from './difference.ts';
+import { noDifference, unseenDifference } from './difference.ts';
 import { chooseFound, resolveOpened, type SeenFile } from './seen-files.ts';
 import { createReportedReads, type ReportedReads } from './reported-reads.ts';
 import { isTemporary, type InsideFolder } from './working-dir.ts';
@@ -94,7 +94,7 @@ export async function endWatch(log: Log, id: string, watch: RunWatch | null): Pr
     return (await watch?.end()) ?? notWatched;
   } catch (error) {
     log.error('execution.not_compared', { id, error });
-    return { ...notWatched, difference: { ...noDifference, complete: false } };
+    return { ...notWatched, difference: unseenDifference };
   }
 }
 

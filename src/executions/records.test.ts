@@ -247,12 +247,15 @@ for (const [name, { skip, location }] of Object.entries(backends)) {
       const cut = await keep(room, { reason: 'running', code: 'Sleep()', startedAt: now - day });
       const whole = await keep(room, {}, 'another');
       assert.equal(await room.executions.recover(), 1);
-      assert.equal((await room.executions.get(ada, cut.id)).reason, 'lost');
+      const lost = await room.executions.get(ada, cut.id);
+      assert.deepEqual([lost.reason, lost.durationMs], ['lost', null]);
+      assert.equal(lost.artifacts.complete, false, 'nobody saw what it changed');
       assert.equal((await room.executions.get(ada, whole.id)).reason, 'exit');
       assert.deepEqual(await ids(room, { text: 'sleep', status: 'failed' }), [cut.id]);
       const [file] = await readdir(join(room.data, 'logs'));
       const line = await readFile(join(room.data, 'logs', file!), 'utf8');
       assert.equal((JSON.parse(line) as Line).execution_id, cut.id);
+      assert.equal((JSON.parse(line) as Line).artifacts.complete, false);
       assert.equal(await room.executions.recover(), 0);
     });
 

@@ -7,7 +7,7 @@ import type { ToolAnswer } from '../mcp/tool.ts';
 import { formatDuration } from '../text.ts';
 import type { endedShape } from './answer.ts';
 import { showCell, toCellLines, type CellSlot } from './cell-slot.ts';
-import { noDifference, showDifference } from './difference.ts';
+import { showDifference, unseenDifference } from './difference.ts';
 import { type Background, type Execution } from './fields.ts';
 import type { OutputPart } from './live-output.ts';
 import type { LiveRun } from './live.ts';
@@ -87,7 +87,7 @@ export function buildRunningAnswer(
       timed_out: false,
       truncated: output.from > 0,
       end_reason: 'running',
-      artifacts: showDifference({ ...noDifference, complete: false }),
+      artifacts: showDifference(unseenDifference),
       unenforced: [...unenforced],
       hint: null,
       results: [],

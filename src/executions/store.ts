@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Database, Queries, Row, SqlValue } from '../database/database.ts';
+import { unseenDifference } from './difference.ts';
 import { executionFields, toStorable, type Background, type Execution } from './fields.ts';
 import type { Journal } from './journal.ts';
 
@@ -46,9 +47,14 @@ export function selectFields<K extends FieldName>(names: readonly K[]) {
   };
 }
 
-export const executionFromRow: (row: Row) => Execution = selectFields(
-  storedColumns.map(({ name }) => name),
-).fromRow;
+const everyField = selectFields(storedColumns.map(({ name }) => name));
+
+/** Of a run that its server left behind, the row has no changes of files, since nobody saw them. */
+export function executionFromRow(row: Row): Execution {
+  const execution = everyField.fromRow(row);
+  const isUnseen = execution.reason === 'lost' && execution.durationMs === null;
+  return isUnseen ? { ...execution, artifacts: unseenDifference } : execution;
+}
 
 const startColumns = storedColumns.filter(({ written }) => written === 'start');
 const endColumns = storedColumns.filter(({ written }) => written === 'end');

@@ -75,22 +75,26 @@ export function renderFilesAfter(run: ShownRun, token: string): Html {
             ${pictures.slice(0, mostPictures).map((name) => renderPicture(execution_id, name))}
           </div>`
     }
-    ${renderList(
-      'Files after',
-      ['Name', 'What happened', 'SHA-256', 'As the run left it', 'As it is now'],
-      changes.slice(0, mostNames).map(([path, what]) => {
-        const name = what === 'deleted' ? null : toArtifactName(path);
-        const inside = path.startsWith('/') ? path : `${working_dir.replace(/\/+$/, '')}/${path}`;
-        const file = made.get(inside) ?? null;
-        return renderFileRow([
-          path,
-          html`<span class="change ${what}">${what}</span>`,
-          what === 'deleted' ? '' : renderHash(file?.sha256 ?? null),
-          what === 'deleted' ? '' : renderLeft(execution_id, file),
-          name === null ? '' : renderArtifactButton(name, token),
-        ]);
-      }),
-    )}
+    ${
+      changes.length === 0
+        ? nothing
+        : renderList(
+            'Files after',
+            ['Name', 'What happened', 'SHA-256', 'As the run left it', 'As it is now'],
+            changes.slice(0, mostNames).map(([path, what]) => {
+              const name = what === 'deleted' ? null : toArtifactName(path);
+              const inside = path.startsWith('/') ? path : `${working_dir.replace(/\/+$/, '')}/${path}`;
+              const file = made.get(inside) ?? null;
+              return renderFileRow([
+                path,
+                html`<span class="change ${what}">${what}</span>`,
+                what === 'deleted' ? '' : renderHash(file?.sha256 ?? null),
+                what === 'deleted' ? '' : renderLeft(execution_id, file),
+                name === null ? '' : renderArtifactButton(name, token),
+              ]);
+            }),
+          )
+    }
     ${changes.length > mostNames ? html`<p class="muted">And ${changes.length - mostNames} more.</p>` : nothing}
     ${complete ? nothing : html`<p class="muted">There may be more changes: not all files could be compared or named.</p>`}`;
 }

@@ -75,7 +75,8 @@ export async function collectRun(
   };
 }
 
-const getRunEndTime = ({ startedAt, durationMs }: Execution): number => startedAt + (durationMs ?? 0);
+const getRunEndTime = ({ startedAt, durationMs }: Execution): number | null =>
+  durationMs === null ? null : startedAt + durationMs;
 
 function collectRunCode(collector: PackCollector, { execution, folder }: ChainStep): Promise<PackedFile> {
   const { language, code, script } = execution;

@@ -346,7 +346,9 @@ function createDefaultDescription(runs: readonly PackedRun[], files: readonly Pa
   const day = new Date(run.startedAt).toISOString().slice(0, 10);
   const made = new Set(runs.flatMap(({ results }) => results));
   const given = runs.flatMap(({ inputs }) => inputs).filter((file) => !made.has(file));
-  const outcome = `${summarizeNames([...made], 'result')} from ${summarizeNames([...new Set(given)], 'input')}`;
+  // Where nobody looked, none that is known is not none.
+  const what = runs.some(({ resultsMayBeIncomplete }) => resultsMayBeIncomplete) ? 'known result' : 'result';
+  const outcome = `${summarizeNames([...made], what)} from ${summarizeNames([...new Set(given)], 'input')}`;
   if (runs.length === 1)
     return `A run of ${languageNames[run.language].name} code on ${day}: ${outcome}; ${run.outcome}.`;
   const failed = runs.filter(({ succeeded }) => !succeeded).length;

@@ -109,7 +109,8 @@ export interface PackedRun {
   readonly script: string | null;
   readonly workingDir: string;
   readonly startedAt: number;
-  readonly endedAt: number;
+  /** Null where nobody saw its end. */
+  readonly endedAt: number | null;
   readonly succeeded: boolean;
   /** How it ended, such as `exit code 0`. */
   readonly outcome: string;

@@ -115,7 +115,7 @@ function renderRunParts(run: PackedRun, pictures: ReadonlySet<FileOfRun>, level:
     ['actionStatus', 'Outcome', renderOutcome(run)],
     ['error', 'Error', run.succeeded ? '' : escapePreviewHtml(run.error ?? '')],
     ['startTime', 'Started', renderTime(run.startedAt)],
-    ['endTime', 'Ended', renderTime(run.endedAt)],
+    ['endTime', 'Ended', run.endedAt === null ? 'not known' : renderTime(run.endedAt)],
     ['programmingLanguage', 'Language', name],
     [
       'softwareRequirements',

@@ -126,14 +126,15 @@ function createLanguageEntity({ language, runtime }: PackedRun): GraphEntity {
 
 function createActionEntity(run: PackedRun, specification: CrateSpecification, agent: string): GraphEntity {
   const { name } = languageNames[run.language];
+  const after = run.endedAt === null ? '' : ` after ${run.endedAt - run.startedAt} ms`;
   return createGraphEntity(toActionId(run), 'CreateAction', {
     name: `${name} run ${run.id}`,
-    description: `${name} code in ${run.workingDir}: ${run.outcome} after ${run.endedAt - run.startedAt} ms.`,
+    description: `${name} code in ${run.workingDir}: ${run.outcome}${after}.`,
     identifier: run.id,
     instrument: toEntityReference(pathToEntityId(run.code.path)),
     agent: toEntityReference(agent),
     startTime: toIsoTimestamp(run.startedAt),
-    endTime: toIsoTimestamp(run.endedAt),
+    endTime: run.endedAt === null ? null : toIsoTimestamp(run.endedAt),
     actionStatus: specification.toActionStatus(run.succeeded),
     error: run.succeeded ? null : (run.error ?? run.outcome),
     object: toEntityReferences(run.inputs.map(toRunFileId)),

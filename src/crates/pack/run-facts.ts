@@ -3,7 +3,7 @@ import { createGraphEntity, type GraphEntity } from './entities.ts';
 import type { RunLimit, SoftwareVersion } from './packed.ts';
 
 /** How a run ended, in a few words. */
-export function describeRunOutcome({ reason, exitCode, signal, artifacts }: Execution): string {
+export function describeRunOutcome({ reason, exitCode, signal, durationMs, artifacts }: Execution): string {
   switch (reason) {
     case 'exit':
       return `exit code ${exitCode}`;
@@ -20,7 +20,7 @@ export function describeRunOutcome({ reason, exitCode, signal, artifacts }: Exec
     case 'cancelled':
       return 'cancelled';
     default:
-      return 'lost with the sandbox around it';
+      return durationMs === null ? 'lost: its server ended while it ran' : 'lost with the sandbox around it';
   }
 }
 
