@@ -123,6 +123,19 @@ describe(`links (${backends})`, () => {
         assert.equal(saved, toSavedName(data.filename));
       }
     }
+    // The line of the crate says where it is, the next is the link.
+    for (const title of [
+      'Walks',
+      'ü'.repeat(120),
+      'qzXkW9vT'.repeat(4),
+      'A study of random walks in many dimensions',
+    ]) {
+      const file_ids = [await upload(server, 'a.txt', title)];
+      const { text: packed } = await server.call('pack_crate', { file_ids, title });
+      const line = packed.split('\n')[1]!;
+      assert.match(line, /, until .*: curl /, packed);
+      assert.ok(countTokens(line) <= 100, `${countTokens(line)}: ${line}`);
+    }
     recordProof('C1:at-most-100-tokens');
   });
 

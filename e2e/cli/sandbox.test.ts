@@ -156,7 +156,6 @@ it('the folders and the image have the defaults and the names of the specificati
   assert.match(named.stdout, /^tools_path: "\/t" {2}# MCP_TOOLS_PATH$/m);
   assert.match(named.stdout, /^skills_path: "\/s" {2}# MCP_SKILLS_PATH$/m);
   assert.match(named.stdout, /^executor_image: "other:1" {2}# MCP_EXECUTOR_IMAGE$/m);
-  recordProof('A11:image-default');
 });
 
 it('doctor tells what of the sandbox works here', { skip: noSandbox }, async () => {

@@ -173,7 +173,14 @@ it('the output that is shown is set by three settings, which have to fit togethe
     /^workcrate: --output-head 4000 and --output-tail 4000 are more than --output-chars 5000/m,
   );
   const env = { WORKCRATE_OUTPUT_HEAD: '1000', WORKCRATE_OUTPUT_TAIL: '3000' };
-  await using server = await serve(['--data', folder.path, '--output-chars', '5000'], { env });
+  const sandbox = ['--sandbox', 'subprocess', '--allow-sandbox', 'subprocess'];
+  await using server = await serve(['--data', folder.path, '--output-chars', '5000', ...sandbox], { env });
+  const shown = async (characters: number): Promise<string> => {
+    const code = `process.stdout.write('a'.repeat(1500) + 'b'.repeat(${characters - 5000}) + 'c'.repeat(3500))`;
+    return (await server.call('execute_code', { language: 'node', code })).data.stdout;
+  };
+  assert.equal((await shown(5000)).length, 5000);
+  assert.equal(await shown(5001), `${'a'.repeat(1000)}\n[... truncated 1001 chars ...]\n${'c'.repeat(3000)}`);
   assert.equal(await server.end('SIGTERM'), 0);
   recordProof('D7:three-settings');
 });

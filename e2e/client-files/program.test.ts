@@ -77,7 +77,31 @@ test('what was pasted over stdio is read and given to runs, until the file itsel
   await utimes(join(root, saved), later, later);
   const edited = await client.call('read_client_file', { path: saved });
   assert.deepEqual([edited.data?.text, edited.data?.rung], ['edited later', 'direct'], edited.text);
-  recordProof('E5:what-was-pasted-is-used-where-files-are-read-in-place');
+  const outside = { path: '../outside.md', content: 'x' };
+  const batch = [
+    { path: `${folder}/first.md`, content: 'one' },
+    { path: `${folder}/second.md`, content: 'two' },
+  ];
+  const refused = await client.call('guide_cache_file', { files: [...batch, outside] });
+  assert.equal(refused.code, 'path_refused', refused.text);
+  for (const { path } of batch) {
+    const none = await client.call('read_client_file', { path });
+    assert.equal(none.code, 'path_not_found', none.text);
+  }
+  const several = await client.call('guide_cache_file', { files: batch });
+  assert.match(several.text, /^Remembered for an hour: 2\./);
+  assert.equal(several.data.cache.entries, 4, several.text);
+  for (const { path, content } of batch) {
+    const { data, text } = await client.call('read_client_file', { path });
+    assert.deepEqual([data?.text, data?.rung], [content, 'given'], text);
+  }
+  recordProof(
+    'E5:what-was-pasted-is-used-where-files-are-read-in-place',
+    'E5:what-a-person-gave-for-an-hour',
+    'E9:one-file-or-several',
+    'E9:whole-batch-or-nothing',
+    'E9:statistics-returned',
+  );
 });
 
 test('the program itself, started elsewhere: a project that its client tells has to be proven first', async () => {

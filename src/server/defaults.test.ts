@@ -16,6 +16,11 @@ it('a run has 30 s by default and 300 s at most, and 5 s between SIGTERM and SIG
   recordProof('D4:default-times');
 });
 
+it('code in Docker runs in the image mcp-code-executor:latest', () => {
+  assert.equal(toSandboxOptions(config, createLog('off')).docker.image, 'mcp-code-executor:latest');
+  recordProof('A11:image-default');
+});
+
 it('of an output of more than 10,000 characters the first and the last 4,000 are shown', () => {
   assert.deepEqual(getOutputBounds(config), { most: 10_000, head: 4000, tail: 4000 });
   recordProof('D7:default-bounds');

@@ -248,6 +248,10 @@ async function specimenOf(version: CrateSpecificationVersion, zip: Buffer): Prom
   return { version, ...(await graphOf(zip)), names: new Set(members.keys()), preview };
 }
 
+/**
+ * These are our own readings of the specification. The public validator is a Python program with packages that neither
+ * npm nor this suite brings, so it is no part of it: it is run by hand, on crates of a release.
+ */
 for (const [what, specimen] of await specimens()) {
   const demands = what === 'files' ? crateDemands : { ...crateDemands, ...runDemands };
   describe(`a crate of ${what}, in RO-Crate ${specimen.version}`, () => {

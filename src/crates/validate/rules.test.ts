@@ -330,6 +330,25 @@ const testedElsewhere = [
   'data-detached',
 ];
 
+for (const profile of ['process-run-crate', 'workflow-run-crate'] as const)
+  it(`each rule of the profile ${profile} is found where it is broken, with the entity`, async () => {
+    const own = new Set(validationRules.filter((one) => one.profile === profile).map(({ id }) => id));
+    const [version] = crateVersions;
+    const tried = breakages.filter(
+      ({ rule, versions = crateVersions }) => own.has(rule) && versions.includes(version),
+    );
+    assert.ok(tried.length >= 5, `${tried.length} rules`);
+    for (const { rule, entity, change } of tried) {
+      const crate = makeCrate(version);
+      change(crate);
+      const { broken } = await judgeCrate(version, crate);
+      const found = broken.filter((one) => one.rule === rule).flatMap(({ violations }) => violations);
+      assert.deepEqual([rule, ...found.map((one) => one.entity)], [rule, entity]);
+    }
+    if (profile === 'process-run-crate') recordProof('B14:process-run-crate');
+    else recordProof('B14:workflow-run-crate');
+  });
+
 it('every rule has a breakage here, an id of its own, a level that its text names, and a remedy', () => {
   const tested = new Set([...breakages.map(({ rule }) => rule), ...testedElsewhere]);
   assert.deepEqual(

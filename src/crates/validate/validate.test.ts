@@ -151,11 +151,7 @@ describe('what is asked for', () => {
       'main-workflow',
       'provenance-run-crate-stated',
     ]);
-    recordProof(
-      'B14:profile-by-argument-or-by-what-it-states',
-      'B14:process-run-crate',
-      'B14:workflow-run-crate',
-    );
+    recordProof('B14:profile-by-argument-or-by-what-it-states');
   });
 
   it('is answered without a network, whatever addresses the crate names', async () => {
