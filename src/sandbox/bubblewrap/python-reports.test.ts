@@ -39,6 +39,27 @@ open('data.txt').read()
   assert.deepEqual(opened['paths'], [join(folder.path, 'data.txt')]);
 });
 
+it('at the end no report is cut and none begins, whatever threads still show', async () => {
+  const code = `import os, sys, threading, time
+sys.path.insert(0, sys.argv[1])
+from workcrate_inside.frames import FrameWriter
+writer = FrameWriter(1)
+def show():
+    while True: writer.write({}, b'x' * 1_000_000)
+for _ in range(3): threading.Thread(target=show, daemon=True).start()
+time.sleep(0.1)
+writer.finish()
+os.write(1, b'the end')
+time.sleep(0.3)
+os._exit(0)`;
+  const python = spawn('python3', ['-c', code, insideFolder], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const written = Buffer.concat(await Array.fromAsync(python.stdout as AsyncIterable<Buffer>));
+  // Lengths in 8 bytes, `{}`, and the payload.
+  const frames = written.subarray(0, -7);
+  assert.equal(written.toString('latin1', frames.length), 'the end');
+  assert.equal(frames.length % 1_000_010, 0);
+});
+
 it('signals that raise while it reports leave no half of a report', async () => {
   using folder = mkdtempDisposableSync(join(tmpdir(), 'workcrate-run-'));
   const { reports } = await run(

@@ -31,12 +31,14 @@ class FrameWriter:
         self.secret = secret
         self.lock = _thread.allocate_lock()
         self.pid = os.getpid()
+        self.is_over = False
 
     def is_ours(self):
         return os.getpid() == self.pid
 
     def write(self, header, payload=b""):
-        if not self.is_ours():
+        # A signal handler that shows something in between would wait for `finish` for ever.
+        if self.is_over or not self.is_ours():
             return
         frame = pack_frame(self.secret, header, payload)
         if len(frame) <= AT_ONCE:
@@ -72,6 +74,7 @@ class FrameWriter:
             pass
 
     def finish(self):
-        """Waits for a frame that a thread is still writing."""
-        with self.lock:
-            pass
+        """Waits for a frame that a thread is still writing, and lets none begin: the process ends, and would cut it."""
+        self.is_over = True
+        if self.is_ours():
+            self.lock.acquire()
