@@ -13,6 +13,8 @@ export interface Step {
   readonly user?: User;
   readonly stdin?: string;
   readonly timeoutMs?: number;
+  /** May call tools, by which a container can reach a socket of the server. */
+  readonly mayCallTools?: true;
   /** Cancels the run after so long. */
   readonly cancelMs?: number;
   /** Plays it as a cell of a session, and these as the next cells, as long as the session lives. */
@@ -66,12 +68,17 @@ export interface Seen {
   readonly before: Played | null;
   readonly beside: Played | null;
   readonly after: Played | null;
+  /** What the run was given. */
+  readonly timeoutMs: number;
   readonly scene: Scene;
   readonly sandbox: Sandbox;
 }
 
 /** The code failed before it could try: neither held nor got through. */
 export class NotTried extends Error {}
+
+/** Between SIGTERM and SIGKILL. */
+export const graceMs = 400;
 
 export const harmful = { notRun: 'it would harm the machine' };
 

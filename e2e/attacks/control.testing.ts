@@ -89,6 +89,22 @@ os._exit(7)`,
     judge: endedBy('exit', 7),
   },
   {
+    name: 'writes junk to the pipe of its reports without end',
+    wall,
+    mustNotHappen:
+      'the server looks through more than some megabytes of it, in the thread that serves everybody',
+    withoutWalls: 'held',
+    language: python,
+    // In a container it is a file, of which the server reads no more than it keeps.
+    code: `written = 0
+if stat.S_ISREG(os.fstat(4).st_mode): written = -1
+try:
+    while 0 <= written < 64_000_000: written += os.write(4, b'junk' * 16384)
+except BrokenPipeError: pass
+if written >= 64_000_000: through('64 MB were read')
+if written == 0: raise OSError('not a byte was taken')`,
+  },
+  {
     name: 'closes every descriptor and leaves',
     wall,
     mustNotHappen: 'its end is told as another',

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { harmful, type Attack, type Watch } from './attack.testing.ts';
 import { heldInMemory } from './resources.testing.ts';
 
@@ -26,6 +26,9 @@ const tcpMegabytes = (): number =>
   megabyte;
 
 const openFiles = (): number => Number(readFileSync('/proc/sys/fs/file-nr', 'utf8').split('\t')[0]);
+
+/** Of this process, which stands for the server. */
+const ownFiles = (): number => readdirSync('/proc/self/fd').length;
 
 const tcpMemory = growth(tcpMegabytes, 192, (grown) => `${Math.round(grown)} MB in buffers of TCP`);
 
@@ -88,6 +91,66 @@ while time.monotonic() - began < 5:
     judge: heldInMemory,
   },
   {
+    name: 'takes memory by pipes that it makes large (F_SETPIPE_SZ)',
+    wall: 'memory',
+    mustNotHappen: 'what waits in pipes is not counted',
+    withoutWalls: 'either',
+    language: python,
+    code: `import fcntl
+def fill():
+    taken = 0
+    try:
+        while taken < 80_000_000:
+            reading, writing = os.pipe(); os.set_blocking(writing, False)
+            try: fcntl.fcntl(writing, 1031, 1 << 20)
+            except OSError: pass
+            try:
+                while True: taken += os.write(writing, bytes(65536))
+            except BlockingIOError: pass
+    except OSError: pass
+    time.sleep(1)
+    os._exit(9 if taken >= 80_000_000 else 0)
+children = [os.fork() or fill() for _ in range(4)]
+if [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [9] * 4: through('320 MB in pipes')`,
+    judge: heldInMemory,
+  },
+  {
+    name: 'makes timers without end',
+    wall: 'processes',
+    mustNotHappen: 'it has 200,000 timers of the kernel',
+    withoutWalls: 'either',
+    timeoutMs: 30_000,
+    language: python,
+    code: `import resource
+hard = resource.getrlimit(resource.RLIMIT_SIGPENDING)[1]
+resource.setrlimit(resource.RLIMIT_SIGPENDING, (hard, hard))
+silent, made, ident = ctypes.create_string_buffer(struct.pack('Qii', 0, 0, 1), 64), 0, ctypes.byref(ctypes.c_int())
+while made < 200_000 and syscall('timer_create', 1, silent, ident)[0] == 0: made += 1
+if made == 200_000: through('200,000 timers')`,
+    judge: heldInMemory,
+  },
+  {
+    name: 'sends descriptors that nobody takes',
+    wall: 'processes',
+    mustNotHappen: 'it has 100,000 files on their way, which no process holds',
+    withoutWalls: 'either',
+    language: python,
+    code: `sent, held = 0, []
+try:
+    while sent < 100_000:
+        ends = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM); held.append(ends)
+        ends[0].setblocking(False)
+        events = [os.eventfd(0) for _ in range(250)]
+        try:
+            for _ in range(4): socket.send_fds(ends[0], [b'x'], events); sent += 250
+        except BlockingIOError: pass
+        finally:
+            for event in events: os.close(event)
+except OSError: pass
+if sent >= 100_000: through('%d files' % sent)`,
+    judge: heldInMemory,
+  },
+  {
     name: 'takes memory by record locks',
     wall: 'processes',
     mustNotHappen: 'it holds 300,000 locks',
@@ -115,6 +178,24 @@ for option in (26, 51):
     one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     one.bind(('127.0.0.1', 0))
     attempt('option %d' % option, lambda: one.setsockopt(socket.SOL_SOCKET, option, program))`,
+  },
+  {
+    name: 'floods the socket of the server with connections that show no token',
+    wall: 'processes',
+    mustNotHappen: 'descriptors of the server are taken, of which it has few',
+    withoutWalls: 'held',
+    mayCallTools: true,
+    watch: growth(ownFiles, 300, (grown) => `the server has ${grown} descriptors more`),
+    language: python,
+    // Where it is not visible, nothing of it may be.
+    code: `import glob
+places = [place for place in ('/opt/workcrate/gate', *glob.glob('/opt/workcrate/gate/*'), *glob.glob('/tmp/workcrate-gate-*/*')) if os.path.exists(place)]
+for place in places:
+    held = []
+    try:
+        while len(held) < 900: held.append(socket.socket(socket.AF_UNIX)); held[-1].connect(place)
+    except OSError: pass
+    time.sleep(1)`,
   },
   {
     name: 'opens files without end in many processes',

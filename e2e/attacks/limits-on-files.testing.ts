@@ -2,10 +2,10 @@ import { hasTried, said, told, type Attack, type Seen } from './attack.testing.t
 
 const python = 'python' as const;
 /** The folders are watched, and how soon that shows is no promise; so each stays for a while before it says that it got through. */
-const diskTimeoutMs = 30_000;
+export const diskTimeoutMs = 30_000;
 
 /** Either it was stopped for want of disk, or it came to its end and tells. */
-function stoppedOrTold(seen: Seen): string | null {
+export function stoppedOrTold(seen: Seen): string | null {
   return hasTried(seen.run) || seen.run.end.reason !== 'disk' ? told(seen) : said(seen);
 }
 
@@ -24,7 +24,9 @@ for path in ('sparse', '../artifacts/sparse', os.environ['TMPDIR'] + '/sparse', 
     attempt('write ' + path, lambda: os.pwrite(file, b'x', tb))
     attempt('allocate ' + path, lambda: os.posix_fallocate(file, 0, tb))
     attempt('copy ' + path, lambda: os.copy_file_range(os.open('/bin/cat', os.O_RDONLY), file, 100, 0, tb))
-    if os.fstat(file).st_size >= tb: through(path)`,
+    if os.fstat(file).st_size >= tb: through(path)
+    # Where space cannot be reserved it is written, up to the limit of a file: all of it together is too much for the disk.
+    os.close(file); os.unlink(path)`,
   },
   {
     name: 'writes one file that has no end',
@@ -77,6 +79,23 @@ if taken > 150_000_000: through('%d bytes' % taken)`,
     time.sleep(0.1)
 time.sleep(15)
 through('reserved 400 MB')`,
+    judge: stoppedOrTold,
+  },
+  {
+    name: 'fills the disk through files with holes that it maps',
+    wall: 'disk',
+    mustNotHappen: 'what is written to memory and not by a call is not counted',
+    withoutWalls: 'either',
+    timeoutMs: diskTimeoutMs,
+    language: python,
+    code: `import mmap
+for number in range(20):
+    with open('file%d' % number, 'w+b') as file:
+        os.ftruncate(file.fileno(), 20_000_000)
+        with mmap.mmap(file.fileno(), 20_000_000) as held: held[:] = b'x' * 20_000_000; held.flush()
+    time.sleep(0.1)
+time.sleep(15)
+through('mapped 400 MB')`,
     judge: stoppedOrTold,
   },
   {

@@ -3,7 +3,7 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { isWorkcrateError } from '../../src/errors.ts';
-import type { SandboxRun, Sandbox } from '../../src/sandbox/sandbox.ts';
+import { createRunClock, type RunTools, type SandboxRun, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import {
   composed,
   NotTried,
@@ -94,6 +94,7 @@ async function playedOnce(attack: Attack, stage: Stage): Promise<(string | null)
     before,
     beside: await beside,
     after: attack.after === undefined ? null : await play(attack.after, stage),
+    timeoutMs: attack.timeoutMs ?? usualTimeoutMs,
     ...stage,
   };
   return [await (attack.judge ?? told)(seen), watched, leaked(attack, seen)];
@@ -129,7 +130,8 @@ async function repeated(attack: Attack, how: NonNullable<Attack['repeat']>, stag
       const run = await play({ ...attack, ...cancel }, stage).catch(nullIfNotBegun);
       if (run === null) continue;
       try {
-        found ??= await attack.judge!({ run, before: null, beside: null, after: null, ...stage });
+        const timeoutMs = attack.timeoutMs ?? usualTimeoutMs;
+        found ??= await attack.judge!({ run, before: null, beside: null, after: null, timeoutMs, ...stage });
         tried++;
       } catch (error) {
         untried ??= error;
@@ -164,9 +166,17 @@ async function play(step: Step, stage: Stage): Promise<Played> {
     stdin: step.stdin ?? '',
     timeoutMs: step.timeoutMs ?? usualTimeoutMs,
     signal: step.cancelMs === undefined ? new AbortController().signal : AbortSignal.timeout(step.cancelMs),
+    ...(step.mayCallTools && { tools: silentTools(step.timeoutMs ?? usualTimeoutMs) }),
   });
   return finished(run);
 }
+
+/** Calls of tools that nobody answers. */
+const silentTools = (mostMs: number): RunTools => ({
+  files: new Map([['readme.txt', 'nothing']]),
+  clock: createRunClock(mostMs),
+  accept: (connection) => void connection.on('error', () => {}).resume(),
+});
 
 /** The outputs of all cells together, and the end of the first that did not end well, or of the last. */
 async function playCells(step: Step, next: readonly Code[], { scene, sandbox }: Stage): Promise<Played> {

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { harmful, NotTried, said, told, type Attack, type Seen } from './attack.testing.ts';
+import { graceMs, harmful, NotTried, said, told, type Attack, type Seen } from './attack.testing.ts';
 
 const python = 'python' as const;
 
@@ -238,6 +238,9 @@ while True: time.sleep(1)`,
     judge: (seen) => {
       if (seen.run.stdout.split('ready').length !== 3) throw new NotTried('SIGTERM came before the handlers');
       const cleaned = seen.run.stdout.split('\n').filter((line) => line.startsWith('cleaned'));
+      // A process that a busy machine does not let run in all of its grace had it none the less.
+      if (cleaned.length < 2 && seen.run.end.durationMs >= seen.timeoutMs + graceMs)
+        throw new NotTried('its processes did not run in their grace');
       return cleaned.length === 2 ? wasStopped(seen) : `only ${JSON.stringify(cleaned)} had their time`;
     },
   },

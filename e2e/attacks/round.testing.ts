@@ -2,6 +2,7 @@ import { createLog } from '../../src/observability/log.ts';
 import { openSandbox } from '../../src/sandbox/open.ts';
 import type { EnforcedClaims, RunLimitSettings, Sandbox } from '../../src/sandbox/sandbox.ts';
 import { attacks } from './all.testing.ts';
+import { graceMs } from './attack.testing.ts';
 import { perform, type Verdict } from './perform.testing.ts';
 import { setScene } from './scene.testing.ts';
 
@@ -30,7 +31,7 @@ const limits: RunLimitSettings = {
   fileBytes: 32 * megabyte,
   diskBytes: 64 * megabyte,
   tmpBytes: 16 * megabyte,
-  graceMs: 400,
+  graceMs,
 };
 
 if (import.meta.main) await playRound(JSON.parse(process.argv[2]!) as Task);

@@ -1,4 +1,5 @@
 import type { Attack } from './attack.testing.ts';
+import { diskTimeoutMs, stoppedOrTold } from './limits-on-files.testing.ts';
 
 const python = 'python' as const;
 
@@ -65,6 +66,27 @@ attempt('FS_IOC_FSSETXATTR', lambda: fcntl.ioctl(file, 0x401c5820, facts))
 for flag in (0x20000000, 0x00800000, 0x4): attempt('FS_IOC_SETFLAGS %x' % flag, lambda: fcntl.ioctl(file, 0x40086602, struct.pack('q', flag)))`,
   },
   {
+    name: 'fills the disk with copies that the kernel makes (copy_file_range, sendfile)',
+    wall: 'disk',
+    mustNotHappen: 'what passes through no buffer of the run is not counted',
+    withoutWalls: 'either',
+    timeoutMs: diskTimeoutMs,
+    language: python,
+    code: `def copied(source, to, left):
+    at = 0
+    while at < left: at += os.copy_file_range(source, to, left - at, at, at)
+source = os.open('source', os.O_RDWR | os.O_CREAT); os.write(source, bytes(10_000_000))
+for number in range(40):
+    to = os.open('file%d' % number, os.O_RDWR | os.O_CREAT)
+    try: copied(source, to, 10_000_000)
+    except OSError: os.sendfile(to, source, 0, 10_000_000)
+    os.close(to)
+    time.sleep(0.05)
+time.sleep(15)
+through('copied 400 MB')`,
+    judge: stoppedOrTold,
+  },
+  {
     name: 'keeps bytes in attributes of files, where nobody counts them',
     wall: 'syscalls',
     mustNotHappen: 'a file has an attribute with bytes of the run',
@@ -107,6 +129,9 @@ label = socket.inet_pton(socket.AF_INET6, '::1') + struct.pack('IBBHHHI', 0, 0, 
 for what, one, level, option, value in (
     ('a label', six, 41, 32, label), ('headers', six, 41, 59, bytes(8)), ('headers', six, 41, 54, bytes(8)),
     ('options', plain, 0, 4, b'\\x01' * 40), ('no copies', stream, 1, 60, struct.pack('i', 1)),
+    ('a key', stream, 6, 14, struct.pack('HHI120x', 2, 0, 0x0100007f) + struct.pack('BBHI80s', 0, 0, 4, 0, b'keys')),
+    ('a key', stream, 6, 38, struct.pack('HHI120x', 2, 0, 0x0100007f) + bytes(168)),
+    ('a program', plain, 1, 50, struct.pack('i', 0)), ('a program', plain, 1, 52, struct.pack('i', 0)), ('a lock', plain, 1, 44, struct.pack('i', 1)),
     ('TLS', stream, 6, 31, b'tls'), ('control', stream, 6, 13, b'reno'), ('saved', stream, 6, 27, struct.pack('i', 1))):
     attempt(what, lambda: one.setsockopt(level, option, value))`,
   },
