@@ -73,6 +73,9 @@ function listForged(text: string): string[] {
   return splitLines(text).filter((line) => isMarkBare(line) || controls.test(line));
 }
 
+/** A link shows the start and the end of a long name. */
+const shortened = /^"(?:[^"\\]|\\.)*…(?:[^"\\]|\\.)*" \(\d+ characters\), /;
+
 /** What is quoted is JSON: a quote in it has a backslash. */
 function isMarkBare(line: string): boolean {
   return line.replaceAll(/"(?:[^"\\]|\\.)*(?:"|$)/g, '').includes(mark);
@@ -85,7 +88,8 @@ describe('a name of somebody else never passes for words of ours', { skip: noSan
 
   const demandHonest = async (tool: string, input: Record<string, unknown>) => {
     const reply = await stage.call(tool, input);
-    assert.ok(reply.text.includes(mark), `${tool} shows none of the names: ${reply.text.slice(0, 300)}`);
+    const isShown = reply.text.includes(mark) || shortened.test(reply.text);
+    assert.ok(isShown, `${tool} shows none of the names: ${reply.text.slice(0, 300)}`);
     assert.deepEqual(listForged(reply.text), [], tool);
     return reply;
   };

@@ -232,6 +232,7 @@ const tools: Readonly<Record<string, Wordings>> = {
     'files[].path': { listed: 'in part' },
     'files[].size': { listed: 'in part' },
     'files[].compressed_size': { unsaid: 'the whole list has it' },
+    'whole_list.filename': { start: 8 },
     'files[].last_modified': { unsaid: 'the whole list has it' },
   },
   read_crate_file: { crate_id: { unsaid: 'as the call asked for' } },
