@@ -5,6 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { eventually } from '../../src/eventually.testing.ts';
 import { fromSource, run, serve, temporaryFolder, type Program } from './program.testing.ts';
 
 const withCode = ['--sandbox', 'subprocess', '--allow-sandbox', 'subprocess'];
@@ -116,6 +117,25 @@ it('where nothing answers, the command to start a server is named', async () => 
     stderr,
     /^workcrate: Nothing answers at http:\/\/127\.0\.0\.1:1\. .*npx workcrate serve starts one/,
   );
+});
+
+it('where the server ends during a call, it says that the call may have been done', async () => {
+  await using folder = await temporaryFolder();
+  await using server = await serve(['--data', join(folder.path, 'data'), ...withCode]);
+  const at = ['--url', server.url];
+  const called = run(['call', 'execute_code', 'language=bash', 'code=exec sleep 100', ...at]);
+  await eventually(async () => {
+    const { data } = await server.call('search_executions', { status: 'running' });
+    return data.executions.length === 1;
+  });
+  await server.end('SIGKILL');
+  const { code, stderr } = await called;
+  assert.equal(code, 1);
+  assert.ok(
+    stderr.startsWith(`workcrate: The connection to ${server.url} broke off before the answer`),
+    stderr,
+  );
+  assert.match(stderr, /may have been done.* call search_executions/);
 });
 
 /** Answers as no Workcrate does to this command: a question, a stream in pieces, and no MCP at all. */

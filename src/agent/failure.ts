@@ -175,6 +175,7 @@ export function toAgentError(error: unknown): AgentError {
 const fetchFailures: Readonly<Record<FetchError['kind'], FailureClass>> = {
   timeout: 'timeout',
   network: 'network',
+  broken_off: 'network',
   too_long: 'answer_too_long',
   private_address: 'network',
 };

@@ -67,3 +67,11 @@ export function noAnswerError(
     { cause },
   );
 }
+
+/** There was a connection, so what was asked for may have been done. */
+export const brokenOffError = (url: string, cause: FetchError): WorkcrateError =>
+  new WorkcrateError(
+    'not_found',
+    `The connection to ${url} broke off before the answer came, so what you asked for may have been done. Start the server if it has ended, and look before you ask again: ${programName} call search_executions lists runs.`,
+    { cause },
+  );

@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { WorkcrateError } from '../errors.ts';
 import { fetchBounded, FetchError, type FetchAnswer, type FetchPolicy } from '../net/bounded-fetch.ts';
 import { packageVersion } from '../version.ts';
-import { demandHttpUrl, noAnswerError } from './find-server.ts';
+import { brokenOffError, demandHttpUrl, noAnswerError } from './find-server.ts';
 
 export interface McpServer {
   /** With or without `/mcp` at its end. */
@@ -69,7 +69,8 @@ export async function requestMcp<T>(
       readResult(server, answer, shape),
     );
   } catch (error) {
-    throw error instanceof FetchError ? noAnswerError(given, error, policy) : error;
+    if (!(error instanceof FetchError)) throw error;
+    throw error.kind === 'broken_off' ? brokenOffError(given, error) : noAnswerError(given, error, policy);
   }
 }
 

@@ -22,7 +22,7 @@ test('a result has all fields, and a program that failed is no error of the tool
     timed_out: false,
     truncated: false,
     end_reason: 'exit',
-    artifacts: { created: ['/artifacts/plot.svg'], modified: [], deleted: [], complete: true },
+    artifacts: { created: ['/artifacts/plot.svg'], modified: [], deleted: [], complete: true, removed: null },
     unenforced: [],
     hint: null,
     results: [],

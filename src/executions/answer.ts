@@ -257,7 +257,11 @@ export function toEndLines(execution: Execution): string[] {
       ...groupByFolder('Modified', workingDir, modified),
       ...groupByFolder('Deleted', workingDir, deleted),
     ]),
-    ...(complete ? [] : ['There may be more changes: not all files could be compared or named.']),
+    ...(complete
+      ? []
+      : [
+          `There may be ${created.length + modified.length + deleted.length === 0 ? '' : 'more '}changes: not all files could be compared or named.`,
+        ]),
     ...toTemporaryLines(execution),
     ...describeRemoved(artifacts),
     ...toUnhashedLines(execution),

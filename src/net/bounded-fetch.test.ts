@@ -136,7 +136,7 @@ test('no error tells a key, a password, the address or what was answered', async
     const request = { headers: { Authorization: 'Bearer s3cret' } };
     const ask = (url: string) => fetchBounded(url, request, policy, ({ text }) => text());
     const reset = await failureOf(ask(`${there.url}?key=s3cret`), ...secrets);
-    assert.deepEqual([reset.kind, reset.message], ['network', 'no connection (ECONNRESET)']);
+    assert.deepEqual([reset.kind, reset.message], ['broken_off', 'no connection (ECONNRESET)']);
     const unknown = await failureOf(ask('http://s3cret.invalid/'), ...secrets);
     assert.match(unknown.message, /^no connection \((?:ENOTFOUND|EAI_AGAIN)\)$/);
   });
@@ -164,7 +164,7 @@ test('an answer that breaks off is a failure, not a short answer', async () => {
     response.writeHead(200, { 'Content-Length': 10 });
     response.write('abc', () => response.destroy());
   });
-  assert.equal((await failureOf(readText(there.url))).kind, 'network');
+  assert.equal((await failureOf(readText(there.url))).kind, 'broken_off');
 });
 
 test('private addresses are refused by number and by name, before anything is sent', async () => {

@@ -45,7 +45,8 @@ export interface FetchHeaders {
   get(name: string): string | null;
 }
 
-type FetchFailure = 'timeout' | 'network' | 'too_long' | 'private_address';
+/** `broken_off`: there was a connection, so what was asked for may have been done. */
+type FetchFailure = 'timeout' | 'network' | 'broken_off' | 'too_long' | 'private_address';
 
 /** Nothing was answered, or not all of it. The message goes on after "it failed: ". */
 export class FetchError extends Error {
@@ -172,6 +173,8 @@ async function* readLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<str
   if (rest !== '') yield rest;
 }
 
+const brokenOff: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE']);
+
 /** Of the system's error its code alone is kept: its message and fields may repeat what was sent or answered. */
 const throwFetchError =
   (signal: AbortSignal) =>
@@ -180,5 +183,6 @@ const throwFetchError =
     if (error instanceof FetchError) throw error;
     const { code } = error as { code?: unknown };
     const isPlain = typeof code === 'string' && /^[A-Z0-9_]{1,40}$/.test(code);
-    throw new FetchError('network', `no connection (${isPlain ? code : 'broken off'})`);
+    const kind = isPlain && !brokenOff.has(code) ? 'network' : 'broken_off';
+    throw new FetchError(kind, `no connection (${isPlain ? code : 'broken off'})`);
   };

@@ -96,7 +96,7 @@ export function renderFilesAfter(run: ShownRun, token: string): Html {
           )
     }
     ${changes.length > mostNames ? html`<p class="muted">And ${changes.length - mostNames} more.</p>` : nothing}
-    ${complete ? nothing : html`<p class="muted">There may be more changes: not all files could be compared or named.</p>`}`;
+    ${complete ? nothing : html`<p class="muted">There may be ${changes.length === 0 ? '' : 'more '}changes: not all files could be compared or named.</p>`}`;
 }
 
 /** What it left in /tmp and in its home. */

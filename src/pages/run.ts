@@ -105,7 +105,11 @@ function renderOutput(run: ShownRun, token: string): Html {
     ['Errors', 'stderr', run.stderr, run.stderr_file],
   ] as const;
   const printed = parts.filter(([, , text]) => text !== '');
-  if (printed.length === 0) return html`<p class="muted">It printed nothing.</p>`;
+  // What a run printed last is gone with its server.
+  const isKnown = run.end_reason !== 'lost' || run.duration_ms !== null;
+  if (printed.length === 0)
+    return html`<h2>Output</h2>
+      <p class="muted">${isKnown ? 'It printed nothing.' : 'No output was kept.'}</p>`;
   return html`${printed.map(
     ([name, stream, text, file]) =>
       html`<h2>${name}</h2>
