@@ -175,7 +175,18 @@ for (const { kind, url, skip } of databases)
       assert.match(await refused('add', 'ada'), /^1 [^]*user rotate ada/);
       assert.match(await refused('rotate', 'bob'), /^1 [^]*There is no user bob/);
       assert.match(await refused('remove', 'bob'), /^1 [^]*There is no user bob/);
-      for (const name of ['local', 'Ada', '../x', 'a b', '*', '', `oauth-${'0'.repeat(32)}`, 'files'])
+      for (const name of [
+        'local',
+        'Ada',
+        '../x',
+        'a b',
+        '*',
+        '',
+        `oauth-${'0'.repeat(32)}`,
+        'files',
+        'runs',
+        'ask',
+      ])
         assert.match(await refused('add', name), /^2 [^]*cannot be a user name/, name);
       assert.match(await refused('add', 'eve', '--scopes', 'code,root'), /^2 [^]*not root/);
       assert.match(await refused('add', 'eve', '--expires', 'soon'), /^2 [^]*--expires takes/);

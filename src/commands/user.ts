@@ -9,7 +9,7 @@ import { readServerAddress } from '../server/server-address.ts';
 import { addUser, listKeys, rotateKey, type KeyTerms, type ListedKey } from '../users/keys.ts';
 import {
   demandScopes,
-  demandUserName,
+  demandNewUserName,
   parseExpiry,
   metricsScope,
   operatorScope,
@@ -56,7 +56,7 @@ function parseKeyTerms({ flags }: UserInput, now: number): Partial<KeyTerms> {
 async function addUserCommand(database: Database, input: UserInput, name: string): Promise<string> {
   const now = Date.now();
   const terms = { scopes: defaultScopes, expiresAt: null, ...parseKeyTerms(input, now) };
-  const key = await addUser(database, demandUserName(name), terms, now, (tx, { after }) =>
+  const key = await addUser(database, demandNewUserName(name), terms, now, (tx, { after }) =>
     noteChange(tx, { operation: 'user_add', subject: name, details: toTermDetails(after) }, now),
   );
   const remedy = input.config.auth.includes('keys')

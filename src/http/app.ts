@@ -11,9 +11,10 @@ import { createPolicy, isOpenedInBrowser, toPageResponse } from '../html/respons
 import type { McpEndpoint } from '../mcp/http.ts';
 import type { Log } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import { metricsScope, operatorScope } from '../users/users.ts';
+import { isReserved, metricsScope, operatorScope } from '../users/users.ts';
 import { jsonResponse, getErrorStatus } from './answer.ts';
 import type { Auth } from './auth.ts';
+import { tokenRooms } from './requests.ts';
 
 export interface AppOptions {
   readonly mcp: McpEndpoint;
@@ -73,12 +74,22 @@ export function createApp(options: AppOptions): Hono {
       : context.text('Workcrate. MCP is at /mcp; /livez, /readyz and /metrics show its state.\n'),
   );
   for (const room of rooms) app.route('/', room);
+  demandReservedWords([...app.routes.map(({ path }) => path), ...tokenRooms.map((room) => `/${room}`)]);
   app.notFound(async (context) =>
     isPerson(context.env)
       ? toPageResponse(await renderMessage('There is nothing here', nothingHere), 404, createPolicy())
       : context.json({ error: 'There is nothing here. MCP is at /mcp.', code: 'not_found' }, 404),
   );
   return app;
+}
+
+/** So that no route is added whose first word could be a user's name: it would hide `/{user}/artifacts`. */
+export function demandReservedWords(paths: readonly string[]): void {
+  const open = paths.map((path) => path.split('/')[1] ?? '').filter((word) => !isReserved(word));
+  if (open.length > 0)
+    throw new Error(
+      `Reserve these first words of routes in users/names.ts: ${[...new Set(open)].join(', ')}.`,
+    );
 }
 
 const nothingHere = 'Perhaps the address was not copied whole.';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { demandUserName, isUserName, toUserName } from './names.ts';
+import { demandNewUserName, demandUserName, isUserName, toUserName } from './names.ts';
 
 const issuer = 'https://issuer.example';
 
@@ -25,6 +25,15 @@ test('names of users are plain, and none is a route, local or a derived one', ()
   ])
     assert.throws(() => demandUserName(name), { code: 'config_invalid' }, name);
   assert.throws(() => demandUserName(toUserName(issuer, 'Ada')), { code: 'config_invalid' });
+});
+
+test('nobody new is called as a page is, and who has such a name keeps it', () => {
+  for (const name of ['runs', 'crates', 'sessions', 'library', 'ask']) {
+    assert.throws(() => demandNewUserName(name), { code: 'config_invalid', message: /none of ask, connect/ });
+    assert.equal(demandUserName(name), name);
+    assert.equal(toUserName(issuer, name), name);
+  }
+  assert.equal(demandNewUserName('ada'), 'ada');
 });
 
 /** Anything, but often what is nearly a name, or looks like one that was derived. */

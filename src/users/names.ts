@@ -12,7 +12,7 @@ const userNameForm = /^[a-z0-9][a-z0-9._@+-]{0,63}$/;
 /** Names made by `derivedName`, which nobody may choose. */
 const derivedNameForm = /^oauth-[0-9a-f]{32}$/;
 
-/** `local` is the caller without authentication; the others come first in the paths of routes (`/{user}/artifacts`). */
+/** `local` is the caller without authentication; the others came first in paths when names were first given. */
 const reservedNames = new Set([
   'local',
   'executions',
@@ -27,18 +27,49 @@ const reservedNames = new Set([
   'uploads',
 ]);
 
+/**
+ * What has come first in a path since then. A user who has such a name keeps it, and everything but the route
+ * `/{user}/artifacts`; nobody new gets one.
+ */
+const laterReservedNames = new Set([
+  'ask',
+  'connect',
+  'crates',
+  'documents',
+  'library',
+  'operate',
+  'runs',
+  'sessions',
+  'sign-in',
+  'sign-out',
+  'usage',
+]);
+
+/** Whether a path may begin with it: no user of that name can be added, whose routes it would hide. */
+export const isReserved = (word: string): boolean =>
+  !userNameForm.test(word) || reservedNames.has(word) || laterReservedNames.has(word);
+
 export function isUserName(text: string): boolean {
   return userNameForm.test(text) && !derivedNameForm.test(text) && !reservedNames.has(text);
 }
 
 export function demandUserName(text: string): string {
   if (isUserName(text)) return text;
-  throw new WorkcrateError(
+  throw badNameError(text, reservedNames);
+}
+
+/** The name of somebody who is added. */
+export function demandNewUserName(text: string): string {
+  if (isUserName(text) && !laterReservedNames.has(text)) return text;
+  throw badNameError(text, reservedNames.union(laterReservedNames));
+}
+
+const badNameError = (text: string, reserved: ReadonlySet<string>): WorkcrateError =>
+  new WorkcrateError(
     'config_invalid',
     `${JSON.stringify(text)} cannot be a user name. A name has 1 to 64 of a-z 0-9 . _ @ + - and begins ` +
-      `with a letter or digit; not oauth- and 32 hex digits, and none of ${[...reservedNames].join(', ')}.`,
+      `with a letter or digit; not oauth- and 32 hex digits, and none of ${[...reserved].toSorted().join(', ')}.`,
   );
-}
 
 /**
  * The user that a claim of a token means. One that fits is the name itself; any other gets a name of its own

@@ -17,7 +17,7 @@ import { createPageSignIns } from './page-sign-ins.ts';
 
 export type { PendingSignIn } from './code-flow.ts';
 export { IssuerDown } from './issuer-url.ts';
-export { metricsScope, operatorScope, scopes, defaultScopes } from './names.ts';
+export { isReserved, metricsScope, operatorScope, scopes, defaultScopes } from './names.ts';
 export { demandNotRemoved, type EndedRights } from './remove.ts';
 
 export interface UsersOptions {
