@@ -57,7 +57,11 @@ const runWordings: Wordings = {
   'temporary_files.more': { silent: 0 },
   'temporary_files.complete': { words: { true: null, false: /perhaps more/ } },
   'artifacts.complete': { words: { true: null, false: /may be more changes|told at its end/ } },
-  'artifacts.removed.complete': { words: { true: /Removed, so that/, false: /Not all that it made/ } },
+  'artifacts.removed.complete': {
+    words: { true: /Removed, so that|Nothing that it made/, false: /(?:Not all|Nothing) that it made/ },
+  },
+  'artifacts.removed.files': { silent: 0 },
+  'artifacts.removed.bytes': { silent: 0 },
   background: {
     words: { asked: /as asked/, detached: /detached/, adopted: /adopted/, task: /as a task/, null: null },
   },

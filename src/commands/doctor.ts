@@ -41,7 +41,7 @@ export async function runDoctor({ config }: CommandInput): Promise<number> {
     check: (config: Config) => Promise<Finding[]>,
   ): Promise<Finding[]> => (refusals.has(part) ? [] : check(config));
   const findings = [
-    ...[...refusals.values()].map(({ message }): Finding => ({
+    ...[...new Set([...refusals.values()].map(({ message }) => message))].map((message): Finding => ({
       state: 'broken',
       what: escapeControls(message),
     })),

@@ -55,10 +55,10 @@ export function showDifference({ created, modified, deleted, complete, removed }
 export function describeRemoved({ removed }: Pick<Difference, 'removed'>): string[] {
   if (removed === null) return [];
   const { files, bytes, complete } = removed;
+  if (files === 0) return ['Nothing that it made was removed. Delete what you do not need.'];
   const some = files === 1 ? '1 file' : `${files} files`;
-  const told = `Removed, so that the disk is free again: ${some} that it had made (${formatBytes(bytes)}).`;
   return [
-    ...(files === 0 ? [] : [told]),
+    `Removed, so that the disk is free again: ${some} that it had made (${formatBytes(bytes)}).`,
     ...(complete ? [] : ['Not all that it made was removed. Delete what you do not need.']),
   ];
 }

@@ -53,7 +53,7 @@ const demands = {
 
 export type RefusedPart = keyof typeof demands;
 
-/** Everything that keeps a server with these settings from starting, once each, by the part that it is about. */
+/** Everything that keeps a server with these settings from starting, by the part that it is about. Parts may say the same. */
 export async function findRefusals(config: Config): Promise<ReadonlyMap<RefusedPart, WorkcrateError>> {
   const refusals = new Map<RefusedPart, WorkcrateError>();
   for (const [part, demand] of Object.entries(demands) as [RefusedPart, (config: Config) => unknown][]) {
@@ -61,8 +61,7 @@ export async function findRefusals(config: Config): Promise<ReadonlyMap<RefusedP
       await demand(config);
     } catch (error) {
       if (!isWorkcrateError(error)) throw error;
-      const isTold = [...refusals.values()].some(({ message }) => message === error.message);
-      if (!isTold) refusals.set(part, error);
+      refusals.set(part, error);
     }
   }
   return refusals;
