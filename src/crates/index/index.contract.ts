@@ -294,7 +294,7 @@ function keepingContract(backend: Backend): void {
       message: 'It ends early.',
     });
     await index.writer.removeSource('file:///made-up/');
-    assert.deepEqual(await index.writer.sources(), ['s3://other/']);
+    assert.deepEqual(await index.writer.sources(), [{ source: 's3://other/', readAt: null }]);
     assert.deepEqual(await index.find(''), ['forest']);
   });
 
