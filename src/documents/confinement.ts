@@ -65,7 +65,9 @@ const splitArguments = (text: string): string[] => text.split(' ');
 
 function buildBubblewrapArguments({ readable, folder }: ConfinementOptions): string[] {
   return [
-    ...splitArguments('--unshare-all --die-with-parent --new-session --cap-drop ALL --hostname workcrate'),
+    // In no session of its own: whoever starts it makes it the leader of one without a terminal, and ends the process group
+    // as a whole. What has left the group is missed if it has not asked yet to die with its parent.
+    ...splitArguments('--unshare-all --die-with-parent --cap-drop ALL --hostname workcrate'),
     ...systemLibraryPaths.flatMap((path) => ['--ro-bind-try', path, path]),
     ...splitArguments('--proc /proc --dev /dev'),
     ...[process.execPath, ...readable].flatMap((path) => ['--ro-bind', path, path]),

@@ -17,11 +17,13 @@ export const clientPathNotFoundError = (path: string): WorkcrateError =>
     `The client says that there is no ${quoteRequestedPath(path)} in the project. list_client_directory shows what there is.`,
   );
 
+const patternSign = /[*?[{]/;
+
 /** Where the server looked by itself, which may be another machine than the client means. */
 export const localPathNotFoundError = (path: string, root: string): WorkcrateError =>
   new WorkcrateError(
     'path_not_found',
-    `There is no ${quoteRequestedPath(path)} in the project's folder ${quoteRequestedPath(root)}. ${/[*?[{]/.test(path) ? 'A path is the literal name of one file; list_client_directory takes a pattern.' : 'list_client_directory shows what there is.'} If your files are on another machine, call again with via: "upload".`,
+    `There is no ${quoteRequestedPath(path)} in the project's folder ${quoteRequestedPath(root)}. ${patternSign.test(path) ? 'A path is the literal name of one file; list_client_directory takes a pattern.' : 'list_client_directory shows what there is.'} If your files are on another machine, call again with via: "upload".`,
   );
 
 export const notAFileError = (path: string): WorkcrateError =>
