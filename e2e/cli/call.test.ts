@@ -25,7 +25,7 @@ describe('workcrate call', () => {
 
   it('prints the text of the answer and nothing else', async () => {
     const { code, stdout, stderr } = await call('execute_code', 'language=python', 'code=print(6 * 7)');
-    assert.match(stdout, /^42\n\[exec_[0-9a-f]{12}: exit code 0 after \d+ ms\]\n/);
+    assert.match(stdout, /^42\n\[exec_[0-9a-f]{12}: exit code 0 after [\d.]+ m?s\]\n/);
     assert.deepEqual([code, stderr], [0, '']);
   });
 
