@@ -261,10 +261,7 @@ export const commandHelp = {
         flag: '--adopt-storage',
         help: 'continue with an empty folder or bucket, after the old files were lost for good; or with a restored database in place of the one that it is a copy of',
       },
-      {
-        flag: '--remove-orphans',
-        help: 'delete all stored bytes that belong to no file, and what is in quarantine',
-      },
+      { flag: '--remove-orphans', help: 'delete stored bytes that belong to no file, quarantine too' },
     ],
     settings: [...stored, 'filesDir', 'storage'],
     examples: ['check', 'check --read-data --data /srv/workcrate'],
