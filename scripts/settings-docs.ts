@@ -1,5 +1,5 @@
 /**
- * Makes docs/settings.md and .env.example from src/config/settings.ts, so that they cannot say anything else.
+ * Makes docs/reference/settings.md and .env.example from src/config/settings.ts, so that they cannot say anything else.
  *
  *   node scripts/settings-docs.ts
  */
@@ -72,7 +72,7 @@ function table(rows: readonly string[][]): string {
 /** Every setting with its default, commented out. */
 export function environmentExample(): string {
   const written = partsOfSettings().map(({ title, names }) => `# ${title}\n\n${names.map(entry).join('\n')}`);
-  return `# Settings of Workcrate with their defaults. Uncomment what you change; docs/settings.md says more.\n\n${written.join('\n')}`;
+  return `# Settings of Workcrate with their defaults. Uncomment what you change; docs/reference/settings.md says more.\n\n${written.join('\n')}`;
 }
 
 function entry(name: SettingName): string {
@@ -91,6 +91,6 @@ function exampleValue(name: SettingName): string {
 
 if (import.meta.main) {
   const root = join(import.meta.dirname, '..');
-  writeFileSync(join(root, 'docs/settings.md'), settingsPage());
+  writeFileSync(join(root, 'docs/reference/settings.md'), settingsPage());
   writeFileSync(join(root, '.env.example'), environmentExample());
 }

@@ -30,7 +30,7 @@ export const foundOut: Partial<Record<SettingName, string>> = {
 
 /** What the one line of `--help` has no room for. */
 export const notes: Partial<Record<SettingName, string>> = {
-  trustedProxy: 'From any other peer the header is ignored: [deploy.md](deploy.md#behind-a-proxy)',
+  trustedProxy: 'From any other peer the header is ignored: [deploy.md](../guide/deploy.md#behind-a-proxy)',
   linkHost: 'The server then accepts this host name',
   publicUrl: 'It may have a path; the server then accepts its host name',
   database: 'Also the path of a SQLite file',
@@ -39,10 +39,10 @@ export const notes: Partial<Record<SettingName, string>> = {
   quotaUserBytes: 'What runs leave in their folders is not counted',
   clientPaths: '`filesystem.allowed_paths` in a config file',
   shareRoots: 'No folder, if that is the home folder or `/`',
-  stdioHttp: 'With `--auth`, callers of those routes sign in: [connect.md](connect.md)',
+  stdioHttp: 'With `--auth`, callers of those routes sign in: [connect.md](../guide/connect.md)',
   sandbox: 'If you name one and it does not work, the server does not start: [sandbox.md](sandbox.md)',
   python: 'Not for docker',
   dockerRuntime: "Default: the engine's own",
   runTmp: 'The home folder and `/dev/shm` have this size too',
-  tracing: 'See [observe.md](observe.md#tracing)',
+  tracing: 'See [observe.md](../guide/observe.md#tracing)',
 };

@@ -11,7 +11,7 @@ import { cellOf, cellsOf, scorecard, summary, type Column } from './scorecard.te
 import { playOnServer, serverAttacks } from './server.testing.ts';
 import { recordProof } from '../../src/requirements.testing.ts';
 
-const page = fileURLToPath(new URL('../../docs/scorecard.md', import.meta.url));
+const page = fileURLToPath(new URL('../../docs/reference/scorecard.md', import.meta.url));
 const isRoot = process.getuid?.() === 0;
 const lanes = 2;
 

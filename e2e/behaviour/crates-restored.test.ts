@@ -64,7 +64,7 @@ async function fetchAll(server: TestServer, { paths }: Given): Promise<Record<st
   return answers;
 }
 
-/** As docs/backup.md has it: all but the index and what belongs to the process. */
+/** As docs/guide/backup.md has it: all but the index and what belongs to the process. */
 function restore(from: string, to: string): void {
   const left = 'rm -f crates.db* lock.db* pid url';
   execFileSync('sh', ['-c', `cp -a "$1" "$2" && cd "$2" && ${left}`, 'sh', from, to]);

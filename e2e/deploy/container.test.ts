@@ -12,7 +12,7 @@ import { freePort } from '../../src/free-port.testing.ts';
 import { serve, temporaryFolder } from '../cli/program.testing.ts';
 import { recordProof } from '../../src/requirements.testing.ts';
 
-/** As docs/deploy.md and compose.yaml have it: nothing is given to the container, and two things are not taken away. */
+/** As docs/guide/deploy.md and compose.yaml have it: nothing is given to the container, and two things are not taken away. */
 const confined =
   '--init --read-only --tmpfs /tmp --tmpfs /home/workcrate:uid=10001,mode=700 --cap-drop ALL --security-opt no-new-privileges'.split(
     ' ',

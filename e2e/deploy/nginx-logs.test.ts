@@ -20,7 +20,12 @@ it('nginx and the pages about proxies know every route whose URL holds a token',
   const site = await read('deploy/nginx/workcrate.conf');
   const [, rooms] = /location ~ \^\/\(\?:([\w|]+)\)\/ \{/.exec(site)!;
   assert.deepEqual(rooms!.split('|').toSorted(), tokenRooms.toSorted());
-  for (const page of ['SECURITY.md', 'docs/deploy.md', 'docs/users.md', 'docs/connect.md']) {
+  for (const page of [
+    'SECURITY.md',
+    'docs/guide/deploy.md',
+    'docs/guide/users.md',
+    'docs/guide/connect.md',
+  ]) {
     const text = await read(page);
     for (const room of tokenRooms) assert.ok(text.includes(`\`/${room}`), `${page}: /${room}`);
   }

@@ -288,7 +288,7 @@ it(
   },
 );
 
-/** Made anew by every start, or from the sources of crates: docs/backup.md says so of each. */
+/** Made anew by every start, or from the sources of crates: docs/guide/backup.md says so of each. */
 const leftOut =
   /^(?:lock\.db|pid|url|surroundings\.json|ballast|last-backup|(?:crates|workcrate)\.db-(?:wal|shm)|crates\.db)$/;
 

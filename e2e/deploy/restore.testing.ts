@@ -28,7 +28,7 @@ export async function asTheGuideSays(
 }
 
 export async function sectionOf(heading: string): Promise<string> {
-  const guide = await readFile(join(checkout, 'docs/backup.md'), 'utf8');
+  const guide = await readFile(join(checkout, 'docs/guide/backup.md'), 'utf8');
   return guide.split(/^#+ /m).find((text) => text.startsWith(`${heading}\n`)) ?? '';
 }
 
@@ -51,7 +51,7 @@ async function blockOf(heading: string, word: string): Promise<string> {
   const section = await sectionOf(heading);
   const blocks = [...section.matchAll(/^```sh\n(.*?)^```/gms)].map((match) => match[1]!);
   const block = blocks.find((text) => text.includes(word));
-  if (block === undefined) throw new Error(`docs/backup.md has no block with ${word} below ${heading}`);
+  if (block === undefined) throw new Error(`docs/guide/backup.md has no block with ${word} below ${heading}`);
   return block;
 }
 

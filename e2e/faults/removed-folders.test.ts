@@ -5,7 +5,7 @@ import { it } from 'node:test';
 import { noSandbox } from '../code.testing.ts';
 import { startServer } from '../server.testing.ts';
 
-/** docs/limits.md: the operator may delete in places/. */
+/** docs/reference/limits.md: the operator may delete in places/. */
 it(
   'what the operator removes from places/ under a running server is made again for the next run',
   { skip: noSandbox },

@@ -7,10 +7,10 @@ import { it } from 'node:test';
 import { startServer } from '../server.testing.ts';
 import { noPrometheus } from './prometheus.testing.ts';
 
-const page = readFileSync(join(import.meta.dirname, '../../docs/observe.md'), 'utf8');
+const page = readFileSync(join(import.meta.dirname, '../../docs/guide/observe.md'), 'utf8');
 const rules = /```yaml\n(groups:[^]*?)```/.exec(page)![1]!;
 
-it('the alerts of docs/observe.md are rules that Prometheus takes', { skip: noPrometheus }, () => {
+it('the alerts of docs/guide/observe.md are rules that Prometheus takes', { skip: noPrometheus }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'workcrate-rules-'));
   try {
     writeFileSync(join(folder, 'rules.yml'), rules);
@@ -21,7 +21,7 @@ it('the alerts of docs/observe.md are rules that Prometheus takes', { skip: noPr
   }
 });
 
-it('every metric that docs/observe.md names is there, and every one that is there is named', async () => {
+it('every metric that docs/guide/observe.md names is there, and every one that is there is named', async () => {
   await using server = await startServer();
   const text = await (await fetch(`${server.url}/metrics`)).text();
   const there = [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name!);

@@ -57,7 +57,9 @@ it('every path of the checkout that a page names exists', () => {
 });
 
 it('every folder that the glossary names is in src', () => {
-  const rows = [...readPage('docs/glossary.md').matchAll(/^\| (?!word |-)([^|]+?) +\|.*\| ([^|]+?) +\|$/gm)];
+  const rows = [
+    ...readPage('docs/reference/glossary.md').matchAll(/^\| (?!word |-)([^|]+?) +\|.*\| ([^|]+?) +\|$/gm),
+  ];
   assert.ok(rows.length >= 40, `${rows.length} words`);
   const places = rows.flatMap(([, word, cell]) =>
     [...cell!.matchAll(/`([^`]+)`/g)].map(([, path]) => [word, path!]),
@@ -97,10 +99,10 @@ it('every npm script that a page names exists', () => {
   );
 });
 
-it('docs/tools.md lists exactly the tools that a server offers', async () => {
+it('docs/reference/tools.md lists exactly the tools that a server offers', async () => {
   await using server = await startServer({ zoteroLibrary: 'users/0', tools: ['all'] });
   const { tools } = await server.client.listTools();
-  const listed = [...readPage('docs/tools.md').matchAll(/^\| `(\w+)` /gm)].map(([, name]) => name!);
+  const listed = [...readPage('docs/reference/tools.md').matchAll(/^\| `(\w+)` /gm)].map(([, name]) => name!);
   assert.deepEqual(listed.toSorted(), tools.map(({ name }) => name).toSorted());
 });
 

@@ -112,8 +112,10 @@ it('AGENTS.md and the skill give the same guidance, and AGENTS.md is published a
   assert.match(readText('.github/copilot-instructions.md'), /\(\.\.\/AGENTS\.md\)/);
 });
 
-it('every tool that AGENTS.md names is in docs/tools.md', () => {
-  const tools = new Set([...readText('docs/tools.md').matchAll(/^\| `(\w+)` /gm)].map(([, name]) => name!));
+it('every tool that AGENTS.md names is in docs/reference/tools.md', () => {
+  const tools = new Set(
+    [...readText('docs/reference/tools.md').matchAll(/^\| `(\w+)` /gm)].map(([, name]) => name!),
+  );
   const named = [...readText('AGENTS.md').matchAll(/`([a-z]+(?:_[a-z]+)+)`/g)].map(([, name]) => name!);
   const inputs = /^tool \w+ inputSchema properties (\w+) /gm;
   const contract = readText('e2e/project/contract.snapshot.txt');

@@ -10,8 +10,8 @@ import { toEnvironmentName, settings } from '../../src/config/settings.ts';
 const textOf = (path: string): string => readFileSync(join(import.meta.dirname, '../..', path), 'utf8');
 const remedy = 'it is not what the settings give: run node scripts/settings-docs.ts';
 
-it('docs/settings.md is what the settings give', () => {
-  assert.equal(textOf('docs/settings.md'), settingsPage(), remedy);
+it('docs/reference/settings.md is what the settings give', () => {
+  assert.equal(textOf('docs/reference/settings.md'), settingsPage(), remedy);
 });
 
 it('.env.example is what the settings give', () => {

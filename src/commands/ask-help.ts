@@ -34,5 +34,5 @@ export const askCommand = {
     "ask 'Plot the columns of this table' --file table.csv --endpoint http://127.0.0.1:11434/v1 --model qwen3",
     "ask 'Which files are there?' --yes=list_* --json",
   ],
-  docs: 'docs/ask.md',
+  docs: 'docs/guide/ask.md',
 } satisfies CommandHelp;

@@ -54,7 +54,7 @@ const auditHelp = {
     flags: [jsonFlag],
     settings: [...stored, 'auditKey'],
     examples: ['audit verify', 'audit verify --data /srv/workcrate --json'],
-    docs: 'docs/audit.md',
+    docs: 'docs/reference/audit.md',
   },
   search: {
     takes: '[TEXT…]',
@@ -69,7 +69,7 @@ const auditHelp = {
       'audit search passwd --limit 10',
       'audit search --user ada --level warning --since 2026-05-04',
     ],
-    docs: 'docs/audit.md',
+    docs: 'docs/reference/audit.md',
   },
   tail: {
     summary: 'Show the last lines of the audit log, oldest first.',
@@ -80,14 +80,14 @@ const auditHelp = {
     ],
     settings: [...stored, 'auditKey'],
     examples: ['audit tail', 'audit tail --result failed --limit 100'],
-    docs: 'docs/audit.md',
+    docs: 'docs/reference/audit.md',
   },
   forget: {
     summary:
       'Make the database forget the audit log, after you moved the log away on purpose, for example for a new key. Stop the server first.',
     settings: [...stored, 'auditKey'],
     examples: ['audit forget', 'audit forget --data /srv/workcrate'],
-    docs: 'docs/audit.md',
+    docs: 'docs/reference/audit.md',
   },
 } satisfies Record<string, CommandHelp>;
 
@@ -104,7 +104,7 @@ const cratesHelp = {
     flags: [jsonFlag],
     settings: [...stored, 'crateSources'],
     examples: ['crates index', 'crates index --crate-sources file:///srv/crates'],
-    docs: 'docs/crates.md',
+    docs: 'docs/guide/crates.md',
   },
   search: {
     takes: '[QUERY…]',
@@ -121,7 +121,7 @@ const cratesHelp = {
       "crates search 'glacier author:byron'",
       'crates search temperature --filter year=2021 --mode keyword',
     ],
-    docs: 'docs/crates.md',
+    docs: 'docs/guide/crates.md',
   },
   show: {
     takes: 'CRATE_ID',
@@ -132,7 +132,7 @@ const cratesHelp = {
       'crates show crate_d1b02935602ae245269cf425',
       'crates show crate_d1b02935602ae245269cf425 --json',
     ],
-    docs: 'docs/crates.md',
+    docs: 'docs/guide/crates.md',
   },
   files: {
     takes: 'CRATE_ID',
@@ -148,7 +148,7 @@ const cratesHelp = {
       'crates files crate_d1b02935602ae245269cf425',
       "crates files crate_d1b02935602ae245269cf425 --glob '*.csv'",
     ],
-    docs: 'docs/crates.md',
+    docs: 'docs/guide/crates.md',
   },
   read: {
     takes: 'CRATE_ID PATH',
@@ -159,7 +159,7 @@ const cratesHelp = {
       'crates read crate_d1b02935602ae245269cf425 data/a.csv',
       'crates read crate_d1b02935602ae245269cf425 plot.png > plot.png',
     ],
-    docs: 'docs/crates.md',
+    docs: 'docs/guide/crates.md',
   },
   pack: {
     takes: 'EXECUTION_ID [EXECUTION_ID…]',
@@ -181,7 +181,7 @@ const cratesHelp = {
       "crates pack exec_0123456789ab exec_0123456789ac --title 'Melt rates'",
       "crates pack exec_0123456789ab --author 'Ada Byron' --license CC-BY-4.0 --shared",
     ],
-    docs: 'docs/crates.md',
+    docs: 'docs/guide/crates.md',
   },
   status: {
     summary: 'Show the sources, when each was last read, and the crates that cannot be read.',
@@ -192,7 +192,7 @@ const cratesHelp = {
     ],
     settings: stored,
     examples: ['crates status', 'crates status --json'],
-    docs: 'docs/crates.md',
+    docs: 'docs/guide/crates.md',
   },
 } satisfies Record<string, CommandHelp>;
 
@@ -213,14 +213,14 @@ const userHelp = {
     flags: keyTerms('all but metrics and operator', 'never'),
     settings: stored,
     examples: ['user add ada', 'user add monitor --scopes metrics --expires 90d'],
-    docs: 'docs/users.md',
+    docs: 'docs/guide/users.md',
   },
   list: {
     summary: 'List users and their keys, without the secrets.',
     flags: [jsonFlag],
     settings: stored,
     examples: ['user list', 'user list --json'],
-    docs: 'docs/users.md',
+    docs: 'docs/guide/users.md',
   },
   rotate: {
     takes: 'NAME',
@@ -228,14 +228,14 @@ const userHelp = {
     flags: keyTerms('those of the last key', 'as long as the last key'),
     settings: stored,
     examples: ['user rotate ada', 'user rotate ada --expires 90d'],
-    docs: 'docs/users.md',
+    docs: 'docs/guide/users.md',
   },
   remove: {
     takes: 'NAME',
     summary: 'Remove a user. Keys, links and uploads stop working at once; files stay until they expire.',
     settings: stored,
     examples: ['user remove ada', 'user remove ada --data /srv/workcrate'],
-    docs: 'docs/users.md',
+    docs: 'docs/guide/users.md',
   },
 } satisfies Record<string, CommandHelp>;
 
@@ -245,13 +245,13 @@ export const commandHelp = {
     summary: 'Serve MCP and links over HTTP until stopped.',
     settings: 'all',
     examples: ['serve', 'serve --port 9181 --auth keys --file-ttl 86400'],
-    docs: 'docs/settings.md',
+    docs: 'docs/reference/settings.md',
   },
   stdio: {
     summary: 'Serve MCP to the client that started it, with links over HTTP on this machine.',
     settings: 'all',
     examples: ['stdio', 'stdio --share-roots ./results,./reports'],
-    docs: 'docs/connect.md',
+    docs: 'docs/guide/connect.md',
   },
   check: {
     summary: 'Check the database and the stored files. The exit code is 1 if something is wrong.',
@@ -265,20 +265,20 @@ export const commandHelp = {
     ],
     settings: [...stored, 'filesDir', 'storage'],
     examples: ['check', 'check --read-data --data /srv/workcrate'],
-    docs: 'docs/backup.md',
+    docs: 'docs/guide/backup.md',
   },
   doctor: {
     summary: 'Show what works on this machine, and what to install for the rest.',
     settings: [...stored, 'host', 'port', 'sandbox', 'storage'],
     examples: ['doctor', 'doctor --sandbox docker'],
-    docs: 'docs/limits.md',
+    docs: 'docs/reference/limits.md',
   },
   user: {
     takes: 'SUBCOMMAND',
     summary: 'Say who may use the server, with --auth keys. Works while the server runs.',
     settings: stored,
     examples: ['user add ada', 'user list'],
-    docs: 'docs/users.md',
+    docs: 'docs/guide/users.md',
     subcommands: userHelp,
   },
   usage: {
@@ -287,14 +287,14 @@ export const commandHelp = {
     flags: [jsonFlag],
     settings: stored,
     examples: ['usage', 'usage --data /srv/workcrate --json'],
-    docs: 'docs/observe.md',
+    docs: 'docs/guide/observe.md',
   },
   status: {
     summary: 'Ask a running server how it is. The exit code is 1 if it is not ready.',
     flags: [serverFlag, makeKeyFlag('key with the scope metrics or operator'), jsonFlag],
     settings: ['data', 'host', 'port'],
     examples: ['status', 'status --url https://crate.example.org --json'],
-    docs: 'docs/observe.md',
+    docs: 'docs/guide/observe.md',
   },
   call: {
     takes: '[TOOL] [KEY=VALUE…]',
@@ -311,7 +311,7 @@ export const commandHelp = {
       "call execute_code language=python code='print(6 * 7)'",
       'call execute_code language=python code=@plot.py',
     ],
-    docs: 'docs/first-try.md',
+    docs: 'docs/guide/first-try.md',
   },
   ask: askCommand,
   gateway: gatewayCommand,
@@ -321,7 +321,7 @@ export const commandHelp = {
       'Show who did what, from the audit log. All but forget only read, and work while the server runs.',
     settings: [...stored, 'auditKey'],
     examples: ['audit tail', 'audit verify'],
-    docs: 'docs/audit.md',
+    docs: 'docs/reference/audit.md',
     subcommands: auditHelp,
   },
   build: {
@@ -337,21 +337,21 @@ export const commandHelp = {
     ],
     settings: ['documentTimeout', 'documentFonts', 'cslFolder'],
     examples: ['build paper.md', 'build paper.md --to pdf,docx --bibliography refs.bib --style ieee -o out'],
-    docs: 'docs/documents.md',
+    docs: 'docs/guide/documents.md',
   },
   index: {
     summary: 'Read new and changed crates from all sources into the index. The same as crates index.',
     flags: [jsonFlag],
     settings: [...stored, 'crateSources'],
     examples: ['index', 'index --crate-sources file:///srv/crates'],
-    docs: 'docs/crates.md',
+    docs: 'docs/guide/crates.md',
   },
   crates: {
     takes: 'SUBCOMMAND',
     summary: 'Find, read and pack research crates. Works while the server runs.',
     settings: stored,
     examples: ["crates search 'glacier author:byron'", 'crates status'],
-    docs: 'docs/crates.md',
+    docs: 'docs/guide/crates.md',
     subcommands: cratesHelp,
   },
   replay: {
@@ -371,7 +371,7 @@ export const commandHelp = {
     ],
     settings: [...stored, 'sandbox', 'runMaxTimeout'],
     examples: ['replay crate_6de0c805e19e1cc7580adb1a', 'replay ./melt-rates.zip --json'],
-    docs: 'docs/crates.md',
+    docs: 'docs/guide/crates.md',
   },
   validate: {
     takes: 'CRATE',
@@ -388,7 +388,7 @@ export const commandHelp = {
     ],
     settings: [...stored, 'maxMetadata'],
     examples: ['validate ./melt-rates.zip', 'validate ./melt-rates --profile ro-crate-1.2 --json'],
-    docs: 'docs/validate.md',
+    docs: 'docs/reference/validate.md',
   },
   guard: guardCommand,
 } satisfies Record<string, CommandHelp>;

@@ -9,7 +9,7 @@ const gatewayHelp = {
     flags: [jsonFlag],
     settings: ['data', 'database'],
     examples: ['gateway diff', 'gateway diff --data /srv/workcrate --json'],
-    docs: 'docs/gateway.md',
+    docs: 'docs/guide/gateway.md',
   },
   accept: {
     takes: 'SERVER [TOOL]',
@@ -17,7 +17,7 @@ const gatewayHelp = {
       'Accept the changed definitions of a server behind the gateway, or of one of its tools by its name there. A running server offers them again with the next list or call.',
     settings: ['data', 'database'],
     examples: ['gateway accept github', 'gateway accept github create_issue'],
-    docs: 'docs/gateway.md',
+    docs: 'docs/guide/gateway.md',
   },
 } satisfies Record<string, CommandHelp>;
 
@@ -27,7 +27,7 @@ export const gatewayCommand = {
     'Start the server with the MCP servers that FILE names behind it; the same as serve --gateway FILE. With a subcommand, look after their tools.',
   settings: ['gateway', 'gatewayIdle', 'gatewayConnections', 'host', 'port', 'auth', 'data', 'database'],
   examples: ['gateway servers.json', 'gateway diff'],
-  docs: 'docs/gateway.md',
+  docs: 'docs/guide/gateway.md',
   subcommands: gatewayHelp,
   actsAlone: true,
 } satisfies CommandHelp;

@@ -9,7 +9,7 @@ const guardHelp = {
       'Try each rule of a file (or shipped: the rules that come with workcrate) on its examples and counterexamples. The exit code is 1 if one does not come out.',
     flags: [jsonFlag],
     examples: ['guard test rules.yaml', 'guard test shipped --json'],
-    docs: 'docs/guard.md',
+    docs: 'docs/guide/guard.md',
   },
   check: {
     takes: 'FILE',
@@ -25,7 +25,7 @@ const guardHelp = {
       'guard check shipped --language bash',
       'guard check rules.yaml --tool github_create_issue --after',
     ],
-    docs: 'docs/guard.md',
+    docs: 'docs/guide/guard.md',
   },
 } satisfies Record<string, CommandHelp>;
 
@@ -33,6 +33,6 @@ export const guardCommand = {
   takes: 'SUBCOMMAND',
   summary: 'Try the rules by which a server judges calls of tools (--guard).',
   examples: ['guard test rules.yaml', 'guard check shipped --language bash'],
-  docs: 'docs/guard.md',
+  docs: 'docs/guide/guard.md',
   subcommands: guardHelp,
 } satisfies CommandHelp;

@@ -128,7 +128,7 @@ async function shareStored(
   }
 }
 
-/** Agents whose models were seen to get a picture without asking for it (docs/clients.md); others have `show`. */
+/** Agents whose models were seen to get a picture without asking for it (docs/reference/clients.md); others have `show`. */
 const clientsThatShow = ['claude-code', 'codex-mcp-client', 'gemini-cli-mcp-client', 'opencode'];
 
 /** Whether pictures of results are shown, as the caller wishes or its client is known to do. */

@@ -108,7 +108,7 @@ export function renderVerified({ ok, files, lines, first, last, problems, notes 
               </ul>
               <p>
                 Compare with a backup before you trust this log, and find out who can write to the data
-                folder. What the messages mean is in docs/audit.md.
+                folder. What the messages mean is in docs/reference/audit.md.
               </p>`
       }
       ${notes.map((note) => html`<p class="note">${note}</p>`)}

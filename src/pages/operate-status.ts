@@ -177,7 +177,7 @@ function renderPlots({ disk }: OperatorStatus, { from, to, values }: PlottedHist
 const renderBackup = ({ backedUpAt }: OperatorStatus): Html =>
   backedUpAt === null
     ? html`<span class="state going">none recorded</span>. A backup records itself with
-        <code>touch last-backup</code> in the data folder, as docs/backup.md shows.`
+        <code>touch last-backup</code> in the data folder, as docs/guide/backup.md shows.`
     : renderTime(backedUpAt);
 
 function renderSources(sources: readonly SyncedSource[] | null): Html {

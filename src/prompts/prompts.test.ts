@@ -12,7 +12,7 @@ const prompts = createPrompts({
 });
 
 /** Every tool that there is: the guide lists them, and a test checks that. */
-const guide = readFileSync(join(import.meta.dirname, '../../docs/tools.md'), 'utf8');
+const guide = readFileSync(join(import.meta.dirname, '../../docs/reference/tools.md'), 'utf8');
 const tools = [...guide.matchAll(/^\| `(\w+)` /gm)].map(([, name]) => name!);
 
 const namedIn = (text: string): string[] => tools.filter((tool) => new RegExp(`\\b${tool}\\b`).test(text));

@@ -264,7 +264,7 @@ const describeTakenSpace = (bytes: number): string =>
 function quotaExceededError(bytes: number, diskBytes: number): WorkcrateError {
   return new WorkcrateError(
     'quota_exceeded',
-    `Your /workspace and /artifacts ${describeTakenSpace(bytes)}, and may take ${formatBytes(diskBytes)}. Runs that could have deleted files added more, so none is started until the operator has made room (docs/limits.md).`,
+    `Your /workspace and /artifacts ${describeTakenSpace(bytes)}, and may take ${formatBytes(diskBytes)}. Runs that could have deleted files added more, so none is started until the operator has made room (docs/reference/limits.md).`,
     { details: { disk_bytes: diskBytes } },
   );
 }
@@ -280,6 +280,6 @@ function inputsTooLargeError(there: number, bytes: number, diskBytes: number): W
 function diskFullError(): WorkcrateError {
   return new WorkcrateError(
     'storage_full',
-    "The server's disk is full except for its reserve, so the run was not started and nothing was copied. Delete files of yours (delete_file), or ask the operator to make room (docs/limits.md).",
+    "The server's disk is full except for its reserve, so the run was not started and nothing was copied. Delete files of yours (delete_file), or ask the operator to make room (docs/reference/limits.md).",
   );
 }

@@ -1,4 +1,4 @@
-/** How to connect clients to a server over HTTP: a command or a link for each. docs/connect.md has the rest. */
+/** How to connect clients to a server over HTTP: a command or a link for each. docs/guide/connect.md has the rest. */
 
 /** A command or a link for each client. */
 export function listConnectLines(base: string, key: string | null): ConnectLine[] {

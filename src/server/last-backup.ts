@@ -1,5 +1,5 @@
 /**
- * When the data was last backed up. A backup is made by other programs (docs/backup.md), which touch a file in the data
+ * When the data was last backed up. A backup is made by other programs (docs/guide/backup.md), which touch a file in the data
  * folder at their end: its time is all that is known of it.
  */
 import { stat } from 'node:fs/promises';

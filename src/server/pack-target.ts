@@ -105,14 +105,14 @@ export function findLocalPacks(config: Config): LocalPacks[] {
       folder: target.directory,
       what: `packed crates stay on this server, in ${target.directory}: others on this database do not find them`,
       remedy:
-        'If there are other servers, give all of them the same --pack-to, such as s3://BUCKET/crates (docs/scale.md)',
+        'If there are other servers, give all of them the same --pack-to, such as s3://BUCKET/crates (docs/guide/scale.md)',
     });
   const earlier = findEarlierPackFolder(config);
   if (earlier !== null)
     found.push({
       folder: earlier,
       what: `crates that were packed earlier are in ${earlier}, where only this server finds them`,
-      remedy: `Stop the server, and move what is in this folder to ${formatSourceAddress(target)} (docs/crates.md, "Where packed crates are")`,
+      remedy: `Stop the server, and move what is in this folder to ${formatSourceAddress(target)} (docs/guide/crates.md, "Where packed crates are")`,
     });
   return found;
 }

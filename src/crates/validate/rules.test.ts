@@ -365,8 +365,8 @@ it('every rule has a breakage here, an id of its own, a level that its text name
         id,
       );
   }
-  const page = readFileSync(join(import.meta.dirname, '../../../docs/validate.md'), 'utf8');
+  const page = readFileSync(join(import.meta.dirname, '../../../docs/reference/validate.md'), 'utf8');
   for (const { id } of validationRules)
-    assert.ok(page.includes(`| \`${id}\` `), `docs/validate.md lacks ${id}`);
+    assert.ok(page.includes(`| \`${id}\` `), `docs/reference/validate.md lacks ${id}`);
   recordProof('B14:each-finding-with-the-entity-and-what-to-do');
 });

@@ -158,7 +158,7 @@ export interface BuildToolOptions extends UserFilesOptions {
   readonly baseUrl: () => string;
 }
 
-/** Taken, but not listed: front matter says the same, or nearly nobody needs it. `docs/documents.md` has them all. */
+/** Taken, but not listed: front matter says the same, or nearly nobody needs it. `docs/guide/documents.md` has them all. */
 const unlistedBuildFields = [
   'bibliographyFormat',
   'useCiteproc',
