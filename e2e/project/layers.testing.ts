@@ -109,7 +109,6 @@ export const doors: Readonly<Record<string, Doors>> = {
       'crate metadata/metadata pack/pack pack/provide-input pack/replay resources sources/address sources/folder-put sources/sources tools tools/schema validate/validate views',
     only: {
       pages: 'views',
-      'tool-search': 'text/stop-words text/words',
     },
   },
   'crates/contents': {
@@ -338,6 +337,6 @@ export const packages: Readonly<Record<string, string>> = {
   'node:sqlite': 'database data-folder',
   'node:worker_threads': 'workers crates/workers documents/pandoc',
   pg: 'database',
-  stemmer: 'crates/text',
+  stemmer: 'crates/text tool-search',
   yaml: 'config egress/secret-file.ts guard/rule-file.ts',
 };

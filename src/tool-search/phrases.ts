@@ -3,7 +3,7 @@
  * found in its plural, past and -ing forms; not by its stem, since "computer" and "compute" have the same. A `*` in a
  * phrase stands for up to three words. No pattern of an operator or a caller becomes a regular expression.
  */
-import { foldCaseAndAccents } from '../crates/text/words.ts';
+import { foldCaseAndAccents } from './words.ts';
 
 const maxRequestLength = 8000;
 const maxRequestWords = 1000;

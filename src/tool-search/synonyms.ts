@@ -3,7 +3,7 @@
  * particular server. `=` begins a line of spellings and abbreviations of one thing, `~` a line of words that often mean
  * the same, `>` a word and what it may be called besides, which does not hold the other way round.
  */
-import { stemWord } from '../crates/text/words.ts';
+import { stemWord } from './words.ts';
 
 const lines = `
 = repository repo repositories

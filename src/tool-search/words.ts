@@ -2,12 +2,67 @@
  * Splits names, texts and queries into stems. Names are split at case, underscores and digits, and their neighbours are
  * also joined, so that `createGitHubIssue` is found by "github" and `take_screenshot` by "screen shot".
  */
-import { isStopWord } from '../crates/text/stop-words.ts';
-import { tokenizeWords } from '../crates/text/words.ts';
+import { stemmer } from 'stemmer';
 
 /** Where a name goes on with another word: `aB`, `ABcd`, `a1`, `1a`; not in `PRs`. */
 const caseBoundary =
   /(?<=\p{Ll})(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll}{2})|(?<=\p{L})(?=\p{N})|(?<=\p{N})(?=\p{L})/gu;
+
+export interface Word {
+  readonly stem: string;
+  /** As it was written, except for case and accents. */
+  readonly form: string;
+}
+
+/** Unicode compatibility form, no case, no accents. */
+export const foldCaseAndAccents = (text: string): string =>
+  text
+    .normalize('NFKD')
+    .replaceAll(/\p{M}+/gu, '')
+    .toLowerCase();
+
+/** Longer ones are not words. */
+const maxWordLength = 64;
+
+function toWord(text: string): Word {
+  const form = foldCaseAndAccents(text).slice(0, maxWordLength);
+  // English words are stemmed; words with digits and of other scripts are not.
+  return { form, stem: /^[a-z]{3,}$/.test(form) ? stemmer(form) : form };
+}
+
+export const stemWord = (text: string): string => toWord(text).stem;
+
+/** Scripts without spaces between words: pairs of letters are used instead of words. */
+const unspacedScript = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
+
+function listPairs(text: string): Word[] {
+  const letters = Array.from(foldCaseAndAccents(text));
+  const pairs = letters.slice(1).map((letter, at) => letters[at]! + letter);
+  return (pairs.length === 0 ? letters : pairs).map((pair) => ({ stem: pair, form: pair }));
+}
+
+function tokenize(text: string): Word[] {
+  const parts = text.match(/[\p{L}\p{N}\p{M}]+/gu) ?? [];
+  return parts
+    .flatMap((part) => (unspacedScript.test(part) ? listPairs(part) : [toWord(part)]))
+    .filter(({ stem }) => stem !== '');
+}
+
+/** The words of a name or a text, in order: stop words too, since neighbours are joined over none of them. */
+export const splitWords = (text: string): Word[] => tokenize(text.replaceAll(caseBoundary, ' '));
+
+/** English words that say how a sentence is built, and not what it is about. */
+const stopWords = new Set(
+  `a about above after again all also although am among an and any are as at be became because become been
+  before being below between both but by can cannot could did do does doing done down due during each either else etc
+  ever every few for from further had has have having he hence her here hers him his how however i if in into is it its
+  itself just less made make many may me might more most much must my neither no nor not of off on once one only onto or
+  other our out over own per quite rather same shall she should since so some such than that the their them then there
+  thereby therefore these they this those though through thus to too toward under until up upon us use used using very
+  via was we were what when where whether which while who whom whose why will with within without would yet you your`
+    .split(/\s+/)
+    .map(stemWord),
+);
 
 /** Words by which people ask for anything. They are rare in descriptions, and would count as telling. */
 const fillers = new Set(
@@ -17,20 +72,9 @@ const fillers = new Set(
   im id ive tool tools`.split(/\s+/),
 );
 
-export interface Word {
-  readonly stem: string;
-  /** As it was written, except for case and accents. */
-  readonly form: string;
-}
-
-/** The words of a name or a text, in order: stop words too, since neighbours are joined over none of them. */
-export function splitWords(text: string): Word[] {
-  return [...tokenizeWords(text.replaceAll(caseBoundary, ' '))].map(({ stem, form }) => ({ stem, form }));
-}
-
 /** Whether a word says nothing of what a tool does or of what is asked for. */
 export const isFiller = ({ stem, form }: Word): boolean =>
-  (form.length === 1 && /[a-z]/.test(form)) || isStopWord(stem) || fillers.has(form);
+  (form.length === 1 && /[a-z]/.test(form)) || stopWords.has(stem) || fillers.has(form);
 
 /** The stems that say something, in order. */
 export const listStems = (text: string): string[] =>
@@ -44,7 +88,7 @@ export function joinNeighbours(words: readonly Word[]): string[] {
   for (let at = 1; at < words.length; at++) {
     const [left, right] = [words[at - 1]!, words[at]!];
     if (left.form.length < 2 || right.form.length < 2) continue;
-    for (const { stem } of tokenizeWords(left.form + right.form)) joined.push(stem);
+    for (const { stem } of tokenize(left.form + right.form)) joined.push(stem);
   }
   return joined;
 }
