@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import jsqr from 'jsqr';
 import { recordProof } from '../requirements.testing.ts';
-import { computePenalty, drawQr, renderQr, type QrModules } from './qr.ts';
+import { drawQr, renderQr, type QrModules } from './qr.ts';
 
 /** The package is CommonJS: its default export has the function as its own default. */
 const decode = jsqr as unknown as typeof jsqr.default;
@@ -48,14 +48,6 @@ test('another decoder reads any text', () => {
     { numRuns: 30 },
   );
   recordProof('G1:qr-code-of-a-link');
-});
-
-test('the penalty counts runs, blocks, finders and imbalance as the standard does', () => {
-  const light = Array.from({ length: 21 }, () => Array.from({ length: 21 }, () => false));
-  // 42 lines of 21 that are alike, 400 blocks, and nothing dark at all: 50 % away from balance.
-  assert.equal(computePenalty(light), 42 * 19 + 3 * 400 + 10 * 9);
-  const board = light.map((row, y) => row.map((_, x) => (x + y) % 2 === 0));
-  assert.equal(computePenalty(board), 0);
 });
 
 test('the picture has a margin, a label, and nothing but a path', async () => {
