@@ -15,6 +15,7 @@ import {
   settings,
   type SettingName,
 } from '../src/config/settings.ts';
+import { formatTable } from './markdown-table.ts';
 import { foundOut, notes, parts } from './settings-notes.ts';
 
 const names = Object.keys(settings) as SettingName[];
@@ -35,7 +36,9 @@ function partsOfSettings(): Part[] {
 
 export function settingsPage(): string {
   const template = readFileSync(join(import.meta.dirname, 'settings-template.md'), 'utf8');
-  const tables = partsOfSettings().map((part) => `## ${part.title}\n\n${table(part.names.map(row))}`);
+  const tables = partsOfSettings().map(
+    (part) => `## ${part.title}\n\n${formatTable(head, part.names.map(row))}`,
+  );
   const secrets = names.filter((name) => settingOf(name).secret).map((name) => `\`${toFileKey(name)}\``);
   const told = `${secrets.slice(0, -1).join(', ')} and ${secrets.at(-1)}`;
   return template.replace('{{settings}}', tables.join('\n\n')).replace('{{secrets}}', told);
@@ -58,16 +61,6 @@ function row(name: SettingName): string[] {
 }
 
 const quoted = (text: string): string => (text === '' ? '' : `\`${text}\``);
-
-/** As the formatter wants it: every column as wide as its widest cell. */
-function table(rows: readonly string[][]): string {
-  const all = [head, ...rows].map((cells) => cells.map((cell) => cell.replaceAll('|', '\\|')));
-  const widths = head.map((_, at) => Math.max(...all.map((cells) => cells[at]!.length)));
-  const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell, at) => cell.padEnd(widths[at]!)).join(' | ')} |`;
-  const [first, ...others] = all.map(line);
-  return [first, line(widths.map((width) => '-'.repeat(width))), ...others].join('\n');
-}
 
 /** Every setting with its default, commented out. */
 export function environmentExample(): string {

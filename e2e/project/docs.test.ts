@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { it } from 'node:test';
+import { crateRulesPage } from '../../scripts/crate-rules-docs.ts';
 import { startServer } from '../server.testing.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -104,6 +105,11 @@ it('docs/reference/tools.md lists exactly the tools that a server offers', async
   const { tools } = await server.client.listTools();
   const listed = [...readPage('docs/reference/tools.md').matchAll(/^\| `(\w+)` /gm)].map(([, name]) => name!);
   assert.deepEqual(listed.toSorted(), tools.map(({ name }) => name).toSorted());
+});
+
+it('docs/reference/crate-rules.md is what the rules of validation give', () => {
+  const remedy = 'it is not what the rules give: run node scripts/crate-rules-docs.ts';
+  assert.equal(readPage('docs/reference/crate-rules.md'), crateRulesPage(), remedy);
 });
 
 it('README has at most 700 words, and names both commands', () => {
