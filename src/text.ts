@@ -56,3 +56,20 @@ export function quoteShort(text: string, most: number): string {
   const line = text.replaceAll(/\s+/gu, ' ').trim();
   return toPlainJson(line.length <= most ? line : `${line.slice(0, most - 1).trimEnd()}…`);
 }
+
+/** At most `length` units from the start; half a character is left out. */
+export function keepStart(text: string, length: number): string {
+  return text.slice(0, isSplit(text, length) ? length - 1 : length);
+}
+
+/** At most `length` units from the end; half a character is left out. */
+export function keepEnd(text: string, length: number): string {
+  const from = Math.max(0, text.length - length);
+  return text.slice(isSplit(text, from) ? from + 1 : from);
+}
+
+/** Whether this index splits a surrogate pair. */
+function isSplit(text: string, at: number): boolean {
+  if (at <= 0 || at >= text.length) return false;
+  return (text.charCodeAt(at - 1) & 0xfc00) === 0xd800 && (text.charCodeAt(at) & 0xfc00) === 0xdc00;
+}

@@ -173,12 +173,12 @@ export const doors: Readonly<Record<string, Doors>> = {
     all: 'library tools',
   },
   executions: {
-    assembly: 'all-runs input-files resources route schema surroundings tools',
+    assembly: 'input-files resources route schema store surroundings tools',
     only: {
-      instrumentation: 'counts',
+      instrumentation: 'store',
       pages: 'schema',
       scripts: 'client-and-crate-files fields schema store tools',
-      sessions: 'cell-slot client-and-crate-files line-files schema tools working-dir',
+      sessions: 'cell-slot client-and-crate-files journal schema tools working-dir',
     },
   },
   files: {

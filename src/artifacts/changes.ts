@@ -1,6 +1,6 @@
 /**
  * What a run changed in a folder: snapshots before and after it, and the difference. Bounded in entries, depth and
- * bytes. It reads no content and does not decide which folders are compared: `executions/folder-diff.ts` does.
+ * bytes. It reads no content and does not decide which folders are compared: `executions/difference.ts` does.
  */
 import { runInSlices } from '../concurrency/yield.ts';
 import { isWorkcrateError } from '../errors.ts';

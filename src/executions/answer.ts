@@ -1,6 +1,6 @@
 /**
- * What `execute_code` and `execute_bash` answer: the text for a model, and the typed value. It runs nothing, links to full
- * outputs are made by `links/`, and the texts about earlier runs are in `record-text.ts`.
+ * What the tools that run code answer: the text for a model and the typed value, of a run that is over and of one that
+ * its call leaves under way. It runs nothing; the texts about earlier runs are in `record-text.ts`.
  */
 import type { ContentBlock } from '@modelcontextprotocol/server';
 import { z } from 'zod';
@@ -11,31 +11,33 @@ import type { SharedLink } from '../links/links.ts';
 import type { ToolAnswer, ToolContext } from '../mcp/tool.ts';
 import { languages } from '../sandbox/sandbox.ts';
 import { formatBytes, formatDuration, quoteName } from '../text.ts';
-import { cellShape, showCell, toCellLines } from './cell-slot.ts';
+import { cellShape, showCell, toCellLines, type CellSlot } from './cell-slot.ts';
 import { clientInputShape, describeClientInput, listClientInputs } from './client-and-crate-files.ts';
 import type { EndedExecution } from './execute.ts';
-import { differenceShape, showDifference, describeRemoved } from './difference.ts';
-import { backgrounds, reasons, type CancelledBy, type Execution } from './fields.ts';
-import { describeMissingPackage } from './hint.ts';
+import {
+  differenceShape,
+  showDifference,
+  describeRemoved,
+  hasTemporaryFiles,
+  showTemporaryFiles,
+  temporaryFilesShape,
+  toTemporaryLines,
+  unseenDifference,
+} from './difference.ts';
+import { backgrounds, reasons, type CancelledBy, type Execution, type Background } from './fields.ts';
+import { describeMissingPackage, describeRealFolders, type Surroundings } from './surroundings.ts';
 import { demandJudgedOutput, showToldVerdicts, toVerdictLines, toldVerdictsShape } from './guarded-run.ts';
 import { toUnhashedLines, type ResultFile } from './made-results.ts';
 import { networkShape, showNetworkUse, toNetworkLines } from './network-use.ts';
-import type { SpooledOutput } from './output.ts';
+import type { SpooledOutput, OutputPart, OutputBounds } from './output.ts';
 import {
   buildResultAnswer,
   resultFields,
   showResultPictures,
   wantsPictures,
   type ResultAnswerOptions,
-} from './result-answer.ts';
-import { toBackgroundLines, toScriptLines } from './running-answer.ts';
-import { describeRealFolders, type Surroundings } from './surroundings.ts';
-import {
-  hasTemporaryFiles,
-  showTemporaryFiles,
-  temporaryFilesShape,
-  toTemporaryLines,
-} from './temporary-files.ts';
+} from './results.ts';
+import type { LiveRun } from './live.ts';
 
 /** What a run came to (D2). */
 export const endedShape = z.object({
@@ -83,7 +85,7 @@ export interface AnswerOptions extends ResultAnswerOptions {
 }
 
 /** Finds the pictures among files that a run made, and says of each that is not shown why, in a line. */
-export type ShowPictures = (
+type ShowPictures = (
   caller: Caller,
   made: readonly Pick<ResultFile, 'path' | 'sha256'>[],
 ) => Promise<{ readonly pictures: readonly ContentBlock[]; readonly notes: readonly string[] }>;
@@ -352,4 +354,93 @@ function toNameLines(lists: readonly NamedChanges[]): string[] {
 function quoteChangedName(name: string): string {
   const start = name.slice(0, maxChangeNameLength);
   return `${quoteName(start)}${start === name ? '' : '…'}`;
+}
+
+/** The longest wait that one call of get_execution takes: most clients give up on a call after a minute. */
+export const maxWaitMs = 50_000;
+
+/** Why a run goes on, or went on, without the call that began it. */
+const backgroundLines: Readonly<Record<Background, string>> = {
+  asked: 'In the background, as asked.',
+  detached: 'In the background, detached when its call had lasted as long as its client may wait.',
+  adopted: 'In the background, adopted by a later call after its own had lost the connection.',
+  task: 'In the background, as a task.',
+};
+
+/** In a line, if it does. */
+export const toBackgroundLines = (background: Background | null): string[] =>
+  background === null ? [] : [backgroundLines[background]];
+
+/** Which saved script it runs or ran, in a line, if it does. */
+export const toScriptLines = ({ script }: Pick<Execution, 'script'>): string[] =>
+  script === null ? [] : [`Script ${script}.`];
+
+/** How to go on with a run that is under way; null: what it prints cannot be read by offsets here. */
+export function describeNextStep(id: string, outputFrom: number | null): string {
+  const next = {
+    execution_id: id,
+    wait_ms: maxWaitMs,
+    ...(outputFrom === null ? {} : { output_from: outputFrom }),
+  };
+  const gives = outputFrom === null ? '' : ', and gives the output from there on';
+  return `Next: get_execution ${JSON.stringify(next)} waits for its end${gives}. cancel_execution ends it.`;
+}
+
+/** A part of what a run printed, with the offsets in words. */
+export function toPartLines(part: OutputPart, asked: number, isRunning: boolean): string[] {
+  const { text, from, next, end } = part;
+  if (end === 0) return [isRunning ? 'No output yet.' : 'No output.'];
+  return [
+    ...(from > asked ? [`[... truncated ${from - asked} chars ...]`] : []),
+    `--- output from ${from} to ${next} of ${end} characters${isRunning ? ' so far' : ''}, stderr too ---`,
+    ...(text === '' ? [] : [text.replace(/\n$/, '')]),
+  ];
+}
+
+/** The answer of a call whose run goes on without it. */
+export function buildRunningAnswer(
+  live: LiveRun,
+  slot: CellSlot | null,
+  bounds: OutputBounds,
+  now: number,
+): ToolAnswer<z.input<typeof endedShape>> {
+  const { id, begun, background } = live;
+  const output = live.output.read(0, bounds.most);
+  const durationMs = Math.max(0, now - begun.startedAt);
+  const { timeoutMs, unenforced } = begun.limits;
+  return {
+    text: [
+      ...toPartLines(output, 0, true),
+      `[${id}: still running after ${formatDuration(durationMs)}]`,
+      ...toBackgroundLines(background),
+      `It goes on without this call; its limit is ${formatDuration(timeoutMs)}. Changed files are told at its end.`,
+      describeNextStep(id, output.next),
+      ...toCellLines({ state: null }, slot),
+      ...toScriptLines(begun),
+      ...(unenforced.length === 0 ? [] : [`Not enforced here: ${unenforced.join(', ')}.`]),
+    ].join('\n'),
+    structured: {
+      execution_id: id,
+      language: begun.language,
+      stdout: output.text,
+      stderr: '',
+      exit_code: null,
+      signal: null,
+      duration_ms: durationMs,
+      timed_out: false,
+      truncated: output.from > 0,
+      end_reason: 'running',
+      artifacts: showDifference(unseenDifference),
+      unenforced: [...unenforced],
+      hint: null,
+      results: [],
+      more_results: 0,
+      full_stdout: null,
+      full_stderr: null,
+      background,
+      output_next: output.next,
+      ...(slot === null ? {} : { session: showCell({ state: null }, slot) }),
+      ...(begun.script === null ? {} : { script: begun.script }),
+    },
+  };
 }

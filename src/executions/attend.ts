@@ -1,6 +1,6 @@
 /**
  * Runs code for a call, and decides when the two part: the caller asked for the background, the call has lasted as long
- * as its client waits, or its connection was lost. It makes no answer (`answer.ts` and `running-answer.ts` do).
+ * as its client waits, or its connection was lost. It makes no answer (`answer.ts` does).
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { readEndOfCall, type Question, type ToolContext } from '../mcp/tool.ts';

@@ -9,7 +9,7 @@ import { WorkcrateError } from '../errors.ts';
 import { recordProof } from '../requirements.testing.ts';
 import { sampleExecution } from './execution.testing.ts';
 import type { Execution } from './executions.ts';
-import { toJournalLine } from './journal-files.ts';
+import { toJournalLine } from './journal.ts';
 import { ada, openRoom, until, type RoomOptions, type TestRoom } from './room.testing.ts';
 import { insertRunning, updateEnded } from './store.ts';
 

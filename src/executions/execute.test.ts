@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { WorkcrateError } from '../errors.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { Changes } from './executions.ts';
-import { unknownInputs } from './known-inputs.ts';
+import { unknownInputs } from './input-watch.ts';
 import { unknownResults } from './made-results.ts';
 import { plainSandbox } from './plain-sandbox.testing.ts';
 import { ada, emptySnapshot, openRoom, until, watching } from './room.testing.ts';

@@ -3,8 +3,8 @@
  * happens, a row that was begun gets its end. It writes no SQL (`store.ts`) and makes no answer for a model
  * (`answer.ts`).
  */
-import { isWorkcrateError, WorkcrateError } from '../errors.ts';
-import type { Queries } from '../database/database.ts';
+import { isWorkcrateError, WorkcrateError, asWorkcrateError, publicMessage } from '../errors.ts';
+import { type Queries, isConnectionLost } from '../database/database.ts';
 import type { Caller } from '../identity.ts';
 import { toVerdictError, type Verdict } from '../guard/guard.ts';
 import { parseName } from '../paths/paths.ts';
@@ -14,33 +14,37 @@ import {
   type Workspace,
   type SandboxRun,
   type Sandbox,
+  claims,
+  type CellEnd,
+  type RunEnd,
 } from '../sandbox/sandbox.ts';
 import type { ExecutionsOptions } from './executions.ts';
-import { type Background, type Execution } from './fields.ts';
-import { toBegunExecution, toEndedExecution, toFailedExecution } from './execution-record.ts';
-import type { FileHashes } from './file-hashes.ts';
+import type { Background, Execution, Reason } from './fields.ts';
+import { type FileHashes, recordMakers } from './file-hashes.ts';
 import { judgeCode, toRunVerdict } from './guarded-run.ts';
 import { copyInputs, type CopyContext, type Inputs, type OtherFile } from './input-files.ts';
-import { endWatch, startWatch, type RunWatch } from './input-watch.ts';
+import { endWatch, startWatch, type RunWatch, unknownInputs } from './input-watch.ts';
 import type { MadeSpace } from './made-space.ts';
 import type { RequestedTools } from '../tool-calls/tool-calls.ts';
 import { grantToRun, openRunTools, type RunToolCalls } from './run-tools.ts';
 import type { RunUnderWay } from './live.ts';
 import type { createEndWriter } from './lost.ts';
 import type { KeptResults } from './kept-results.ts';
-import { recordResults } from './take-results.ts';
+import { recordResults, unknownResults } from './made-results.ts';
 import { openNetwork, type OpenNetwork } from './network-use.ts';
 import type { CellSlot } from './cell-slot.ts';
-import { followRun, type ReportProgress, type SpooledOutput } from './output.ts';
-import { recordBegin, recordBlocked, recordEnd, recordMade } from './run-record.ts';
-import { wasInput, type BatchWriter } from './store.ts';
+import { followRun, type ReportProgress, type SpooledOutput, type RunOutputs } from './output.ts';
+import { wasInput, type BatchWriter, insertRunning } from './store.ts';
 import {
   makeFolderFor,
   parseWorkingDir,
   removeIfEmpty,
   ensureFolder,
   type InsideFolder,
+  toInsidePath,
 } from './working-dir.ts';
+import type { EndedCalls } from '../tool-calls/store.ts';
+import { type MadeFile, noDifference, unseenDifference, type Difference } from './difference.ts';
 
 export interface ExecutionRequest {
   readonly tool: string;
@@ -327,4 +331,184 @@ async function startCell(prepared: PreparedRun, session: CellSlot, signal: Abort
   const run = await session.run({ code, stdin, timeoutMs, startedAt, signal, network });
   prepared.inputs.keep();
   return run;
+}
+
+/**
+ * Resolves once the row is durable. Not before that does the sandbox get the code: a run that nobody knows of would be
+ * made again. Where it fails, nothing runs; a row that may be there all the same, or come later, gets its end.
+ */
+async function recordBegin(
+  room: ExecuteContext,
+  begun: Execution,
+  script: ScriptOfRun | null,
+): Promise<void> {
+  const insert = (queries: Queries): Promise<void> =>
+    insertRunning(queries, begun, room.server, room.database.sharedClock);
+  try {
+    if (script === null) await room.write(insert);
+    else
+      await room.database.transaction(async (tx) => {
+        await insert(tx);
+        await script.count(tx, begun);
+      });
+  } catch (error) {
+    if (isConnectionLost(error)) room.ends.refuse(toFailedExecution(begun, room.clock(), 'refused', error));
+    throw error;
+  }
+}
+
+/** Nothing is made for code that may not run, but there is a record of it. */
+async function recordBlocked(
+  room: ExecuteContext,
+  begun: Execution,
+  underWay: RunUnderWay,
+  error: WorkcrateError,
+): Promise<void> {
+  await recordBegin(room, begun, null);
+  await recordEnd(room, underWay, toFailedExecution(begun, room.clock(), 'refused', error));
+}
+
+async function recordMade(
+  { write, log }: ExecuteContext,
+  execution: Execution,
+  made: readonly MadeFile[],
+): Promise<void> {
+  if (made.length === 0) return;
+  try {
+    await write((queries) => recordMakers(queries, execution, made));
+  } catch (error) {
+    log.warn('execution.made_files_not_recorded', { id: execution.id, error });
+  }
+}
+
+async function recordCalls(
+  { write, log }: ExecuteContext,
+  { id }: Execution,
+  calls: EndedCalls | null,
+): Promise<void> {
+  try {
+    if (calls !== null) await write((queries) => calls.write(queries));
+  } catch (error) {
+    log.warn('execution.calls_not_recorded', { id, error });
+  }
+}
+
+/** Also gives whether the end is in the row. If not, it is retried later; the caller gets the result all the same. */
+async function recordEnd(
+  room: ExecuteContext,
+  { background, cancelledBy }: RunUnderWay,
+  ended: Execution,
+): Promise<Pick<EndedExecution, 'execution' | 'isRecorded'>> {
+  const canceller = ended.reason === 'cancelled' ? (cancelledBy ?? 'client') : null;
+  const calls = room.callStore?.end(ended.id) ?? null;
+  const called = calls === null ? {} : { toolCalls: calls.summary, toolCallBytes: calls.bytes };
+  const execution = { ...ended, ...called, background, cancelledBy: canceller };
+  // Both within one turn, so that they share a transaction.
+  const recordingCalls = recordCalls(room, execution, calls);
+  const isRecorded = await room.ends.end(execution);
+  await recordingCalls;
+  room.ended(execution);
+  const { id, owner: user, language, reason, durationMs: ms } = execution;
+  room.log.info('execution.ended', { id, user, language, reason, ms, background });
+  return { execution, isRecorded };
+}
+
+/** As it is when it starts. */
+function toBegunExecution(
+  room: ExecutionsOptions,
+  sandbox: Sandbox,
+  runtime: string | null,
+  caller: Caller,
+  id: string,
+  folder: InsideFolder,
+  { tool, language, code, stdin, timeoutMs, session, script, trace }: ExecutionRequest,
+): Execution {
+  return {
+    id,
+    owner: caller.user,
+    tool,
+    language,
+    code,
+    stdin,
+    stdinBytes: Buffer.byteLength(stdin),
+    workingDir: toInsidePath(folder),
+    reason: 'running',
+    succeeded: false,
+    exitCode: null,
+    signal: null,
+    startedAt: room.clock(),
+    durationMs: null,
+    endedAt: null,
+    stdout: '',
+    stderr: '',
+    stdoutBytes: 0,
+    stderrBytes: 0,
+    truncated: false,
+    stdoutFile: null,
+    stderrFile: null,
+    results: [],
+    moreResults: 0,
+    inputs: [],
+    ...unknownInputs,
+    ...unknownResults,
+    artifacts: noDifference,
+    temporaryFiles: null,
+    network: null,
+    toolCalls: null,
+    toolCallBytes: 0,
+    background: null,
+    cancelledBy: null,
+    limits: {
+      ...sandbox.limits,
+      timeoutMs: Math.min(timeoutMs ?? room.timeoutMs, room.maxTimeoutMs),
+      sandbox: sandbox.kind,
+      runtime,
+      unenforced: claims.filter((claim) => sandbox.holds[claim] !== true),
+    },
+    sessionId: session?.id ?? null,
+    cell: session?.number ?? null,
+    state: null,
+    script: script?.label ?? null,
+    guard: null,
+    peakMemoryBytes: null,
+    traceId: trace ?? null,
+  };
+}
+
+/** As it is when it has come to its end. */
+function toEndedExecution(
+  begun: Execution,
+  endedAt: number,
+  end: RunEnd | CellEnd,
+  { stdout, stderr }: RunOutputs,
+  artifacts: Difference,
+): Execution {
+  return {
+    ...begun,
+    reason: end.reason,
+    succeeded: end.reason === 'exit' && end.exitCode === 0,
+    exitCode: end.exitCode,
+    signal: end.signal,
+    durationMs: Math.round(end.durationMs),
+    endedAt,
+    stdout: stdout.text,
+    stderr: stderr.text,
+    stdoutBytes: stdout.bytes,
+    stderrBytes: stderr.bytes,
+    truncated: stdout.truncated || stderr.truncated,
+    stdoutFile: stdout.spooled?.file?.id ?? null,
+    stderrFile: stderr.spooled?.file?.id ?? null,
+    artifacts,
+    temporaryFiles: end.temporaryFiles ?? null,
+    peakMemoryBytes: end.peakMemoryBytes ?? null,
+    state: 'state' in end ? end.state : null,
+  };
+}
+
+/** A run without a result of its own: its stderr is the error. */
+function toFailedExecution(begun: Execution, endedAt: number, reason: Reason, cause: unknown): Execution {
+  const stderr = publicMessage(asWorkcrateError(cause));
+  // One that was lost had begun, and may have changed files.
+  const artifacts = reason === 'lost' ? unseenDifference : noDifference;
+  return { ...begun, reason, endedAt, durationMs: 0, stderr, artifacts };
 }

@@ -1,6 +1,6 @@
 import { noDifference } from './difference.ts';
 import { type Execution } from './fields.ts';
-import { unknownInputs } from './known-inputs.ts';
+import { unknownInputs } from './input-watch.ts';
 import { unknownResults } from './made-results.ts';
 import { newExecutionId } from './store.ts';
 

@@ -23,10 +23,17 @@ import {
 } from './execute.ts';
 import type { Execution } from './fields.ts';
 import { createFileHashes } from './file-hashes.ts';
-import type { Changes } from './folder-diff.ts';
+import type { Changes } from './difference.ts';
 import type { Guard } from '../guard/guard.ts';
 import { judgeCode, type JudgedRequest } from './guarded-run.ts';
-import { createJournal, type Journal } from './journal.ts';
+import {
+  createJournal,
+  type Journal,
+  appendRows,
+  listLastEnded,
+  restoreLines,
+  type RunWithoutLine,
+} from './journal.ts';
 import { createFollower } from './follow.ts';
 import { createKeptResults, type KeptResults } from './kept-results.ts';
 import { createLiveRuns } from './live-runs.ts';
@@ -34,10 +41,10 @@ import { createMadeSpace } from './made-space.ts';
 import type { NetworkPort } from './network-use.ts';
 import type { LiveRun } from './live.ts';
 import { createEndWriter, markLost, markSilentRun } from './lost.ts';
-import { appendRows, listLastEnded, restoreLines, type RunWithoutLine } from './restore-lines.ts';
-import { findExecutions, type FoundPage, type ExecutionSearch } from './search.ts';
-import { createRecordQuota } from './record-quota.ts';
 import {
+  findExecutions,
+  type FoundPage,
+  type ExecutionSearch,
   executionFromRow,
   sweepExecutions,
   createBatchWriter,
@@ -45,26 +52,24 @@ import {
   type Retention,
   type SweptExecutions,
 } from './store.ts';
-import type { OutputBounds } from './truncation.ts';
+import { createRecordQuota } from './record-quota.ts';
+import type { OutputBounds } from './output.ts';
 
 export type { FindCrateFiles, WantedCrateFile } from './client-and-crate-files.ts';
-export type { RunningRun } from './all-runs.ts';
+export { type RunningRun, newExecutionId } from './store.ts';
 export type { EndedExecution, ExecutionRequest, ScriptOfRun } from './execute.ts';
-export { describeRemoved } from './difference.ts';
+export { describeRemoved, type Changes } from './difference.ts';
 export type { Execution } from './fields.ts';
-export type { Changes } from './folder-diff.ts';
 export { requestCancel } from './live-runs.ts';
-export { newExecutionId } from './store.ts';
 export type { LiveRun } from './live.ts';
-export type { OutputPiece, OutputPieces } from './live-output.ts';
+export { type OutputPiece, type OutputPieces, type OutputBounds } from './output.ts';
 export type { InputFileRecord, OtherFile } from './input-files.ts';
 export { writeNotebook } from './notebook.ts';
-export type { KnownInput } from './known-inputs.ts';
+export type { KnownInput } from './input-watch.ts';
 export { createKeptReader, type ReadResult } from './kept-results.ts';
 export { describeGap, type RecordedResults, type ResultFile, type ResultFiles } from './made-results.ts';
 export type { NetworkPort, NetworkUse, OpenNetwork } from './network-use.ts';
 export { getExtension, maxResults, parseResult } from './results.ts';
-export type { OutputBounds } from './truncation.ts';
 
 export interface ExecutionsOptions {
   readonly database: Database;

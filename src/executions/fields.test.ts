@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Execution } from './fields.ts';
-import { toJournalLine } from './journal-files.ts';
+import { toJournalLine } from './journal.ts';
 import { openRoom } from './room.testing.ts';
 import { executionShape, pageShape, showExecution, toExecutionPage } from './schema.ts';
 import { executionFromRow, insertRunning, updateEnded } from './store.ts';

@@ -12,14 +12,20 @@ import {
   type Sandbox,
   type TemporaryFiles,
 } from '../sandbox/sandbox.ts';
-import { differenceShape, noDifference, showDifference, type Difference } from './difference.ts';
+import {
+  differenceShape,
+  noDifference,
+  showDifference,
+  type Difference,
+  showTemporaryFiles,
+  temporaryFilesShape,
+} from './difference.ts';
 import { showVerdicts, verdictsShape, type RunVerdict } from './guarded-run.ts';
 import type { InputFileRecord } from './input-files.ts';
-import { knownInputShape, showKnownInput, type KnownInput } from './known-inputs.ts';
+import { knownInputShape, showKnownInput, type KnownInput } from './input-watch.ts';
 import { shownResultFiles, type RecordedResults, type ResultFiles } from './made-results.ts';
 import { networkShape, showNetworkUse, type NetworkUse } from './network-use.ts';
 import { restoreResults, resultShape, showResult } from './results.ts';
-import { showTemporaryFiles, temporaryFilesShape } from './temporary-files.ts';
 
 /** `refused` is a run that never started. */
 export const reasons = ['running', ...endReasons, 'refused'] as const;

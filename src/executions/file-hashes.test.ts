@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseName } from '../paths/paths.ts';
 import { openDescriptors, playground } from '../paths/playground.testing.ts';
 import { createFileHashes, readFileState } from './file-hashes.ts';
-import type { FileState } from './folder-diff.ts';
+import type { FileState } from './difference.ts';
 
 const plenty = () => ({ bytes: 1e9, until: performance.now() + 60_000 });
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');

@@ -1,13 +1,13 @@
 /**
  * Looks at a run, waits for its end and cancels it, wherever it runs: here by its live run, on another server of the
- * same database by its row. It answers nobody (`follow-tools.ts` does).
+ * same database by its row. It answers nobody (`tools.ts` does).
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from '../database/database.ts';
 import type { Caller } from '../identity.ts';
 import type { CancelledBy, Execution } from './fields.ts';
 import { requestCancel, type LiveRuns } from './live-runs.ts';
-import type { OutputPart } from './live-output.ts';
+import type { OutputPart } from './output.ts';
 
 export interface FollowOptions {
   readonly database: Database;

@@ -16,7 +16,7 @@ import type { ExecutionRequest } from './execute.ts';
 import type { ExecutionsOptions } from './executions.ts';
 import type { Execution } from './fields.ts';
 import type { RunOutput, RunOutputs } from './output.ts';
-import type { RunResults } from './result-files.ts';
+import type { RunResults } from './results.ts';
 
 /** A verdict as it is recorded. */
 export type RunVerdict = Omit<Verdict, 'outputs'>;

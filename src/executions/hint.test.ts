@@ -3,10 +3,14 @@ import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import type { PythonPackages } from '../sandbox/sandbox.ts';
 import type { ToolAnswer, ToolContext } from '../mcp/tool.ts';
-import { describeMissingPackage } from './hint.ts';
+import {
+  describeMissingPackage,
+  describeSurroundings,
+  toInstallCommand,
+  type Surroundings,
+} from './surroundings.ts';
 import type { Execution } from './fields.ts';
 import { ada, openRoom, watching } from './room.testing.ts';
-import { describeSurroundings, toInstallCommand, type Surroundings } from './surroundings.ts';
 
 const python: PythonPackages = {
   version: '3.11',

@@ -15,8 +15,7 @@ import fc from 'fast-check';
 import { sampleExecution } from './execution.testing.ts';
 import { noDifference } from './difference.ts';
 import { type Execution } from './fields.ts';
-import { toJournalLine } from './journal-files.ts';
-import { createJournal } from './journal.ts';
+import { toJournalLine, createJournal } from './journal.ts';
 import type { showExecution } from './schema.ts';
 
 const day = 86_400_000;

@@ -1,13 +1,13 @@
 /**
  * The kept bytes of what runs made: until when they stay, how much they take, and how they are read again. Where their
  * share is used up, or the disk is needed, the oldest go first, and those that are in a crate before all others. The row
- * says that they are gone before they are. How they are written is in `result-keeper.ts`; the rows are those of
- * executions.
+ * says that they are gone before they are. Small files of a run go one behind the
+ * other into one file, so that ten thousand of them take one inode; nothing is synced, since a reader compares the hash.
  */
-import { read } from 'node:fs';
+import { read, fchmodSync, writeSync } from 'node:fs';
 import { promisify } from 'node:util';
 import type { Database } from '../database/database.ts';
-import { isWorkcrateError } from '../errors.ts';
+import { isWorkcrateError, getErrno } from '../errors.ts';
 import type { Caller } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
 import {
@@ -17,16 +17,19 @@ import {
   rootPath,
   type OpenFile,
   type TreeEntry,
+  type Components,
 } from '../paths/paths.ts';
 import { getResultsFolder, type Sandbox, type Workspace } from '../sandbox/sandbox.ts';
 import { listWorkspaces, type Workspaces } from '../workspaces/workspaces.ts';
 import type { Execution } from './fields.ts';
-import { createKeptQuota } from './kept-quota.ts';
 import type { ResultFile } from './made-results.ts';
-import { createResultKeeper, keptFolderBytes, removeKept, type ResultKeeper } from './result-keeper.ts';
 import { executionIdForm } from './store.ts';
+import { basename, dirname } from 'node:path';
+import { hashDescriptor } from './file-hashes.ts';
+import { createKeyedMutex } from '../concurrency/mutex.ts';
+import { measureFreeSpace, type FreeSpace } from '../data-folder/disk-reserve.ts';
 
-export interface KeptResultsOptions {
+interface KeptResultsOptions {
   readonly database: Database;
   readonly places: Pick<Workspaces, 'find'>;
   readonly sandbox: Pick<Sandbox, 'limits'> | string;
@@ -38,7 +41,7 @@ export interface KeptResultsOptions {
 }
 
 /** A run with kept bytes, as its row has it. */
-export interface RunWithKept {
+interface RunWithKept {
   readonly id: string;
   readonly owner: string;
   readonly kept_bytes: number;
@@ -277,4 +280,254 @@ function listKept(place: Workspace): string[] {
     if (isWorkcrateError(error, 'path_not_found') || isWorkcrateError(error, 'path_refused')) return [];
     throw error;
   }
+}
+
+/** Larger ones are files of their own. */
+const maxJoinedBytes = 1024 ** 2;
+
+/** What a folder and a file take on disk beside their bytes, roughly. */
+const keptFolderBytes = 8192;
+
+/** Whether the file system below a folder was found to have no reflinks, by folder. */
+const withoutReflinks = new Set<string>();
+
+type KeptResult = NonNullable<ResultFile['kept']>;
+
+/** What came of one file. */
+interface KeptCopy {
+  /** Null where the file has fewer bytes than it should. */
+  readonly sha256: string | null;
+  readonly kept: KeptResult | null;
+}
+
+export interface ResultKeeper extends Disposable {
+  /** Bytes that may still be kept; -1 where nothing can be. */
+  readonly left: number;
+  /** What all of it takes on disk; 0 where nothing is kept. */
+  readonly bytes: number;
+  /** Copies so many bytes of an open file and gives the hash of the copy. Where it cannot be written, only the hash. */
+  copy(source: OpenFile, size: number): Promise<KeptCopy>;
+  /** Takes back the copy that was made last: it is of a file that was being changed. */
+  takeBack(): void;
+  /** Removes all of it. */
+  remove(): Promise<void>;
+}
+
+/** `most` is null where there is no room at all. */
+function createResultKeeper(place: Workspace, id: string, most: number | null): ResultKeeper {
+  const { home, folder } = locateKept(place, id);
+  const store = openBelow(home);
+  let joined: { readonly file: OpenFile; readonly part: number } | null = null;
+  let [parts, joinedEnd, taken, last] = [0, 0, 0, 0];
+  let isBroken = most === null;
+
+  /** The name of the next file; its folder is made where it is the first. */
+  const nameNext = (): Components => {
+    if (parts === 0) store.makeFolder(folder);
+    return joinComponents(folder, parseName(String(parts)));
+  };
+
+  const create = (): { file: OpenFile; part: number } => {
+    const file = store.create(nameNext());
+    fchmodSync(file.fd, 0o600);
+    return { file, part: parts++ };
+  };
+
+  const breakOff = (error: unknown): void => {
+    if (!isWorkcrateError(error) && getErrno(error) === null) throw error;
+    isBroken = true;
+  };
+
+  async function copyJoined({ fd }: OpenFile, size: number): Promise<KeptCopy> {
+    joined ??= create();
+    const { file, part } = joined;
+    const at = joinedEnd;
+    let end = at;
+    const sha256 = await hashDescriptor(fd, size, Infinity, (piece) => {
+      if (!isBroken) end = writeTo(file.fd, piece, end, breakOff);
+    });
+    if (isBroken || sha256 === null) return { sha256, kept: null };
+    joinedEnd = end;
+    return { sha256, kept: { part, at } };
+  }
+
+  async function copyAlone(source: OpenFile, size: number): Promise<KeptCopy> {
+    const cloned = await clone(source, size);
+    if (cloned !== null) return cloned;
+    const { file, part } = create();
+    using _file = file;
+    let end = 0;
+    const sha256 = await hashDescriptor(source.fd, size, Infinity, (piece) => {
+      if (!isBroken) end = writeTo(file.fd, piece, end, breakOff);
+    });
+    return isBroken || sha256 === null ? { sha256, kept: null } : { sha256, kept: { part, at: 0 } };
+  }
+
+  /** The hash is that of the copy. Null where the file system has no reflinks. */
+  async function clone(source: OpenFile, size: number): Promise<KeptCopy | null> {
+    if (withoutReflinks.has(home)) return null;
+    const name = nameNext();
+    if (!(await store.clone(source, name))) {
+      withoutReflinks.add(home);
+      return null;
+    }
+    const part = parts++;
+    using copy = store.open(name);
+    fchmodSync(copy.fd, 0o600);
+    const sha256 = copy.stats.size === size ? await hashDescriptor(copy.fd, size, Infinity) : null;
+    return { sha256, kept: sha256 === null ? null : { part, at: 0 } };
+  }
+
+  return {
+    get left() {
+      return isBroken ? -1 : most! - taken;
+    },
+    get bytes() {
+      return parts === 0 ? 0 : taken + keptFolderBytes;
+    },
+    async copy(source, size) {
+      try {
+        const copied = await (size <= maxJoinedBytes ? copyJoined : copyAlone)(source, size);
+        last = copied.kept === null ? 0 : size;
+        taken += last;
+        return copied;
+      } catch (error) {
+        breakOff(error);
+        return { sha256: await hashDescriptor(source.fd, size, Infinity), kept: null };
+      }
+    },
+    takeBack() {
+      taken -= last;
+      last = 0;
+    },
+    remove: () => removeKept(place, id),
+    [Symbol.dispose]() {
+      joined?.file[Symbol.dispose]();
+    },
+  };
+}
+
+/** Where the kept bytes of a run are: from a folder that is the server's own on. */
+function locateKept(place: Workspace, id: string): { home: string; folder: Components } {
+  const results = getResultsFolder(place);
+  return { home: dirname(results), folder: joinComponents(parseName(basename(results)), parseName(id)) };
+}
+
+/** Removes the kept bytes of a run, if there are any. */
+async function removeKept(place: Workspace, id: string): Promise<void> {
+  const { home, folder } = locateKept(place, id);
+  const store = openBelow(home);
+  try {
+    for (const { name } of store.list(folder).entries) store.remove(joinComponents(folder, parseName(name)));
+    await store.removeFolder(folder);
+  } catch (error) {
+    // Another server was faster, or nothing was ever kept.
+    if (!isWorkcrateError(error, 'path_not_found')) throw error;
+  }
+}
+
+/** Gives where the next piece goes. */
+function writeTo(fd: number, piece: Buffer, at: number, failed: (error: unknown) => void): number {
+  try {
+    for (let done = 0; done < piece.length;)
+      done += writeSync(fd, piece, done, piece.length - done, at + done);
+  } catch (error) {
+    failed(error);
+  }
+  return at + piece.length;
+}
+
+/** How often the disk is looked at while code runs. */
+const lookEveryMs = 1000;
+/** Of what the folders of a user may take, as much again may be kept. */
+const shareOfDisk = 0.1;
+
+interface KeptQuotaOptions {
+  /** What the folders of a user may take. */
+  readonly diskBytes: number;
+  /** What is kept of a user, as the rows say. */
+  readonly countKept: (owner: string) => Promise<number>;
+  /** The oldest of a user, or of all, until so many bytes are free again. */
+  readonly dropOldest: (owner: string | null, bytes: number) => Promise<void>;
+  /** Whether code runs. */
+  readonly isBusy: () => boolean;
+  readonly log: Log;
+}
+
+function createKeptQuota({ diskBytes, countKept, dropOldest, isBusy, log }: KeptQuotaOptions) {
+  const shareBytes = Math.floor(diskBytes * shareOfDisk);
+  /** Bytes that are being kept, of which no row says so yet, by user. */
+  const underWay = new Map<string, number>();
+  const inTurn = createKeyedMutex();
+  let folder: string | null = null;
+  let timer: NodeJS.Timeout | null = null;
+  let looking: Promise<unknown> = Promise.resolve();
+
+  async function fitShare(owner: string, bytes: number): Promise<void> {
+    const excess = (await countKept(owner)) + (underWay.get(owner) ?? 0) + bytes - shareBytes;
+    if (excess > 0) await dropOldest(owner, excess);
+  }
+
+  /** Whether so many bytes fit on the disk, once the oldest results have gone where they must. */
+  async function makeRoom(place: Workspace | string, bytes: number): Promise<boolean> {
+    const where = typeof place === 'string' ? place : dirname(place.workspace);
+    const missing = countMissing(await measureFreeSpace(where), bytes);
+    if (missing <= 0) return true;
+    await dropOldest(null, missing);
+    return countMissing(await measureFreeSpace(where), bytes) <= 0;
+  }
+
+  async function look(): Promise<void> {
+    if (folder === null) return;
+    await makeRoom(folder, 0).catch((error: unknown) =>
+      log.error('execution.kept_results_not_trimmed', { error }),
+    );
+  }
+
+  const addUnderWay = (owner: string, bytes: number): void => {
+    const sum = (underWay.get(owner) ?? 0) + bytes;
+    if (sum > 0) underWay.set(owner, sum);
+    else underWay.delete(owner);
+  };
+
+  return {
+    shareBytes,
+    makeRoom,
+
+    /** Code is about to run: the disk is looked at until none does. */
+    watch(place: Workspace): void {
+      folder = dirname(place.workspace);
+      timer ??= setInterval(() => {
+        if (isBusy()) looking = looking.then(look);
+        else {
+          clearInterval(timer!);
+          timer = null;
+        }
+      }, lookEveryMs).unref();
+    },
+
+    /** So many bytes are about to be kept; null where there is no room. To be released when the row says so. */
+    claim(owner: string, place: Workspace, bytes: number): Promise<Disposable | null> {
+      return inTurn(owner, async () => {
+        await fitShare(owner, bytes);
+        if (!(await makeRoom(place, bytes))) return null;
+        addUnderWay(owner, bytes);
+        return { [Symbol.dispose]: () => addUnderWay(owner, -bytes) };
+      });
+    },
+
+    async [Symbol.asyncDispose](): Promise<void> {
+      clearInterval(timer ?? undefined);
+      await looking;
+    },
+  };
+}
+
+/**
+ * How many bytes are missing to twice the reserve, which kept results leave free: no run and no upload ends because of
+ * them. Where inodes are missing, something has to go too.
+ */
+function countMissing({ freeBytes, reserveBytes, inodes }: FreeSpace, bytesToCome: number): number {
+  const bytes = 2 * reserveBytes + bytesToCome - freeBytes;
+  return inodes !== null && inodes.free < 2 * inodes.reserve ? Math.max(bytes, 1) : bytes;
 }

@@ -9,7 +9,7 @@ import type { Caller } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
 import type { EndedExecution, RunControl } from './execute.ts';
 import { toStorable, type CancelledBy } from './fields.ts';
-import type { LiveOutput, OutputPart } from './live-output.ts';
+import type { LiveOutput, OutputPart } from './output.ts';
 import {
   createLiveRun,
   type LiveRun,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createLiveOutput } from './live-output.ts';
+import { createLiveOutput } from './output.ts';
 import { ada, openRoom, until, watching } from './room.testing.ts';
 
 const request = {

@@ -9,7 +9,7 @@ import { findPostgres, NO_POSTGRES } from '../database/postgres.testing.ts';
 import { getResultsFolder } from '../sandbox/sandbox.ts';
 import { collectText } from '../streams.ts';
 import type { Execution } from './fields.ts';
-import type { Changes } from './folder-diff.ts';
+import type { Changes } from './difference.ts';
 import { maxResultBytes, type ResultFile } from './made-results.ts';
 import { plainSandbox } from './plain-sandbox.testing.ts';
 import { ada, bob, openRoom, type TestRoom } from './room.testing.ts';

@@ -7,7 +7,7 @@ import { sampleExecution } from './execution.testing.ts';
 import type { Execution } from './fields.ts';
 import { writeNotebook } from './executions.ts';
 import { png, reportFigure, reportResult } from './reports.testing.ts';
-import { createResultCollector } from './result-files.ts';
+import { createResultCollector } from './results.ts';
 import { ada, openRoom, type TestRoom } from './room.testing.ts';
 
 const python = '/usr/bin/python3';

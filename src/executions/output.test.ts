@@ -3,9 +3,8 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { WorkcrateError } from '../errors.ts';
 import type { StoredFile } from '../files/files.ts';
-import { createSpool, readOutput } from './output.ts';
+import { createSpool, readOutput, truncateText } from './output.ts';
 import { shownBounds } from './room.testing.ts';
-import { truncateText } from './truncation.ts';
 
 /** Keeps bytes in memory, or fails after so many chunks. */
 function keeper(failAfter = Infinity) {

@@ -1,19 +1,18 @@
 /**
  * Reads stdout and stderr of a run to their ends, with backpressure: head and tail are kept for the answer, all of it
- * goes to a stored file once it is too long, and the newest of it is reported as progress. It cuts no text itself
- * (`truncation.ts`).
+ * goes to a stored file once it is too long, and the newest of it is reported as progress. While it runs, what it has
+ * printed can be read by offsets.
  */
 import { isAscii } from 'node:buffer';
 import { asWorkcrateError, isOurFault, type WorkcrateError } from '../errors.ts';
+import { keepEnd, keepStart } from '../text.ts';
 import type { StoredFile } from '../files/files.ts';
 import type { SandboxRun, Report, RunEnd } from '../sandbox/sandbox.ts';
 import type { ExecutionsOptions } from './executions.ts';
 import type { Execution } from './fields.ts';
-import type { OutputStream } from './live-output.ts';
 import type { OutputSoFar, RunUnderWay } from './live.ts';
 import { createOutputJudge, type OutputJudge, type RunVerdict } from './guarded-run.ts';
-import { createResultCollector, type RunResults } from './result-files.ts';
-import { createTruncation, keepEnd, type OutputBounds } from './truncation.ts';
+import { createResultCollector, type RunResults } from './results.ts';
 
 /** One output of a run, as it is shown and recorded. */
 export interface RunOutput {
@@ -24,7 +23,7 @@ export interface RunOutput {
   readonly spooled: SpooledOutput | null;
 }
 
-export interface OutputOptions {
+interface OutputOptions {
   /** How much is shown. */
   readonly bounds: OutputBounds;
   /** Called once, when there is more than can be shown. */
@@ -212,11 +211,11 @@ export interface SpooledOutput {
 }
 
 /** Bytes that may still be kept, for both outputs of a run together. */
-export interface SpoolBudget {
+interface SpoolBudget {
   left: number;
 }
 
-export type Spool = ReturnType<typeof createSpool>;
+type Spool = ReturnType<typeof createSpool>;
 
 /**
  * Hands bytes on to whoever keeps them: a writer waits until they are taken, and then their memory is its own
@@ -301,4 +300,181 @@ function createOutputProgress(report: ReportProgress) {
       if (timer !== null) clearTimeout(timer);
     },
   };
+}
+
+/** How much of an output is shown: all of it up to `most` characters, else its start and its end. */
+export interface OutputBounds {
+  readonly most: number;
+  readonly head: number;
+  readonly tail: number;
+}
+
+/**
+ * Takes text piece by piece and holds no more of it than will be shown. Lengths are UTF-16 units, as
+ * everywhere in JavaScript, but no character is cut in two.
+ */
+export function createTruncation({ most, head, tail }: OutputBounds) {
+  let total = 0;
+  /** All of it at first; the head once there is too much. */
+  let start = '';
+  /** At least the tail once there is too much. */
+  let end = '';
+
+  function add(text: string): void {
+    const before = total;
+    total += text.length;
+    if (total <= most) {
+      start += text;
+    } else if (before <= most) {
+      const whole = start + text;
+      start = keepStart(whole, head);
+      end = keepEnd(whole.slice(start.length), tail);
+    } else {
+      end += text;
+      // Not at every piece: a flood of small ones would copy the tail each time.
+      if (end.length > 4 * tail) end = keepEnd(end, tail);
+    }
+  }
+
+  return {
+    add,
+    /** Counts characters that come once there is too much, and before at least a whole tail of others. */
+    pass(count: number): void {
+      total += count;
+      if (count > 0) end = '';
+    },
+    total: (): number => total,
+    truncated: (): boolean => total > most,
+    text(): string {
+      if (total <= most) return start;
+      const last = keepEnd(end, tail);
+      return `${start}\n[... truncated ${total - start.length - last.length} chars ...]\n${last}`;
+    },
+  };
+}
+
+/** A text that is at hand as a whole, cut in the same way. */
+export function truncateText(text: string, bounds: OutputBounds): string {
+  const truncation = createTruncation(bounds);
+  truncation.add(text);
+  return truncation.text();
+}
+
+/** A part of what a run printed. */
+export interface OutputPart {
+  readonly text: string;
+  /** The offset of its first character, which is higher than what was asked for where that is not kept any more. */
+  readonly from: number;
+  /** The offset to go on from. */
+  readonly next: number;
+  /** How many characters there are by now. */
+  readonly end: number;
+}
+
+type OutputStream = 'stdout' | 'stderr';
+
+/** Text of one stream, as it came among that of the other. */
+export interface OutputPiece {
+  readonly stream: OutputStream;
+  readonly text: string;
+}
+
+/** A part of what a run printed, told apart by streams. */
+export interface OutputPieces extends Omit<OutputPart, 'text'> {
+  readonly pieces: readonly OutputPiece[];
+}
+
+export type LiveOutput = ReturnType<typeof createLiveOutput>;
+
+/** The last characters that are kept of each run. */
+const mostKept = 64 * 1024;
+/** Changes between the streams that are remembered; what is older counts as stdout. */
+const mostChanges = 4096;
+
+/** Takes text as it comes, and keeps the last of it. Offsets count UTF-16 units, and no character is cut in two. */
+export function createLiveOutput(most = mostKept) {
+  let from = 0;
+  let kept = '';
+  /** From which offset on the text is of another stream than before. */
+  let changes: { readonly at: number; readonly stream: OutputStream }[] = [];
+  let isOver = false;
+  const watchers = new Set<() => void>();
+
+  function noteStream(stream: OutputStream): void {
+    if ((changes.at(-1)?.stream ?? 'stdout') === stream) return;
+    changes.push({ at: from + kept.length, stream });
+    if (changes.length > mostChanges) changes = changes.slice(-mostChanges / 2);
+  }
+
+  function cutToMost(): void {
+    // Not at every piece: small ones would copy all of it each time.
+    if (kept.length <= 2 * most) return;
+    const last = keepEnd(kept, most);
+    from += kept.length - last.length;
+    kept = last;
+    const current = changes.findLastIndex(({ at }) => at <= from);
+    if (current > 0) changes = changes.slice(current);
+  }
+
+  function read(offset: number, length: number): OutputPart {
+    const end = from + kept.length;
+    const start = Math.min(Math.max(offset, from), end);
+    const text = keepStart(kept.slice(start - from), length);
+    return { text, from: start, next: start + text.length, end };
+  }
+
+  const tellWatchers = (): void => watchers.forEach((tell) => tell());
+
+  return {
+    /** `passed` characters came before this text that nobody looked at. */
+    add(text: string, passed = 0, stream: OutputStream = 'stdout'): void {
+      if (passed > 0) {
+        from += kept.length + passed;
+        kept = '';
+      }
+      noteStream(stream);
+      kept += text;
+      cutToMost();
+      tellWatchers();
+    },
+
+    /** At most `length` characters from an offset on. */
+    read,
+
+    /** The same, told apart by streams. */
+    readPieces(offset: number, length: number): OutputPieces {
+      const { text, ...part } = read(offset, length);
+      return { ...part, pieces: splitByStreams(text, part.from, changes) };
+    },
+
+    /** Nothing more comes. */
+    finish(): void {
+      isOver = true;
+      tellWatchers();
+    },
+
+    isOver: (): boolean => isOver,
+
+    /** Calls when there is more, or it is over. */
+    watch(tell: () => void): Disposable {
+      watchers.add(tell);
+      return { [Symbol.dispose]: () => void watchers.delete(tell) };
+    },
+  };
+}
+
+function splitByStreams(
+  text: string,
+  from: number,
+  changes: readonly { readonly at: number; readonly stream: OutputStream }[],
+): OutputPiece[] {
+  const pieces: OutputPiece[] = [];
+  let stream: OutputStream = 'stdout';
+  let start = 0;
+  for (const change of [...changes, { at: from + text.length, stream: 'stdout' as const }]) {
+    const end = Math.min(Math.max(change.at - from, 0), text.length);
+    if (end > start) pieces.push({ stream, text: text.slice(start, end) });
+    [start, stream] = [Math.max(start, end), change.stream];
+  }
+  return pieces;
 }

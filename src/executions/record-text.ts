@@ -3,18 +3,23 @@
  * records: `executions.ts` does.
  */
 import { formatBytes, formatDuration, quoteName, toPlainJson } from '../text.ts';
-import { toEndLines, toOutputLines } from './answer.ts';
+import {
+  toEndLines,
+  toOutputLines,
+  toBackgroundLines,
+  describeNextStep,
+  toPartLines,
+  toScriptLines,
+} from './answer.ts';
 import type { Execution, ListedExecution, RunLimits } from './fields.ts';
 import { toVerdictLines } from './guarded-run.ts';
 import type { InputFileRecord } from './input-files.ts';
-import type { OutputPart } from './live-output.ts';
-import { toKnownInputLines } from './known-inputs.ts';
+import { type OutputPart, truncateText, type OutputBounds } from './output.ts';
+import { toKnownInputLines } from './input-watch.ts';
 import { toUnkeptLines } from './made-results.ts';
 import { toCallLines } from '../tool-calls/call-summary.ts';
-import { toRecordedResultLines } from './result-answer.ts';
-import { toBackgroundLines, describeNextStep, toPartLines, toScriptLines } from './running-answer.ts';
-import type { FoundPage } from './search.ts';
-import { truncateText, type OutputBounds } from './truncation.ts';
+import { toRecordedResultLines } from './results.ts';
+import type { FoundPage } from './store.ts';
 
 /** What get_execution knows of a run beside its record. */
 export interface FollowedView {

@@ -5,7 +5,7 @@ import type { Report } from '../sandbox/sandbox.ts';
 import { countTokens } from '../tokens.testing.ts';
 import { plainSandbox } from './plain-sandbox.testing.ts';
 import { giveReports, png, reportFigure, reportResult } from './reports.testing.ts';
-import { wantsPictures } from './result-answer.ts';
+import { wantsPictures } from './results.ts';
 import { plenty, type RoomOptions } from './room.testing.ts';
 import { openTools } from './tools.testing.ts';
 

@@ -17,11 +17,11 @@ import {
   type ExecutionsOptions,
   type FindCrateFiles,
 } from './executions.ts';
-import type { Changes, FolderSnapshot } from './folder-diff.ts';
+import type { Changes, FolderSnapshot } from './difference.ts';
 import { plainSandbox } from './plain-sandbox.testing.ts';
 import type { Surroundings } from './surroundings.ts';
 import { createExecutionTools } from './tools.ts';
-import type { OutputBounds } from './truncation.ts';
+import type { OutputBounds } from './output.ts';
 
 export const ada: Caller = { user: 'ada' };
 export const bob: Caller = { user: 'bob' };

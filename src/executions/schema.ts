@@ -13,8 +13,7 @@ import {
   type ListedExecution,
   type ShownShape,
 } from './fields.ts';
-import { cursorForm, type FoundPage } from './search.ts';
-import { executionIdForm } from './store.ts';
+import { cursorForm, type FoundPage, executionIdForm } from './store.ts';
 
 type FieldTable = typeof executionFields;
 

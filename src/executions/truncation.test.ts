@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { shownBounds } from './room.testing.ts';
-import { createTruncation, truncateText } from './truncation.ts';
+import { createTruncation, truncateText } from './output.ts';
 import { recordProof } from '../requirements.testing.ts';
 
 const bounds = { most: 100, head: 40, tail: 40 };

@@ -3,7 +3,7 @@
  * each table is in the room that owns it.
  */
 import { countUpTo, type Database, type Queries } from '../database/database.ts';
-import { countRuns, countRunsByOwner, countRunsByState } from '../executions/counts.ts';
+import { countRuns, countRunsByOwner, countRunsByState } from '../executions/store.ts';
 import { listUsage, readUsage, usageOwnersSql } from '../files/files.ts';
 import { countActiveLinks, countActiveLinksByOwner } from '../links/counts.ts';
 import { countKeysByUser, listUserNames, userNamesSql } from '../users/counts.ts';

@@ -12,7 +12,7 @@ import type { Config } from '../config/config.ts';
 import type { Crates } from '../crates/crates.ts';
 import type { Database } from '../database/database.ts';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
-import { findRunOwner, listRunningRuns } from '../executions/all-runs.ts';
+import { findRunOwner, listRunningRuns } from '../executions/store.ts';
 import type { Executions } from '../executions/executions.ts';
 import { listUserUsage, type UserUsage } from '../instrumentation/counts.ts';
 import type { History } from '../observability/history.ts';

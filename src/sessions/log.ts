@@ -8,7 +8,7 @@ import { readdir, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Clock } from '../clock.ts';
 import { getErrno } from '../errors.ts';
-import { removeTornLines } from '../executions/line-files.ts';
+import { removeTornLines } from '../executions/journal.ts';
 import type { Execution } from '../executions/executions.ts';
 import { toPlainJson } from '../text.ts';
 
