@@ -216,10 +216,9 @@ export const doors: Readonly<Record<string, Doors>> = {
   },
   mcp: {
     all: 'extension prompt resource schema tool toolbox upstream views',
-    assembly:
-      'answered-requests asking handlers http late-offer plain-calls server stdio/transport tasks/tasks',
+    assembly: 'answered-requests asking handlers http late-offer server stdio/transport tasks/tasks',
     only: {
-      http: 'http plain-calls',
+      http: 'http',
       audit: 'answered-requests refused-calls',
       guard: 'answered-requests',
     },
@@ -228,7 +227,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     all: '',
   },
   'mcp/tasks': {
-    all: 'listen long-call methods task tasks',
+    all: 'listen long-call methods tasks',
   },
   net: {
     all: '*',

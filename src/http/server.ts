@@ -21,14 +21,13 @@ import { answerErrorPage } from './error-page.ts';
 import { refuseSeveralHosts } from './host-origin.ts';
 import type { ReservedPort } from './port.ts';
 import type { GuessRateLimit } from './rate-limit.ts';
-import { answerPlainCall, isForMcp } from './plain-call.ts';
 import { isTokenRoom, routeName, traceRequest, type TokenRoom } from './requests.ts';
 
 type TokenRouteHandler = (req: IncomingMessage, res: ServerResponse, token: string) => Promise<void>;
 
 export interface HttpServerOptions {
   readonly app: Hono;
-  readonly mcp: Pick<McpEndpoint, 'fetch' | 'readPlainCall' | 'aliveMs'>;
+  readonly mcp: Pick<McpEndpoint, 'fetch'>;
   readonly byToken: Readonly<Record<TokenRoom, TokenRouteHandler>>;
   /** Serve only links and `/livez`, as beside stdio. */
   readonly linksOnly: boolean;
@@ -128,10 +127,12 @@ async function respond(
   if (!(await options.auth.authenticate(req, res))) return;
   if (/^100-continue$/i.test(req.headers.expect ?? '')) res.writeContinue();
   closeUnlessComplete(req, res);
-  if (await answerPlainCall(options, req, res)) return;
   res.sendHeadersWithBody();
   await viaApp(req, res);
 }
+
+/** Whether a request is for `/mcp`, in the usual spelling. */
+const isForMcp = ({ url }: IncomingMessage): boolean => url === '/mcp' || url?.startsWith('/mcp?') === true;
 
 /** A port on loopback is open to every user of the machine, without a key. */
 function refuseUnlessLivez({ url }: IncomingMessage): void {

@@ -5,15 +5,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import {
   createRequestStateCodec,
-  MissingRequiredClientCapabilityError,
   ProtocolError,
   SdkError,
   SdkErrorCode,
   type AuthInfo,
-  type ClientCapabilities,
   type ElicitRequestURLParams,
   type InputRequest,
-  type InputRequiredResult,
   type RequestStateCodec,
   type ServerContext,
 } from '@modelcontextprotocol/server';
@@ -130,27 +127,6 @@ export function createStateCodec(otherwise: Caller, { stateKey, askMs }: StateTe
   });
 }
 
-const demandedCapabilities = {
-  'elicitation/create': 'elicitation',
-  'sampling/createMessage': 'sampling',
-  'roots/list': 'roots',
-} as const;
-
-/** Throws for a question of a kind that the client has not declared. */
-export function demandAnswerable(
-  { inputRequests = {} }: InputRequiredResult,
-  capabilities: ClientCapabilities,
-): void {
-  for (const { method, params } of Object.values(inputRequests)) {
-    const demanded = demandedCapabilities[method];
-    const isForUrl = params !== undefined && 'mode' in params && params.mode === 'url';
-    if (capabilities[demanded] === undefined || (isForUrl && capabilities.elicitation?.url === undefined))
-      throw new MissingRequiredClientCapabilityError({
-        requiredCapabilities: { [demanded]: isForUrl ? { url: {} } : {} },
-      });
-  }
-}
-
 /** The key that all servers on one database share. The first server to insert the row decides. */
 export async function sharedStateKey(database: Queries): Promise<Uint8Array> {
   await database.query(
@@ -176,7 +152,7 @@ export function toAuthInfo(who: SignedIn, metadataUrl: string | null): AuthInfo 
 }
 
 /** Who signed in, without what they signed in with. */
-export const toCaller = ({ user, since }: SignedIn): Caller => ({
+const toCaller = ({ user, since }: SignedIn): Caller => ({
   user,
   ...(since === undefined ? {} : { since }),
 });

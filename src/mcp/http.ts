@@ -13,7 +13,6 @@ import {
 import { localCaller, type SignedIn } from '../identity.ts';
 import type { Log } from '../observability/log.ts';
 import { toAuthInfo } from './asking.ts';
-import { isRequestId, type PlainCalls } from './plain-calls.ts';
 import { usualAliveMs } from './progress.ts';
 import { toRecord } from './refused-calls.ts';
 import { createSessionLane } from './sessions.ts';
@@ -24,8 +23,6 @@ import type { Upstream } from './upstream.ts';
 
 export interface McpEndpointOptions {
   readonly factory: McpServerFactory;
-  /** Answers plain calls without a server of the factory. */
-  readonly plainCalls?: PlainCalls;
   /** The tools whose calls may take long, so that their headers are sent before their answer. */
   readonly tools: readonly Pick<Tool, 'name' | 'group'>[];
   /** What servers behind this one offer: their calls may take long too, and their changes are announced. */
@@ -42,10 +39,6 @@ export interface McpEndpointOptions {
 export interface McpEndpoint {
   /** Answers a request of a caller who is signed in, or of anybody (null) where authentication is off. */
   fetch(request: Request, who: SignedIn | null): Promise<Response>;
-  /** Reads a POST as a plain call; resolves with null for one that `fetch` has to answer. */
-  readonly readPlainCall: PlainCalls['read'];
-  /** How often a stream on which nothing comes gets a comment. */
-  readonly aliveMs: number;
   /** How many sessions of older clients are open. */
   sessions(): number;
   close(): Promise<void>;
@@ -91,13 +84,10 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
       }
       return (isLongCall(request, mayTakeLong) ? streaming : answering).fetch(request, options);
     },
-    readPlainCall: async (request) => (await options.plainCalls?.read(request)) ?? null,
-    aliveMs,
     sessions: legacy.count,
     async close() {
       changes?.[Symbol.dispose]();
       streams?.close();
-      options.plainCalls?.close();
       await Promise.all([answering.close(), streaming.close(), legacy.close()]);
     },
   };
@@ -126,6 +116,10 @@ function isOldCall({ headers }: Request, message: unknown): boolean {
   const { jsonrpc, id, method, params } = toRecord(message);
   return jsonrpc === '2.0' && isRequestId(id) && method === 'tools/call' && !('_meta' in toRecord(params));
 }
+
+/** Whether it may be the id of a request. */
+const isRequestId = (id: unknown): id is string | number =>
+  typeof id === 'string' || Number.isSafeInteger(id);
 
 /** The body of a POST, or the answer to one whose body is refused. Undefined where there is no body. */
 export type ReadBody = { readonly parsedBody: unknown } | { readonly refusal: Response } | undefined;

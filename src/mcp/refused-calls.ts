@@ -58,7 +58,7 @@ export function readClientName({ server }: McpServer, envelope: Record<string, u
 }
 
 /** Name and version of a client, of what it says of itself; null where it does not say both. */
-export function toClientName(info: unknown): string | null {
+function toClientName(info: unknown): string | null {
   const { name, version } = toRecord(info);
   return typeof name === 'string' && typeof version === 'string' ? `${name} ${version}`.slice(0, 200) : null;
 }

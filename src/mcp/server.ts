@@ -115,7 +115,7 @@ export interface ServerParts {
 }
 
 /** What clients are told of this server. */
-export const serverInfo = { name: 'workcrate', title: 'Workcrate', version: packageVersion };
+const serverInfo = { name: 'workcrate', title: 'Workcrate', version: packageVersion };
 
 /** The tools do not change while the process runs, but for those that were told before they were known. */
 const toCapabilities = ({ opened, upstream }: McpOptions) => ({
@@ -304,7 +304,7 @@ function announceChanges(server: McpServer, { upstream }: McpOptions, { user }: 
 const toAuthHolder = ({ authInfo }: McpRequestContext) =>
   authInfo === undefined ? {} : { http: { authInfo } };
 
-export const neverStops = new AbortController().signal;
+const neverStops = new AbortController().signal;
 
 /** URL elicitation exists from this version on, whatever an older client says. */
 const urlsSince = '2025-11-25';
@@ -351,7 +351,7 @@ function toToolContext(
   };
 }
 
-export const usualAskMs = 120_000;
+const usualAskMs = 120_000;
 
 /** From 2026-07-28 on a question is a result, after which the client calls again. */
 function createAsking(

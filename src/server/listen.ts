@@ -30,7 +30,6 @@ import { createDownloadRoute, type DownloadRouteOptions } from '../links/downloa
 import { createOffload } from '../links/offload.ts';
 import { createUploadRoute } from '../links/upload-routes.ts';
 import { createMcpEndpoint } from '../mcp/http.ts';
-import type { PlainCalls } from '../mcp/plain-calls.ts';
 import type { Tasks } from '../mcp/tasks/tasks.ts';
 import type { Tool } from '../mcp/tool.ts';
 import type { Upstream } from '../mcp/upstream.ts';
@@ -63,7 +62,6 @@ export interface ListenOptions extends AppContext {
   readonly bridge: ClientFiles;
   /** The tools, for clients that may be anywhere. */
   readonly factory: ReturnType<typeof createServerFactory>;
-  readonly plainCalls: PlainCalls;
   readonly tools: readonly Pick<Tool, 'name' | 'group'>[];
   /** What servers behind this one offer. */
   readonly upstream: Upstream | undefined;
@@ -88,7 +86,6 @@ export async function startListening(options: ListenOptions) {
   const metadataUrl = access.resource.metadataUrl;
   const mcp = createMcpEndpoint({
     factory: options.factory,
-    plainCalls: options.plainCalls,
     tools: options.tools,
     upstream: options.upstream,
     tasks: options.tasks,

@@ -20,7 +20,6 @@ import { createLocalFiles } from '../files/local-files.ts';
 import { isWildcard } from '../http/host-origin.ts';
 import { meterCrates, meterDocuments, traceTool } from '../instrumentation/instrumentation.ts';
 import { sharedStateKey } from '../mcp/asking.ts';
-import { createPlainCalls } from '../mcp/plain-calls.ts';
 import { createServerFactory, type ExtendServer } from '../mcp/server.ts';
 import { createTasks } from '../mcp/tasks/tasks.ts';
 import type { Tool } from '../mcp/tool.ts';
@@ -134,7 +133,6 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
     skills,
     bridge: client.bridge,
     factory: factoryFor(false),
-    plainCalls: createPlainCalls({ ...factoryOptions, sharesMachine: false }),
     tools: offer.tools,
     upstream: gateway?.upstream,
     toolbox,
