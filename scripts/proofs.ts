@@ -2,9 +2,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { needs } from '../src/requirement-needs.testing.ts';
 import { parts } from '../src/requirements.testing.ts';
 
-/** Of what tests recorded in a file: the parts of the specification that none has proven, each with what is wrong. */
-export function findUnproven(file: string): { unproven: string[]; lacking: string[] } {
-  const proven = new Set(existsSync(file) ? readFileSync(file, 'utf8').split('\n') : []);
+/** Of what tests recorded in files: the parts of the specification that none has proven, each with what is wrong. */
+export function findUnproven(...files: readonly string[]): { unproven: string[]; lacking: string[] } {
+  const proven = new Set(files.filter((file) => existsSync(file)).flatMap(readLines));
   const missing = parts.filter((part) => !proven.has(part));
   return {
     unproven: missing.filter((part) => needs[part] === undefined),
@@ -13,3 +13,5 @@ export function findUnproven(file: string): { unproven: string[]; lacking: strin
       .map((part) => `${part}: needs ${needs[part]}`),
   };
 }
+
+const readLines = (file: string): string[] => readFileSync(file, 'utf8').split('\n');

@@ -36,9 +36,13 @@ const slow = new Set([
   'src/zip/zip64.test.ts',
 ]);
 
+/** What a change to any room can break, above all layers, contract and budgets: they are quick whatever they import. */
+const projectTests = /^e2e\/project\/(?!quality|instructions|manifest)/;
+
 /** Whether a test file starts no server, container or sandbox, and does not take long otherwise. */
 export function isQuick(file: string): boolean {
-  if (slow.has(file)) return false;
+  if (projectTests.test(file)) return true;
+  if (!file.startsWith('src/') || slow.has(file)) return false;
   const seen = new Set([file]);
   for (const path of seen) {
     if (starters.has(path)) return false;

@@ -21,7 +21,7 @@ const mostInGroup = 12;
 export function groupFiles(files: readonly string[]): TestGroup[] {
   const { true: quick = [], false: others = [] } = Object.groupBy(
     files,
-    (file) => `${file.startsWith('src/') && isQuick(file)}` as const,
+    (file) => `${isQuick(file)}` as const,
   );
   const rooms = Map.groupBy(quick, (file) => file.split('/').slice(0, 2).join('/'));
   const together = [...rooms].flatMap(([room, inRoom]) =>

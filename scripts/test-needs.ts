@@ -34,7 +34,7 @@ const traces: Readonly<Record<string, readonly RegExp[]>> = {
   setpriv: [named('setpriv'), code],
   unshare: [named('unshare'), code],
   mount: [named('mount'), code],
-  pip: [/from '[\w./-]*packages\/room\.testing\.ts'/, /from '\.\/room\.testing\.ts'/],
+  pip: [/from '[\w./-]*packages(?:\/room\.testing|\.contract)\.ts'/],
   dockerd: [named('dockerd')],
   strace: [named('strace')],
   'ceph-mon': [named('ceph-mon')],
@@ -52,6 +52,9 @@ const traces: Readonly<Record<string, readonly RegExp[]>> = {
   pandas: [science],
   matplotlib: [science],
 };
+
+/** All that runs of users need, and nothing large. */
+export const commandsOfSandbox = new Set(['bwrap', 'python3', 'setpriv', 'unshare', 'mount', 'pip']);
 
 /** Of the round on PostgreSQL 15 and S3. */
 export const commandsOfOtherBackends = ['ceph-mon', 'ceph-osd', 'radosgw', 'pg_ctlcluster'];

@@ -1,35 +1,33 @@
-import { existsSync, globSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
-import { run } from 'node:test';
-import { spec, type TestEvent } from 'node:test/reporters';
-import { inspect } from 'node:util';
+import { join } from 'node:path';
 import { installClients, noClientsVariable } from '../e2e/clients/packages.testing.ts';
 import { proofsVariable } from '../src/requirements.testing.ts';
-import { findUnproven } from './proofs.ts';
 import { installPackages } from './install-packages.ts';
+import { findUnproven } from './proofs.ts';
 import { isQuick } from './quick-tests.ts';
-import { formatDuration } from '../src/text.ts';
+import { describeMisses, parseTestArguments, usage, type TestArguments } from './test-arguments.ts';
+import { groupFiles } from './test-groups.ts';
 import { commandsOfOtherBackends, findNeeds } from './test-needs.ts';
-import { groupFiles, type TestGroup } from './test-groups.ts';
 import { turnOf } from './test-order.ts';
+import { findPart } from './test-parts.ts';
 import { runPool } from './test-pool.ts';
+import {
+  describeResults,
+  emptyResults,
+  proofsFile,
+  provingParts,
+  readResults,
+  recordVariable,
+  writeResults,
+} from './test-results.ts';
+import { openReport, runGroup, type Report } from './test-run.ts';
 import { startServers } from './test-servers.ts';
 
-/**
- * Runs the tests and ends with `N passed, N failed, N skipped`. The behaviour suite runs once more for each
- * further pair of backends. A skip without a printed reason counts as a failure.
- *
- *   npm test                      everything
- *   npm test -- links paths       only files whose path holds one of the words
- *   npm test -- behaviour         so too, and on the other backends as well
- *   npm run test:quick            only what needs no server, no container and no sandbox
- *
- * What the chosen files need is installed and started, and nothing else.
- */
+/** Runs the tests: see `usage` in test-arguments.ts. A skip without a printed reason counts as a failure. */
 interface Round {
   readonly title: string;
-  readonly files: string[];
+  readonly files: readonly string[];
   readonly env: Record<string, string>;
   /** The version of the PostgreSQL that its files share. */
   readonly postgres: 15 | 18;
@@ -37,19 +35,28 @@ interface Round {
   readonly skip?: string | false;
 }
 
-const words = process.argv.slice(2).filter((word) => word !== '--quick');
-const onlyQuick = process.argv.includes('--quick');
-const chosen = (pattern: string): string[] =>
-  globSync(pattern)
-    .filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
-    .filter((file) => !onlyQuick || isQuick(file))
-    .sort((a, b) => turnOf(a) - turnOf(b) || (a < b ? -1 : 1));
+const { quick, parts, words, verbose } = readArguments();
+const everyFile = globSync('{src,e2e,examples}/**/*.test.ts').toSorted();
+const misses = describeMisses(words, everyFile);
+for (const line of misses) process.stdout.write(`${line}\n`);
+if (words.length > 0 && misses.length === words.length) process.exit(2);
 
-const everything = chosen(onlyQuick ? 'src/**/*.test.ts' : '{src,e2e,examples}/**/*.test.ts');
+const choose = (files: readonly string[]): string[] =>
+  files
+    .filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
+    .filter((file) => (quick ? isQuick(file) : parts.length === 3 || parts.includes(findPart(file))))
+    .toSorted((a, b) => turnOf(a) - turnOf(b) || (a < b ? -1 : 1));
+
+const chosen = choose(everyFile);
 /** The other backends take long to install and to start: a subset has them where it names the suite. */
 const withOtherBackends =
-  !onlyQuick && (words.length === 0 || words.some((word) => word.includes('behaviour')));
-const behaviour = withOtherBackends ? chosen('e2e/behaviour/*.test.ts') : [];
+  !quick && (words.length === 0 ? parts.includes('rest') : words.some((word) => word.includes('behaviour')));
+const behaviour = everyFile.filter(
+  (file) =>
+    withOtherBackends &&
+    file.startsWith('e2e/behaviour/') &&
+    (words.length === 0 || words.some((word) => file.includes(word))),
+);
 /** What is about connections, converters or folders of skills is proven once: a database and a store have no part in it. */
 const onOtherBackends = behaviour.filter((file) => !/(?:pipelining|documents|skills)\.test/.test(file));
 
@@ -64,8 +71,8 @@ const onLastPair = onOtherBackends.filter(
     ),
 );
 
-const needs = findNeeds(everything);
-if (!onlyQuick)
+const needs = findNeeds(chosen);
+if (!quick)
   await installPackages([...needs.commands, ...(onOtherBackends.length > 0 ? commandsOfOtherBackends : [])]);
 // Before anything is timed. Where it fails, the tests that need them say why.
 const clients = needs.clients ? await installClients() : null;
@@ -82,7 +89,7 @@ await using servers = await startServers({
 });
 
 const rounds: Round[] = [
-  { title: 'everything, on SQLite and disk', files: everything, env: {}, postgres: 18 },
+  { title: 'on SQLite and disk', files: chosen, env: {}, postgres: 18 },
   {
     title: 'behaviour, on PostgreSQL 15 and S3 (Ceph RGW)',
     files: onOtherBackends,
@@ -108,114 +115,100 @@ const rounds: Round[] = [
 const compiled = mkdtempSync(join(tmpdir(), 'workcrate-compiled-'));
 process.on('exit', () => rmSync(compiled, { recursive: true, force: true }));
 
-const proofs = join(compiled, 'proofs');
-const counts = { passed: 0, failed: 0, skipped: 0 };
-/** Told again at the very end, where whoever sees only that much looks. */
-const failures: string[] = [];
+/** One part, all of it, leaves its results for those that come after it. */
+const whole = words.length === 0 && !quick && parts.length === 1 ? parts[0]! : null;
+const record = (whole !== null && process.env[recordVariable]) || null;
+if (record !== null) mkdirSync(record, { recursive: true });
+const proofs = record === null ? join(compiled, 'proofs') : proofsFile(record, whole!);
+const results = emptyResults();
 
-const reports = rounds.filter(({ files }) => files.length > 0).map(openReport);
-const jobs = reports.flatMap(({ round, report }) =>
-  round.skip
-    ? []
-    : groupFiles(round.files).map((group) => ({ group, run: () => runGroup(group, round, report) })),
-);
+const reports = rounds
+  .filter(({ files }) => files.length > 0)
+  .map((round, at) => ({ round, report: openReport(round, { isFirst: at === 0, verbose, results }) }));
 await runPool(
-  jobs.toSorted((a, b) => turnOf(a.group.files[0]!) - turnOf(b.group.files[0]!)).map((job) => job.run),
+  reports
+    .flatMap(({ round, report }) =>
+      round.skip ? [] : groupFiles(round.files).map((group) => ({ group, round, report })),
+    )
+    .toSorted((a, b) => turnOf(a.group.files[0]!) - turnOf(b.group.files[0]!))
+    .map(
+      ({ group, round, report }) =>
+        () =>
+          runGroup(group, { env: environmentOf(round), folder: compiled, report }),
+    ),
 );
 for (const { report } of reports) report.end();
+printSlowest(reports.map(({ report }) => report));
 
-if (words.length === 0 && !onlyQuick) await demandProofs();
-if (failures.length > 0) process.stdout.write(`\nfailed:\n${failures.join('\n')}\n`);
-process.stdout.write(`\n${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped\n`);
-process.exitCode = counts.failed > 0 || counts.passed === 0 ? 1 : 0;
+if (words.length === 0 && !quick) demandProofs();
+if (record !== null) writeResults(record, whole!, results);
+process.stdout.write(describeResults(results));
+process.exitCode = results.failed > 0 || results.passed === 0 ? 1 : 0;
 
-/** What a round printed. That of the first comes as it is, that of each other in one piece after it. */
-interface Report {
-  readonly times: Map<string, number>;
-  print(text: string): void;
-  end(): void;
+function readArguments(): TestArguments {
+  try {
+    const read = parseTestArguments(process.argv.slice(2));
+    if (!read.help) return read;
+    process.stdout.write(usage);
+    process.exit(0);
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n\n${usage}`);
+    process.exit(2);
+  }
 }
 
-function openReport(round: Round, at: number): { round: Round; report: Report } {
-  if (round.skip) counts.skipped++;
-  const kept: string[] = [];
-  const times = new Map<string, number>();
-  const print = (text: string): void => void (at === 0 ? process.stdout.write(text) : kept.push(text));
-  print(`\n${round.title}: ${round.skip || `${round.files.length} files`}\n`);
-  const end = (): void => {
-    if (!round.skip) print(`slowest: ${listSlowest(times)}\n`);
-    process.stdout.write(kept.join(''));
-  };
-  return { round, report: { times, print, end } };
-}
-
-async function runGroup(group: TestGroup, { title, env, postgres }: Round, report: Report): Promise<void> {
-  const from = performance.now();
+function environmentOf({ env, postgres }: Round): Record<string, string> {
   const postgresUrl = servers.postgres[postgres];
-  const stream = run({
-    files: [group.main],
-    argv: [...group.argv],
-    timeout: 480_000,
-    env: {
-      ...(process.env as Record<string, string>),
-      ...servers.env,
-      ...noClients,
-      ...noSandbox,
-      ...env,
-      ...(postgresUrl === undefined ? {} : { WORKCRATE_TEST_POSTGRES_URL: postgresUrl }),
-      NODE_COMPILE_CACHE: compiled,
-      [proofsVariable]: proofs,
-      // So many processes for two cores: V8's threads in each cost more than they bring.
-      NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} --v8-pool-size=1`.trim(),
-    },
-  });
-  stream.on('test:pass', ({ skip, details, name }) => {
-    if (details.type === 'suite') return;
-    if (skip === undefined) counts.passed++;
-    else countSkip(name, skip);
-  });
-  stream.on('test:fail', ({ details, name, file = group.title }) => {
-    if (details.type === 'suite') return;
-    counts.failed++;
-    const reason = inspect(details.error.cause ?? details.error).slice(0, 1000);
-    failures.push(`  ${title}: ${relative('.', file)}: ${name}\n${reason.replaceAll(/^/gm, '    ')}`);
-  });
-  const printed: string[] = [];
-  for await (const chunk of stream.compose(leaveOutCounts).compose(spec)) printed.push(chunk as string);
-  const ms = performance.now() - from;
-  report.times.set(group.title, ms);
-  report.print(`\n${group.title}: ${formatDuration(ms)}\n${printed.join('')}`);
+  return {
+    ...(process.env as Record<string, string>),
+    ...servers.env,
+    ...noClients,
+    ...noSandbox,
+    ...env,
+    ...(postgresUrl === undefined ? {} : { WORKCRATE_TEST_POSTGRES_URL: postgresUrl }),
+    NODE_COMPILE_CACHE: compiled,
+    [proofsVariable]: proofs,
+    // So many processes for two cores: V8's threads in each cost more than they bring.
+    NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} --v8-pool-size=1`.trim(),
+  };
 }
 
-/** The counts of each file say nothing beside those of all. */
-async function* leaveOutCounts(events: AsyncIterable<TestEvent>): AsyncGenerator<TestEvent> {
-  for await (const event of events)
-    if (event.type !== 'test:diagnostic' || event.data.nesting > 0) yield event;
+/** Where to look first when the tests take too long. Seconds of processors are the same on a busy machine. */
+function printSlowest(all: readonly Report[]): void {
+  const times = all
+    .flatMap(({ title, times }) => times.map((time) => ({ ...time, title })))
+    .toSorted((a, b) => b.cpuSeconds - a.cpuSeconds);
+  const sum = times.reduce((seconds, time) => seconds + time.cpuSeconds, 0);
+  process.stdout.write(`\n${Math.round(sum)} s of processors; most of them took:\n`);
+  for (const { title, group, cpuSeconds, seconds } of times.slice(0, 15))
+    process.stdout.write(
+      `  ${group}${title === rounds[0]!.title ? '' : `, ${title}`}: ${cpuSeconds.toFixed(1)} s of processors in ${seconds.toFixed(1)} s\n`,
+    );
 }
 
-/** The files that a round waited for longest: where to look first when all tests take too long. */
-function listSlowest(times: ReadonlyMap<string, number>): string {
-  const slowest = [...times].toSorted(([, a], [, b]) => b - a).slice(0, 10);
-  return slowest.map(([file, ms]) => `${file} ${formatDuration(ms)}`).join(', ');
-}
-
-/** All tests together have to prove what is built. It counts as one more of them, skipped where no code can be run. */
-async function demandProofs(): Promise<void> {
-  const { unproven, lacking } = findUnproven(proofs);
+/**
+ * All tests of the usual part and of the rest together have to prove what is built. It counts as one more of them, and
+ * is skipped where no code can be run.
+ */
+function demandProofs(): void {
+  const earlier = record === null ? [] : provingParts.filter((part) => readResults(record, part) !== null);
+  const proven = new Set([...parts, ...earlier]);
+  if (!provingParts.every((part) => proven.has(part)))
+    return void process.stdout.write(
+      '\nProofs of requirements are demanded of the usual part and the rest together: npm run test:all\n',
+    );
+  const { unproven, lacking } = findUnproven(
+    ...(record === null ? [proofs] : provingParts.map((part) => proofsFile(record, part))),
+  );
   for (const part of lacking) process.stdout.write(`not proven here: ${part}\n`);
-  counts.skipped += lacking.length;
-  if (unproven.length === 0) return void counts.passed++;
+  results.skipped += lacking.length;
+  if (unproven.length === 0) return void results.passed++;
   if (code !== null && code.noSandbox !== false) {
     process.stdout.write(`not checked: ${unproven.length} parts of requirements. ${code.noSandbox}\n`);
-    return void counts.skipped++;
+    return void results.skipped++;
   }
-  counts.failed++;
-  failures.push(`  parts of requirements that no test has proven:\n    ${unproven.join('\n    ')}`);
-}
-
-function countSkip(name: string, reason: string | boolean): void {
-  if (typeof reason === 'string' && reason !== '') return void counts.skipped++;
-  process.stdout.write(`skipped without a reason: ${name}\n`);
-  counts.failed++;
-  failures.push(`  skipped without a reason: ${name}`);
+  results.failed++;
+  results.failures.push(
+    `  parts of requirements that no test has proven (find the test that records one by its name):\n    ${unproven.join('\n    ')}`,
+  );
 }

@@ -122,10 +122,12 @@ it('README has at most 700 words, and names both commands', () => {
 it('the list of decisions has every page under its title', () => {
   const list = readPage('docs/decisions/README.md');
   for (const page of pages.filter((name) => /decisions\/\d/.test(name))) {
-    const [, number, title] = /^# (\d{3}): (.+)$/m.exec(readPage(page))!;
+    const [, number, title] = /^# (\d{3}): (.+)$/m.exec(readPage(page)) ?? [];
+    assert.ok(number && title, `${page}: the first line has to be "# NNN: title"`);
     assert.match(
       list,
       new RegExp(`^\\| ${number} \\| ${RegExp.escape(`[${title}](${page.split('/').at(-1)})`)}`, 'm'),
+      `docs/decisions/README.md needs a line for ${page}`,
     );
   }
 });

@@ -8,6 +8,9 @@ const every = globSync('{src,e2e,examples}/**/*.test.ts');
 const chosen = (...words: string[]): string[] =>
   every.filter((file) => words.some((word) => file.includes(word)));
 
+/** Tests of the project name commands without starting any. */
+const isProductQuick = (file: string): boolean => file.startsWith('src/') && isQuick(file);
+
 describe('what a subset of the tests needs', () => {
   it('all tests need all that the script can install', () => {
     const script = readFileSync('scripts/system-packages.sh', 'utf8');
@@ -33,9 +36,7 @@ describe('what a subset of the tests needs', () => {
   });
 
   it('quick tests need no server and no container', () => {
-    const { commands, ...servers } = findNeeds(
-      every.filter((file) => file.startsWith('src/') && isQuick(file)),
-    );
+    const { commands, ...servers } = findNeeds(every.filter(isProductQuick));
     assert.deepEqual(Object.values(servers).filter(Boolean), []);
     const daemons = new Set([
       'dockerd',

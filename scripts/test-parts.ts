@@ -1,0 +1,34 @@
+import { commandsOfSandbox, findNeeds } from './test-needs.ts';
+
+/**
+ * The suite has three parts, so that what anyone runs is short:
+ *
+ * - `usual`: SQLite, files on disk and a sandbox of bubblewrap. It installs next to nothing.
+ * - `rest`: other back ends, containers, browsers, real clients, and what attacks, kills, deploys or packs the product.
+ * - `long`: what takes too long for every change.
+ */
+export type TestPart = (typeof testParts)[number];
+
+export const testParts = ['usual', 'rest', 'long'] as const;
+
+/** Files of these folders are never usual, whatever they need. */
+const restPaths = [
+  'e2e/attacks/',
+  'e2e/clients/',
+  'e2e/deploy/',
+  'e2e/durability/',
+  'e2e/faults/',
+  'e2e/network/attacks.test.ts',
+  'e2e/several/',
+  'e2e/soak/',
+];
+
+/** Which part a test file belongs to. One that needs a server of others, or a large package, is not usual. */
+export function findPart(file: string): TestPart {
+  if (file.endsWith('.long.test.ts')) return 'long';
+  if (restPaths.some((path) => file.startsWith(path))) return 'rest';
+  const { commands, sandbox: _, ...servers } = findNeeds([file]);
+  const needsLittle =
+    commands.every((command) => commandsOfSandbox.has(command)) && !Object.values(servers).some(Boolean);
+  return needsLittle ? 'usual' : 'rest';
+}
