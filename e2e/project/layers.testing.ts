@@ -21,15 +21,16 @@ export const layers: Readonly<Record<string, readonly (readonly string[])[]>> = 
     ['config', 'database', 'glob.ts', 'html', 'net', 'observability', 'paths', 'zip'],
     ['trusted-clock.ts'],
     ['agent', 'data-folder', 'egress', 'mcp', 'workers'],
-    ['previews', 'prompts', 'sandbox', 'storage', 'users'],
+    ['previews', 'sandbox', 'storage', 'users'],
     ['files', 'http', 'transfer', 'workspaces'],
     ['links'],
     ['audit'],
     ['guard'],
     ['tool-calls'],
-    ['artifacts', 'client-files', 'executions', 'gateway', 'skills'],
-    ['crates', 'documents', 'packages', 'scripts', 'sessions'],
-    ['apps', 'tool-search'],
+    ['artifacts', 'client-files', 'executions', 'gateway'],
+    ['feature.ts'],
+    ['crates', 'documents', 'packages', 'scripts', 'sessions', 'skills'],
+    ['apps', 'prompts', 'tool-search'],
     ['instrumentation', 'pages'],
     ['server'],
     ['commands'],
@@ -78,6 +79,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     assembly: 'changes run-pictures resources route tools',
     only: {
       crates: 'changes',
+      prompts: 'resources',
       pages: 'route',
     },
   },
@@ -103,6 +105,10 @@ export const doors: Readonly<Record<string, Doors>> = {
   },
   concurrency: {
     all: '*',
+  },
+  config: {
+    all: 'config setting',
+    only: { skills: 'code-settings', 'tool-search': 'settings' },
   },
   crates: {
     assembly:
@@ -175,8 +181,10 @@ export const doors: Readonly<Record<string, Doors>> = {
   executions: {
     assembly: 'input-files resources route schema store surroundings tools',
     only: {
+      'feature.ts': 'surroundings',
       instrumentation: 'store',
       pages: 'schema',
+      prompts: 'resources',
       scripts: 'client-and-crate-files fields schema store tools',
       sessions: 'cell-slot client-and-crate-files journal schema tools working-dir',
     },
@@ -185,6 +193,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     assembly: 'local-files resources stored-file tools verify',
     only: {
       links: 'local-files',
+      prompts: 'resources',
     },
   },
   guard: {
@@ -269,7 +278,10 @@ export const doors: Readonly<Record<string, Doors>> = {
     assembly: 'tools',
   },
   skills: {
-    assembly: 'extension resources route schema tools',
+    assembly: 'feature schema',
+  },
+  prompts: {
+    assembly: 'feature',
   },
   paths: {
     assembly: 'public-folder',
@@ -290,7 +302,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     all: 's3 source',
   },
   'tool-search': {
-    assembly: 'tools',
+    assembly: 'feature',
   },
   'tool-calls': {
     all: 'tool-calls store',

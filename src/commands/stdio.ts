@@ -59,7 +59,7 @@ async function serveClient({ config: given, origins, extend }: ServerInput): Pro
   process.stdin.once('end', leave).once('close', leave);
   process.stdout.once('error', () => leave());
   const { promise: opening, resolve: opened, reject: failed } = Promise.withResolvers<Workcrate>();
-  const { factory, greeted } = createEarlyFactory(config, { opening, calls, log, extend });
+  const { factory, greeted } = await createEarlyFactory(config, { opening, calls, log, extend });
   const connection = serveStdio(factory, {
     transport: createStdioTransport({ input: process.stdin, output: process.stdout, log }),
     // Some of these repeat what came, and that may be large.

@@ -85,7 +85,10 @@ export interface ExecutionToolsOptions extends AnswerOptions {
 }
 
 /** Code may do anything that the sandbox lets it; it meets the world where it has a network (D10). */
-export const toRunAnnotations = ({ surroundings, mayHaveNetwork = false }: ExecutionToolsOptions) => ({
+export const toRunAnnotations = ({
+  surroundings,
+  mayHaveNetwork = false,
+}: Pick<ExecutionToolsOptions, 'surroundings' | 'mayHaveNetwork'>) => ({
   readOnlyHint: false,
   destructiveHint: true,
   idempotentHint: false,

@@ -24,6 +24,23 @@ export interface ExtensionMethod {
   handle(params: MethodParams, context: ToolContext): Promise<Result>;
 }
 
+/** An extension without the room that answers its methods. */
+export interface DeclaredExtension<Room> extends Omit<Extension, 'methods'> {
+  readonly methods: readonly {
+    readonly name: string;
+    handle(room: Room, params: MethodParams, context: ToolContext): Promise<Result>;
+  }[];
+}
+
+/** The extension, now that its room is open. */
+export const bindExtension = <Room>(extension: DeclaredExtension<Room>, room: Room): Extension => ({
+  ...extension,
+  methods: extension.methods.map(({ name, handle }) => ({
+    name,
+    handle: (params, context) => handle(room, params, context),
+  })),
+});
+
 /** What the methods of extensions are asked about. */
 export interface MethodParams {
   readonly uri?: string | undefined;

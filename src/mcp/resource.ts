@@ -60,6 +60,34 @@ export interface ResourceKind {
   ): Promise<readonly string[]>;
 }
 
+/** A kind of resources without the room that has them. */
+export interface DeclaredResources<Room> extends Omit<ResourceKind, 'list' | 'read' | 'complete'> {
+  list?(
+    room: Room,
+    page: { readonly after: string | null; readonly limit: number },
+    context: ToolContext,
+  ): Promise<ResourcePage>;
+  read(room: Room, variables: UriVariables, context: ToolContext): Promise<ResourceBody>;
+  complete(
+    room: Room,
+    variable: string,
+    begun: string,
+    context: ToolContext,
+    known: UriVariables,
+  ): Promise<readonly string[]>;
+}
+
+/** The kind, now that its room is open. */
+export function bindResources<Room>(kind: DeclaredResources<Room>, room: Room): ResourceKind {
+  const { list, read, complete, ...facts } = kind;
+  return {
+    ...facts,
+    ...(list && { list: (page, context) => list(room, page, context) }),
+    read: (variables, context) => read(room, variables, context),
+    complete: (variable, begun, context, known) => complete(room, variable, begun, context, known),
+  };
+}
+
 /** The URI of a resource. Every character that could end a segment is encoded. */
 export function toResourceUri(template: string, variables: UriVariables): string {
   return template.replaceAll(/\{(\+?)(\w+)\}/g, (_, rest: string, name: string) => {

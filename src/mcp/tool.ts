@@ -190,6 +190,35 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
 }
 
 /**
+ * A tool without the room that it works on: all that clients, help and docs are told of it, and a handler that is given
+ * the room. So it can be listed before anything is open.
+ */
+export interface DeclaredTool<
+  Room,
+  Input extends z.ZodObject = z.ZodObject,
+  Output extends z.ZodObject = z.ZodObject,
+> extends Omit<Tool<Input, Output>, 'handle'> {
+  handle(
+    room: Room,
+    input: z.output<Input>,
+    context: ToolContext,
+  ): Promise<ToolAnswer<z.input<Output>> | Question>;
+}
+
+/** Gives the handler its types from the schemas, as `defineTool` does; the room is what its first parameter says. */
+export function declareTool<Room, Input extends z.ZodObject, Output extends z.ZodObject>(
+  tool: DeclaredTool<Room, Input, Output>,
+): DeclaredTool<Room> {
+  return tool as unknown as DeclaredTool<Room>;
+}
+
+/** The tool, now that its room is open. */
+export const bindTool = <Room>(tool: DeclaredTool<Room>, room: Room): Tool => ({
+  ...tool,
+  handle: (input, context) => tool.handle(room, input, context),
+});
+
+/**
  * No client shows its model both the text and the structured content of a result, and some drop pictures beside the
  * latter. So only programs that ask get it, with the links as resources (decision 038).
  */

@@ -3,7 +3,7 @@
  * texts are in `text.ts`, the schemas in `schema.ts`.
  */
 import { z } from 'zod';
-import { defineTool, readEndOfCall, type Tool, type ToolContext } from '../mcp/tool.ts';
+import { declareTool, readEndOfCall, type DeclaredTool, type ToolContext } from '../mcp/tool.ts';
 import type { PackageChange } from './install.ts';
 import type { JobTerms, RunningJob } from './jobs.ts';
 import type { Packages } from './packages.ts';
@@ -18,20 +18,11 @@ import {
 } from './schema.ts';
 import { describeChange, describeList, describeRunningInstall } from './text.ts';
 
-export interface PackageToolsOptions {
-  /** Null where nobody may install anything. */
-  readonly packages: Packages | null;
+/** What these tools work on. */
+export interface PackagesRoom {
+  readonly packages: Packages;
   /** After so long a client that cannot wait is answered; null for never. */
   readonly detachMs: number | null;
-}
-
-export function createPackageTools({ packages, detachMs }: PackageToolsOptions): Tool[] {
-  if (packages === null) return [];
-  return [
-    createInstallTool(packages, detachMs),
-    createListTool(packages),
-    createRemoveTool(packages, detachMs),
-  ];
 }
 
 /** One that is cancelled ends. One whose client went away goes on: what it fetches is wanted all the same. */
@@ -58,62 +49,58 @@ function answerChange(outcome: PackageChange | RunningJob, verb: 'installed' | '
   return { text: describeRunningInstall(outcome, tookMs), structured: showRunningInstall(outcome, tookMs) };
 }
 
-function createInstallTool(packages: Packages, detachMs: number | null): Tool {
-  return defineTool({
-    name: 'install_packages',
-    group: 'code',
-    title: 'Install packages',
-    description:
-      'Installs Python or Node packages for your runs and sessions, in place of pip or npm in code. They stay. If it fails, nothing is changed.',
-    searchHint: 'pip install, npm install, library, dependency, ModuleNotFoundError',
-    input: installInput,
-    output: changeShape,
-    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
-    auditFields: { subject: ['names'] },
-    async handle(asked, context) {
-      const began = performance.now();
-      const outcome = await packages.install(context.caller, asked, toTerms(context, detachMs));
-      return answerChange(outcome, 'installed', began);
-    },
-  });
-}
+const installTool = declareTool({
+  name: 'install_packages',
+  group: 'code',
+  title: 'Install packages',
+  description:
+    'Installs Python or Node packages for your runs and sessions, in place of pip or npm in code. They stay. If it fails, nothing is changed.',
+  searchHint: 'pip install, npm install, library, dependency, ModuleNotFoundError',
+  input: installInput,
+  output: changeShape,
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
+  auditFields: { subject: ['names'] },
+  async handle({ packages, detachMs }: PackagesRoom, asked, context) {
+    const began = performance.now();
+    const outcome = await packages.install(context.caller, asked, toTerms(context, detachMs));
+    return answerChange(outcome, 'installed', began);
+  },
+});
 
-function createListTool(packages: Packages): Tool {
-  return defineTool({
-    name: 'list_packages',
-    group: 'packages',
-    title: 'List installed packages',
-    description: 'Lists the packages that you have installed, and where they come from.',
-    input: z.strictObject({}),
-    output: listShape,
-    annotations: { readOnlyHint: true, openWorldHint: false },
-    auditFields: { subject: [] },
-    async handle(_input, { caller }) {
-      const { languages, jobs } = await packages.list(caller);
-      const { allowed } = packages;
-      return {
-        text: describeList(languages, jobs, allowed),
-        structured: showList(languages, jobs, allowed),
-      };
-    },
-  });
-}
+const listTool = declareTool({
+  name: 'list_packages',
+  group: 'packages',
+  title: 'List installed packages',
+  description: 'Lists the packages that you have installed, and where they come from.',
+  input: z.strictObject({}),
+  output: listShape,
+  annotations: { readOnlyHint: true, openWorldHint: false },
+  auditFields: { subject: [] },
+  async handle({ packages }: PackagesRoom, _input, { caller }) {
+    const { languages, jobs } = await packages.list(caller);
+    const { allowed } = packages;
+    return {
+      text: describeList(languages, jobs, allowed),
+      structured: showList(languages, jobs, allowed),
+    };
+  },
+});
 
-function createRemoveTool(packages: Packages, detachMs: number | null): Tool {
-  return defineTool({
-    name: 'remove_packages',
-    group: 'packages',
-    title: 'Remove packages',
-    description: 'Removes packages that you have installed, with what only they needed.',
-    searchHint: 'uninstall',
-    input: removeInput,
-    output: changeShape,
-    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
-    auditFields: { subject: ['names'] },
-    async handle(asked, context) {
-      const began = performance.now();
-      const outcome = await packages.remove(context.caller, asked, toTerms(context, detachMs));
-      return answerChange(outcome, 'removed', began);
-    },
-  });
-}
+const removeTool = declareTool({
+  name: 'remove_packages',
+  group: 'packages',
+  title: 'Remove packages',
+  description: 'Removes packages that you have installed, with what only they needed.',
+  searchHint: 'uninstall',
+  input: removeInput,
+  output: changeShape,
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+  auditFields: { subject: ['names'] },
+  async handle({ packages, detachMs }: PackagesRoom, asked, context) {
+    const began = performance.now();
+    const outcome = await packages.remove(context.caller, asked, toTerms(context, detachMs));
+    return answerChange(outcome, 'removed', began);
+  },
+});
+
+export const packageTools: readonly DeclaredTool<PackagesRoom>[] = [installTool, listTool, removeTool];

@@ -3,13 +3,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { ToolContext } from '../mcp/tool.ts';
-import { createPrompts } from './prompts.ts';
+import { useSkillsPrompt } from '../skills/prompt.ts';
+import { prompts as own } from './prompts.ts';
 
-const prompts = createPrompts({
-  completeFileName: async (begun) => [`${begun}.csv`],
-  completeExecutionId: async () => ['exec_000000000000'],
-  describeSkills: async () => 'Skills: none',
-});
+const prompts = [...own, useSkillsPrompt];
 
 /** Every tool that there is: the guide lists them, and a test checks that. */
 const guide = readFileSync(join(import.meta.dirname, '../../docs/reference/tools.md'), 'utf8');
@@ -73,8 +70,12 @@ for (const prompt of prompts)
   });
 
 it('formats of a report are offered by their start', async () => {
-  const formats = prompts
+  const formats = own
     .find(({ name }) => name === 'write_report')!
     .arguments.find(({ name }) => name === 'formats')!;
-  assert.deepEqual(await formats.complete!('P', {} as ToolContext), ['pdf', 'pptx', 'pdf,docx']);
+  assert.deepEqual(await formats.complete!(null as never, 'P', {} as ToolContext), [
+    'pdf',
+    'pptx',
+    'pdf,docx',
+  ]);
 });

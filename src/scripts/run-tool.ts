@@ -16,7 +16,7 @@ import {
 } from '../executions/tools.ts';
 import type { Caller } from '../identity.ts';
 import { listAs, makeText } from '../mcp/schema.ts';
-import { defineTool, type Tool } from '../mcp/tool.ts';
+import { declareTool, type DeclaredTool } from '../mcp/tool.ts';
 import type { Language } from '../sandbox/sandbox.ts';
 import { toScriptLabel } from './names.ts';
 import { scriptReference } from './schema.ts';
@@ -30,7 +30,13 @@ export type FindMissingPackages = (
   signal: AbortSignal,
 ) => Promise<readonly string[]>;
 
-export interface RunScriptOptions extends ExecutionToolsOptions {
+/** What its text and schema depend on. */
+export type RunScriptTerms = Pick<
+  ExecutionToolsOptions,
+  'timeoutMs' | 'maxTimeoutMs' | 'surroundings' | 'mayHaveNetwork'
+>;
+
+export interface RunScriptRoom extends ExecutionToolsOptions {
   readonly scripts: Pick<Scripts, 'get' | 'toRun'>;
   readonly findMissingPackages: FindMissingPackages;
 }
@@ -43,11 +49,11 @@ const argsInput = listAs(
 
 const asInExecuteCode = { type: 'array', items: { type: 'string' }, description: 'As in execute_code' };
 
-const makeRunInput = (options: RunScriptOptions) =>
+const makeRunInput = (terms: RunScriptTerms) =>
   z.strictObject({
     name: scriptReference,
     args: argsInput.optional(),
-    timeout_ms: makeTimeout(options).optional(),
+    timeout_ms: makeTimeout(terms).optional(),
     working_dir: makeText(4096, 'As in execute_code').optional(),
     files: listAs(filesInput, asInExecuteCode),
     crate_files: listAs(crateFilesInput, asInExecuteCode),
@@ -58,17 +64,16 @@ const makeRunInput = (options: RunScriptOptions) =>
     tools: listAs(toolsInput, asInExecuteCode),
   });
 
-export function createRunScriptTool(options: RunScriptOptions): Tool {
-  const { scripts, findMissingPackages } = options;
-  return defineTool({
+export const declareRunScriptTool = (terms: RunScriptTerms): DeclaredTool<RunScriptRoom> =>
+  declareTool({
     name: 'run_script',
     group: 'scripts',
     title: 'Run a script',
     description:
       'Runs a saved script, the latest version unless one is named, and answers as execute_code does.',
-    input: makeRunInput(options),
+    input: makeRunInput(terms),
     output: endedShape,
-    annotations: toRunAnnotations(options),
+    annotations: toRunAnnotations(terms),
     mayBeTask: true,
     auditFields: {
       subject: [],
@@ -77,7 +82,8 @@ export function createRunScriptTool(options: RunScriptOptions): Tool {
       files: ['files', 'client_files', 'crate_files'],
       runEnd: { reason: 'end_reason', exitCode: 'exit_code', background: 'background' },
     },
-    async handle({ name, args = {}, session_id, working_dir = null, ...run }, context) {
+    async handle(room: RunScriptRoom, { name, args = {}, session_id, working_dir = null, ...run }, context) {
+      const { scripts, findMissingPackages } = room;
       const { caller, signal } = context;
       if (session_id !== undefined && working_dir !== null) throw sessionFolderError();
       const stdin = toStdin(args);
@@ -94,11 +100,10 @@ export function createRunScriptTool(options: RunScriptOptions): Tool {
         isCell: session_id !== undefined,
       };
       if (session_id === undefined)
-        return runCode(options, context, asked, async () => ({ language, workingDir: working_dir }));
-      return runCell(options, context, { ...asked, wanted: { session: session_id, language, reset: false } });
+        return runCode(room, context, asked, async () => ({ language, workingDir: working_dir }));
+      return runCell(room, context, { ...asked, wanted: { session: session_id, language, reset: false } });
     },
   });
-}
 
 /** One line, so that a shell can read it with `read`. */
 function toStdin(args: object): string {

@@ -6,7 +6,8 @@ import { auditTool, auditRefusedCalls } from '../audit/wrappers.ts';
 import { WorkcrateError } from '../errors.ts';
 import { hashToken, toPublicId } from '../links/link.ts';
 import { furtherGroups, toolGroups, type Tool, type ToolContext } from '../mcp/tool.ts';
-import { selectTools, type ToolsOptions } from './tools.ts';
+import { loadConfig } from '../config/config.ts';
+import { createClosedOffer } from './offer.ts';
 
 /**
  * What the audit log shows of a call of each tool. `subject` is the argument that says what the call is about, the
@@ -80,26 +81,11 @@ const shown: Readonly<Record<string, string>> = {
 const token = 'A'.repeat(43);
 const link = toPublicId(hashToken(token));
 
-/** An inert stand-in for every room: tools are looked at here, and none is called. */
-const inert: unknown = new Proxy(() => {}, {
-  get: (_, name) => (name === Symbol.toPrimitive ? () => '' : name === Symbol.iterator ? undefined : inert),
-  apply: () => inert,
-});
-const options = new Proxy(
-  {
-    fileTtl: 60,
-    maxTtl: 60,
-    timeoutMs: 1000,
-    maxTimeoutMs: 1000,
-    linkSeconds: 60,
-    readable: [],
-    listable: [],
-    surroundings: null,
-    auditLog: { folder: '', key: null },
-  },
-  { get: (known, name) => (name in known ? known[name as keyof typeof known] : inert) },
-) as unknown as ToolsOptions;
-const { tools } = selectTools(options, { groups: ['all'], knowsOperators: false });
+/** As they are declared: tools are looked at here, and none is called. */
+const { tools } = await createClosedOffer(
+  { ...loadConfig({}, {}).config, tools: ['all'], zoteroLibrary: 'users/1' },
+  null,
+);
 
 const context = {
   caller: { user: 'ada' },

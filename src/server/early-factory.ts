@@ -34,10 +34,10 @@ export interface EarlyFactory {
 }
 
 /** The factory of MCP servers for the one client that shares this machine. */
-export function createEarlyFactory(
+export async function createEarlyFactory(
   config: Config,
   { opening, calls, log, extend }: EarlyFactoryOptions,
-): EarlyFactory {
+): Promise<EarlyFactory> {
   const opened = opening.then(({ offer }) => offer, explainFailedStart);
   // Where no call waits, nobody else hears of it here.
   opened.catch(() => {});
@@ -49,7 +49,7 @@ export function createEarlyFactory(
       : deferUpstream(opening.then((server) => server.upstream, explainFailedStart));
   const once = (act: (server: Awaited<typeof opening>) => void): void => void opening.then(act, () => {});
   const { promise: greeted, resolve: greet } = Promise.withResolvers<void>();
-  const offer = deferOffer(createClosedOffer(config, recallSurroundings(config)), () => {
+  const offer = deferOffer(await createClosedOffer(config, recallSurroundings(config)), () => {
     greet();
     return opened;
   });

@@ -37,14 +37,13 @@ import type { Toolbox } from '../mcp/toolbox.ts';
 import type { createServerFactory } from '../mcp/server.ts';
 import { createPageRoutes, isPage } from '../pages/pages.ts';
 import { createPreviews, type Previews } from '../previews/previews.ts';
-import { createSkillRoutes } from '../skills/route.ts';
-import type { Skills } from '../skills/skills.ts';
 import { openUsers } from '../users/users.ts';
 import { listConnectLines } from './connect-lines.ts';
 import type { CallControl } from './call-control.ts';
 import type { AppContext } from './context.ts';
 import type { CodeRunner } from './execution.ts';
 import { getLinkBase } from './link-base.ts';
+import type { OpenFeatures } from './open-features.ts';
 import { createOperatorAccess } from './operator.ts';
 import { writeServerAddress } from './server-address.ts';
 import { createShutdown, type UnderWay } from './shutdown.ts';
@@ -58,7 +57,7 @@ export interface ListenOptions extends AppContext {
   readonly stores: Stores;
   readonly code: CodeRunner;
   readonly crates: Crates;
-  readonly skills: Skills;
+  readonly features: Pick<OpenFeatures, 'listRoutes'>;
   readonly bridge: ClientFiles;
   /** The tools, for clients that may be anywhere. */
   readonly factory: ReturnType<typeof createServerFactory>;
@@ -224,7 +223,7 @@ function createRoutes(
     stores,
     code,
     crates,
-    skills,
+    features,
     baseUrl,
     toolbox,
     formSecret,
@@ -258,7 +257,7 @@ function createRoutes(
   return [
     ...createOperatorRoutes({ status, database, metrics, mcp, baseUrl, log }),
     createExecutionRoutes({ executions, callerOf, noted, log }),
-    createSkillRoutes({ skills, callerOf, noted, log }),
+    ...features.listRoutes({ callerOf, noted, log }),
     createPageRoutes({
       toolbox,
       executions,

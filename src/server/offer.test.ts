@@ -39,7 +39,7 @@ for (const [name, flags] of Object.entries(cases))
       const environment = { AWS_ACCESS_KEY_ID: 'a', AWS_SECRET_ACCESS_KEY: 'b' };
       const { config } = loadConfig({ data, port: '0', sandbox: 'off', ...flags }, environment);
       await using server = await startWorkcrate(config, { sharesMachine: true, log: createLog('off') });
-      const [closed, open] = [createClosedOffer(config, null), server.offer];
+      const [closed, open] = [await createClosedOffer(config, null), server.offer];
       assert.deepEqual(closed.tools.map(describeTool), open.tools.map(describeTool));
       for (const kind of ['resources', 'prompts'] as const)
         assert.equal(JSON.stringify(closed[kind]), JSON.stringify(open[kind]));

@@ -8,33 +8,43 @@ import { WorkcrateError } from '../errors.ts';
 import type { OutputBounds } from '../executions/executions.ts';
 import type { Surroundings } from '../executions/surroundings.ts';
 import { localCaller } from '../identity.ts';
+import { createViewsExtension } from '../apps/apps.ts';
+import type { Terms } from '../feature.ts';
 import type { Offer } from '../mcp/late-offer.ts';
+import type { ToolGroup } from '../mcp/tool.ts';
 import { describeTools } from './instructions.ts';
 import type { Crates } from '../crates/crates.ts';
 import { parseSourceAddress } from '../crates/sources/address.ts';
 import { getPackTargetKind } from './pack-target.ts';
-import { createAllPrompts, selectExtensions, selectResources } from './resources.ts';
+import { features } from './features.ts';
+import { bindFeature, declareFeatures, joinOffers, type FeatureOffer } from './open-features.ts';
+import { isSwitchedOn, listRoomResources } from './resources.ts';
 import { selectTools, type SelectedTools, type ToolsOptions } from './tools.ts';
 
 /** What tools take from the settings alone. */
 function toToolTerms(config: Config) {
-  const { fileTtl, maxTtl, clientPaths, clientListPaths } = config;
+  const { clientPaths, clientListPaths } = config;
   return {
+    ...toTerms(config),
     auditLog: { folder: getAuditFolder(config.data), key: config.auditKey },
-    fileTtl,
-    maxTtl,
-    linkSeconds: fileTtl,
-    timeoutMs: config.runTimeout * 1000,
-    maxTimeoutMs: config.runMaxTimeout * 1000,
+    linkSeconds: config.fileTtl,
     idleMs: config.sessionIdle * 1000,
-    detachMs: config.detachAfter === 0 ? null : config.detachAfter * 1000,
-    outputBounds: getOutputBounds(config),
-    mayHaveNetwork: config.sandboxNetwork !== 'none' || config.sandbox === 'subprocess',
     hasHostList: config.sandboxNetwork.startsWith('allow:'),
     readable: clientPaths,
     listable: clientListPaths.length === 0 ? clientPaths : clientListPaths,
   };
 }
+
+/** What every feature is told of the settings of the core. */
+export const toTerms = (config: Config): Terms => ({
+  timeoutMs: config.runTimeout * 1000,
+  maxTimeoutMs: config.runMaxTimeout * 1000,
+  detachMs: config.detachAfter === 0 ? null : config.detachAfter * 1000,
+  outputBounds: getOutputBounds(config),
+  mayHaveNetwork: config.sandboxNetwork !== 'none' || config.sandbox === 'subprocess',
+  fileTtl: config.fileTtl,
+  maxTtl: config.maxTtl,
+});
 
 /** How much of each output is shown. Refuses a head and a tail that together are longer than the whole. */
 export function getOutputBounds({
@@ -68,17 +78,22 @@ export const readToolGroups = ({ tools: groups, auth }: Config) => ({
 });
 
 /** What is offered of the groups that are switched on. */
-export const createOffer = (config: Config, rooms: ToolRooms, surroundings: Surroundings | null) =>
-  selectOffer(config, { ...rooms, ...toToolTerms(config), surroundings });
+export const createOffer = (
+  config: Config,
+  rooms: ToolRooms,
+  surroundings: Surroundings | null,
+  ofFeatures: FeatureOffer,
+) => selectOffer(config, { ...rooms, ...toToolTerms(config), surroundings }, ofFeatures);
 
-function selectOffer(config: Config, options: ToolsOptions): Offer & SelectedTools {
-  const { tools, everyTool } = selectTools(options, readToolGroups(config));
+function selectOffer(config: Config, options: ToolsOptions, ofFeatures: FeatureOffer): Offer & SelectedTools {
+  const { tools, everyTool } = selectTools(options, readToolGroups(config), ofFeatures.tools);
+  const isOffered = ({ group }: { readonly group: ToolGroup | null }): boolean => isSwitchedOn(group, tools);
   return {
     tools,
     everyTool,
-    resources: selectResources(options, tools),
-    prompts: createAllPrompts(options, tools),
-    extensions: selectExtensions(options, tools),
+    resources: [...listRoomResources(options, tools), ...ofFeatures.resources].filter(isOffered),
+    prompts: ofFeatures.prompts,
+    extensions: [...ofFeatures.extensions, createViewsExtension()].filter(isOffered),
   };
 }
 
@@ -86,7 +101,9 @@ function selectOffer(config: Config, options: ToolsOptions): Offer & SelectedToo
  * The same before any room is open, which can be listed and not be called: what a tool says of itself comes from the
  * settings and the surroundings, and only its handler needs rooms.
  */
-export function createClosedOffer(config: Config, surroundings: Surroundings | null): Offer {
+export async function createClosedOffer(config: Config, surroundings: Surroundings | null): Promise<Offer> {
+  const declared = await declareFeatures(features, config, { terms: toTerms(config), surroundings });
+  const ofFeatures = joinOffers(declared.map((one) => bindFeature(one.declared, null)));
   const known: Record<PropertyKey, unknown> = {
     ...toToolTerms(config),
     surroundings,
@@ -94,7 +111,7 @@ export function createClosedOffer(config: Config, surroundings: Surroundings | n
     packages: config.packages ? closedRoom : null,
     crates: new Proxy(toCrateFacts(config), toClosedRoom),
   };
-  return selectOffer(config, new Proxy(known, toClosedRoom) as unknown as ToolsOptions);
+  return selectOffer(config, new Proxy(known, toClosedRoom) as unknown as ToolsOptions, ofFeatures);
 }
 
 /** What tools say of crates in their hints: the type asks for a new one here too. */

@@ -2,17 +2,17 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { loadConfig } from '../config/config.ts';
 import { createOwnToolbox, type Toolbox } from '../mcp/toolbox.ts';
-import type { ToolContext } from '../mcp/tool.ts';
+import { bindTool, type ToolContext } from '../mcp/tool.ts';
 import { recordProof } from '../requirements.testing.ts';
 import { chooseTools, loadRoutes } from '../tool-search/tool-search.ts';
-import { createDiscoveryTools } from '../tool-search/tools.ts';
+import { discoveryTools } from '../tool-search/tools.ts';
 import { createClosedOffer } from './offer.ts';
 
 const routes = loadRoutes(null);
 const context = { mayUse: () => true } as unknown as ToolContext;
 /** All tools as they are. */
 const toolbox: Toolbox = createOwnToolbox(
-  createClosedOffer({ ...loadConfig({}, {}).config, tools: ['all'] }, null).tools,
+  (await createClosedOffer({ ...loadConfig({}, {}).config, tools: ['all'] }, null)).tools,
 );
 const tools = await toolbox.list(context);
 
@@ -25,9 +25,13 @@ const runners = [
   'manage_session',
   'install_packages',
 ];
-const search = createDiscoveryTools({ toolbox, toolRoutes: routes }).find(
-  ({ name }) => name === 'search_tools',
-)!;
+const search = bindTool(
+  discoveryTools.find(({ name }) => name === 'search_tools')!,
+  {
+    toolbox,
+    toolRoutes: routes,
+  },
+);
 
 const listChosen = (request: string): string[] =>
   chooseTools(tools, request, { routes }).map(({ name }) => name);

@@ -21,15 +21,13 @@ import { isWildcard } from '../http/host-origin.ts';
 import { meterCrates, meterDocuments, traceTool } from '../instrumentation/instrumentation.ts';
 import { sharedStateKey } from '../mcp/asking.ts';
 import { createServerFactory, type ExtendServer } from '../mcp/server.ts';
-import { createTasks } from '../mcp/tasks/tasks.ts';
+import { createTasks, type Tasks } from '../mcp/tasks/tasks.ts';
 import type { Tool } from '../mcp/tool.ts';
 import { createOwnToolbox, joinToolboxes, type Toolbox } from '../mcp/toolbox.ts';
 import { createLog, type Log } from '../observability/log.ts';
 import { createMetrics } from '../observability/metrics.ts';
 import { openTracing } from '../observability/tracing.ts';
-import { loadRoutes } from '../tool-search/tool-search.ts';
 import { readTrustedTime } from '../trusted-clock.ts';
-import { createSkills, shippedSkillsFolder, type Skills } from '../skills/skills.ts';
 import { createAnswerJudge, guardTool } from '../guard/wrappers.ts';
 import { wasRemoved } from '../users/remove.ts';
 import { openGuard } from './guard.ts';
@@ -42,7 +40,10 @@ import { startCodeRunner, type CodeRunner } from './execution.ts';
 import { openServerGateway } from './gateway.ts';
 import { getLinkBase } from './link-base.ts';
 import { startListening } from './listen.ts';
-import { createOffer, toFactoryTerms } from './offer.ts';
+import { features as allFeatures } from './features.ts';
+import { createOffer, readToolGroups, toFactoryTerms, toTerms } from './offer.ts';
+import { declareFeatures, openFeatures, type FeatureOffer } from './open-features.ts';
+import { chooseGroups } from './tools.ts';
 import { takePlace, type TakePlace } from './place.ts';
 import { describeServerPlace } from './server-id.ts';
 import { demandStartable } from './startable.ts';
@@ -85,30 +86,26 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
   rememberSurroundings(config, code.surroundings);
   const crates = meterCrates(started.use(openCrates({ ...context, ...stores, ...code })), context.metrics);
   const writer = startDocuments(context, started);
-  const sweeper = started.use(
-    startSweeper({
-      ...context,
-      ...stores,
-      executions: code.executions,
-      sessions: code.sessions,
-      packages: code.packages,
-      tasks,
-      intervalSeconds: config.sweepInterval,
-    }),
-  );
-  void sweeper.sweepSoon();
+  startSweeping(context, stores, code, tasks, started);
 
   let url = '';
   const baseUrl = (): string => getLinkBase(config, url);
   const calls = mode.calls ?? createCallControl();
   const client = openClientBridge({ ...context, stores, baseUrl, sharesMachine: mode.sharesMachine });
   started.use(client.bridge);
-  const skills = openSkills(context);
   const pins = createPins(stores.database);
   const gateway = started.use(await openServerGateway({ ...context, pins, ownTools: () => ownNames }));
   const tables = started.use(createTableReader(context));
-  const rooms = { crates, skills, tables, ...writer, ...client };
-  const { offer, ownNames, toolbox } = createRoomOffer(context, stores, code, rooms, { baseUrl, gateway });
+  const rooms = { crates, tables, ...writer, ...client };
+  const around = { baseUrl, gateway };
+  const { features, offer, ownNames, toolbox } = await openOffer(
+    context,
+    stores,
+    code,
+    rooms,
+    around,
+    started,
+  );
   const refused = auditRefusedCalls(audit, offer.tools);
   const answered = auditAnsweredRequests(audit);
   const stateKey = await sharedStateKey(stores.database);
@@ -130,7 +127,7 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
     stores,
     code,
     crates,
-    skills,
+    features,
     bridge: client.bridge,
     factory: factoryFor(false),
     tools: offer.tools,
@@ -206,19 +203,48 @@ async function openTasks({ config, clock, log }: AppContext, { database, server 
 /** A person may come back to a task later than to a call. */
 const extraAskMs = 600_000;
 
+function startSweeping(
+  context: AppContext,
+  stores: Stores,
+  { executions, sessions, packages }: CodeRunner,
+  tasks: Tasks,
+  started: AsyncDisposableStack,
+): void {
+  const intervalSeconds = context.config.sweepInterval;
+  const swept = { ...stores, executions, sessions, packages, tasks };
+  void started.use(startSweeper({ ...context, ...swept, intervalSeconds })).sweepSoon();
+}
+
 /** No process starts before the first document. */
 function startDocuments(context: AppContext, started: AsyncDisposableStack) {
   const { documents, library } = openDocuments(context);
   return { documents: meterDocuments(started.use(documents), context.metrics, context.log), library };
 }
 
-/** What is wrong with a skill is logged at the start, and nobody waits for that. */
-function openSkills({ config, log }: Pick<AppContext, 'config' | 'log'>): Skills {
-  const { skillsPath: own, toolsPath: tools, replaceSkills: replaceable } = config;
-  const skills = createSkills({ own, shipped: shippedSkillsFolder, tools, replaceable, log });
-  skills.list().catch((error: unknown) => log.error('skills.not_listed', { error }));
-  return skills;
+/** Opens the features, and offers what they and the rooms have, of the groups that are switched on. */
+async function openOffer(
+  context: AppContext,
+  stores: Stores,
+  code: CodeRunner,
+  rooms: OfferedRooms,
+  { baseUrl, gateway }: { readonly baseUrl: () => string; readonly gateway: Gateway | null },
+  started: AsyncDisposableStack,
+) {
+  // It is filled below: tools that call tools are among them.
+  const toolboxes: Toolbox[] = [];
+  const toolbox = joinToolboxes(toolboxes);
+  const features = started.use(await openAllFeatures(context, stores, code, toolbox));
+  const around = { baseUrl, toolbox };
+  const { ownToolbox, ...offered } = createRoomOffer(context, stores, code, rooms, around, features.offer);
+  toolboxes.push(ownToolbox, ...(gateway === null ? [] : [gateway.toolbox]));
+  return { features, toolbox, ...offered };
 }
+
+type OfferedRooms = { readonly crates: Crates; readonly tables: TableReader } & Pick<
+  DocumentToolsOptions,
+  'documents' | 'library'
+> &
+  Pick<ClientToolsOptions, 'bridge' | 'cache'>;
 
 /** The tools, resources and prompts of the groups that are switched on. */
 function createRoomOffer(
@@ -234,12 +260,9 @@ function createRoomOffer(
     showPictures,
     surroundings,
   }: CodeRunner,
-  rooms: { readonly crates: Crates; readonly skills: Skills; readonly tables: TableReader } & Pick<
-    DocumentToolsOptions,
-    'documents' | 'library'
-  > &
-    Pick<ClientToolsOptions, 'bridge' | 'cache'>,
-  { baseUrl, gateway }: { readonly baseUrl: () => string; readonly gateway: Gateway | null },
+  rooms: OfferedRooms,
+  { baseUrl, toolbox }: { readonly baseUrl: () => string; readonly toolbox: Toolbox },
+  ofFeatures: FeatureOffer,
 ) {
   const localFiles = createLocalFiles({ files, roots: config.shareRoots, log });
   const crateFiles: FindCrateFiles = ({ caller, signal }, wanted) =>
@@ -260,17 +283,33 @@ function createRoomOffer(
     crateFiles,
     clientFiles,
   };
-  // It is filled below: tools that call tools are among them.
-  const toolboxes: Toolbox[] = [];
-  const toolbox = joinToolboxes(toolboxes);
-  const toolRoutes = loadRoutes(config.toolRoutes);
-  const others = { audit, clock, showPictures, exported: webhook.exported, baseUrl, toolbox, toolRoutes };
-  const { everyTool, ...offer } = createOffer(config, { ...offered, ...rooms, ...others }, surroundings);
+  const others = { audit, clock, showPictures, exported: webhook.exported, baseUrl, toolbox };
+  const { everyTool, ...offer } = createOffer(
+    config,
+    { ...offered, ...rooms, ...others },
+    surroundings,
+    ofFeatures,
+  );
   const watch = (tool: Tool): Tool => auditTool(guardTool(traceTool(tool, tracing), guard), audit);
   const watched = new Map(everyTool.map((tool) => [tool, watch(tool)]));
-  toolboxes.push(createOwnToolbox([...watched.values()]), ...(gateway === null ? [] : [gateway.toolbox]));
   const ownNames = new Set(everyTool.map(({ name }) => name));
-  return { offer: { ...offer, tools: offer.tools.map((tool) => watched.get(tool)!) }, ownNames, toolbox };
+  const tools = offer.tools.map((tool) => watched.get(tool)!);
+  return { offer: { ...offer, tools }, ownNames, ownToolbox: createOwnToolbox([...watched.values()]) };
+}
+
+/** Every feature of the list, each with its own settings. */
+async function openAllFeatures(
+  { config, clock, log }: AppContext,
+  { files }: Stores,
+  { executions, artifacts, surroundings }: CodeRunner,
+  toolbox: Toolbox,
+) {
+  const terms = toTerms(config);
+  const groups = chooseGroups(readToolGroups(config));
+  const folders = { data: config.data, tools: config.toolsPath, skills: config.skillsPath };
+  const offersGroup = (group: string): boolean => groups.has(group);
+  const core = { terms, toolbox, offersGroup, files, executions, artifacts, folders, clock, log };
+  return openFeatures(await declareFeatures(allFeatures, config, { terms, surroundings }), core, config);
 }
 
 /** MCP_HOST used to be the address to listen on, and still is for other servers. */

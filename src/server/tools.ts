@@ -12,45 +12,42 @@ import { documentTools, type DocumentToolsOptions } from '../documents/tools.ts'
 import { WorkcrateError } from '../errors.ts';
 import { createExecutionTools } from '../executions/tools.ts';
 import { fileTools } from '../files/tools.ts';
-import { createPackageTools, type PackageToolsOptions } from '../packages/tools.ts';
+import { packageTools, type PackagesRoom } from '../packages/tools.ts';
 import { linkTools, type LinkToolsOptions } from '../links/tools.ts';
-import { createScriptTools, type ScriptToolsOptions } from '../scripts/tools.ts';
+import { declareScriptTools, type ScriptsRoom } from '../scripts/tools.ts';
 import { createSessionTools, type SessionToolsOptions } from '../sessions/tools.ts';
-import { createSkillTools, type SkillToolsOptions } from '../skills/tools.ts';
-import { createDiscoveryTools, type DiscoveryToolsOptions } from '../tool-search/tools.ts';
-import { furtherGroups, operatorGroup, toolGroups, type Tool } from '../mcp/tool.ts';
+import { bindTool, furtherGroups, operatorGroup, toolGroups, type Tool } from '../mcp/tool.ts';
 
 export type ToolsOptions = LinkToolsOptions &
   SessionToolsOptions &
-  PackageToolsOptions &
-  ScriptToolsOptions &
-  SkillToolsOptions &
+  Omit<PackagesRoom, 'packages'> &
+  ScriptsRoom &
   ArtifactToolsOptions &
   CrateToolsOptions &
   DocumentToolsOptions &
   ClientToolsOptions &
-  ViewToolsOptions &
-  /** Its toolbox is empty until all tools are made. */
-  DiscoveryToolsOptions & {
+  ViewToolsOptions & {
+    /** Null where nobody may install anything. */
+    readonly packages: PackagesRoom['packages'] | null;
     /** Where the audit log is, and its key. */
     readonly auditLog: { readonly folder: string; readonly key: string | null };
   };
 
-/** Every tool there is. */
-function listAllTools(options: ToolsOptions): Tool[] {
+/** Every tool there is; those of features are given. */
+function listAllTools(options: ToolsOptions, ofFeatures: readonly Tool[]): Tool[] {
+  const { packages, detachMs } = options;
   return addViews([
     ...createExecutionTools(options),
     ...createSessionTools(options),
-    ...createPackageTools(options),
-    ...createScriptTools(options),
+    ...(packages === null ? [] : packageTools.map((tool) => bindTool(tool, { packages, detachMs }))),
+    ...declareScriptTools(options).map((tool) => bindTool(tool, options)),
     ...createArtifactTools(options),
     ...linkTools(options),
     ...fileTools(options.files),
     ...createCrateTools(options),
     ...documentTools(options),
     ...createClientTools(options),
-    ...createSkillTools(options),
-    ...createDiscoveryTools(options),
+    ...ofFeatures,
     ...createAuditTools(options.auditLog),
     ...createViewTools(options),
   ]);
@@ -71,9 +68,13 @@ export interface SelectedTools {
 }
 
 /** The tools of the groups that are switched on, among all. A group that does not exist is an error. */
-export function selectTools(options: ToolsOptions, chosen: ChosenGroups): SelectedTools {
+export function selectTools(
+  options: ToolsOptions,
+  chosen: ChosenGroups,
+  ofFeatures: readonly Tool[],
+): SelectedTools {
   const wanted = chooseGroups(chosen);
-  const everyTool = listAllTools(options);
+  const everyTool = listAllTools(options, ofFeatures);
   return { tools: everyTool.filter((tool) => wanted.has(tool.group)), everyTool };
 }
 

@@ -4,20 +4,20 @@
  */
 import { WorkcrateError } from '../errors.ts';
 import { guessMediaType } from '../files/files.ts';
-import type { Extension, MethodParams } from '../mcp/extension.ts';
+import type { DeclaredExtension, MethodParams } from '../mcp/extension.ts';
 import type { FoundSkill } from './skill.ts';
 import type { Skills } from './skills.ts';
 
 const pageSize = 100;
 
-export const createSkillsExtension = (skills: Skills): Extension => ({
+export const skillsExtension: DeclaredExtension<Skills> = {
   name: 'io.modelcontextprotocol/skills',
   settings: { directoryRead: true },
   group: 'skills',
   methods: [
     {
       name: 'skills/list',
-      async handle({ cursor }) {
+      async handle(skills, { cursor }) {
         const { skills: found } = await skills.list();
         const { items, nextCursor } = takePage(found, cursor, ({ name }) => name);
         return { skills: items.map(({ entry }) => entry), ...nextCursor };
@@ -25,7 +25,7 @@ export const createSkillsExtension = (skills: Skills): Extension => ({
     },
     {
       name: 'skills/get',
-      async handle(params) {
+      async handle(skills, params) {
         const uri = demandUri(params);
         const { skills: found } = await skills.list();
         const skill = found.find(({ entry }) => entry.uri === uri);
@@ -35,7 +35,7 @@ export const createSkillsExtension = (skills: Skills): Extension => ({
     },
     {
       name: 'resources/directory/read',
-      async handle(params) {
+      async handle(skills, params) {
         const uri = demandUri(params).replace(/\/$/, '');
         const { skills: found } = await skills.list();
         const children = listChildren(found, uri);
@@ -46,7 +46,7 @@ export const createSkillsExtension = (skills: Skills): Extension => ({
       },
     },
   ],
-});
+};
 
 function demandUri({ uri }: MethodParams): string {
   if (uri === undefined) throw new WorkcrateError('invalid_input', 'uri is missing.');

@@ -3,23 +3,13 @@
  * `http/` does, and tells it who the caller is.
  */
 import { Hono } from 'hono';
-import type { NoteRequest } from '../audit/audit.ts';
+import type { Web } from '../feature.ts';
 import { answerWithJson } from '../http/answer.ts';
-import type { Caller } from '../identity.ts';
-import type { Log } from '../observability/log.ts';
 import { showSkill, showSkillList } from './schema.ts';
 import type { Skills } from './skills.ts';
 
-export interface SkillRoutesOptions {
-  readonly skills: Skills;
-  /** Who made a request, by what the framework knows of it. */
-  readonly callerOf: (env: unknown) => Caller;
-  readonly noted: NoteRequest;
-  readonly log: Log;
-}
-
 /** `GET /skills`: what list_skills gives; `GET /skills/{name}`, with `?file=` for another file: what read_skill does. */
-export function createSkillRoutes({ skills, callerOf, noted, log }: SkillRoutesOptions): Hono {
+export function createSkillRoutes(skills: Skills, { callerOf, noted, log }: Web): Hono {
   const routes = new Hono();
   const answered = (act: () => Promise<unknown>) => answerWithJson(act, '/skills', log);
   routes.get('/skills', ({ env }) =>

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { WorkcrateError } from '../errors.ts';
 import { makeText } from '../mcp/schema.ts';
-import { defineTool, type Tool } from '../mcp/tool.ts';
+import { declareTool, type DeclaredTool } from '../mcp/tool.ts';
 import type { DocumentedItem } from './docstrings/docstring.ts';
 import {
   documentationShape,
@@ -19,16 +19,6 @@ import type { DocumentedFile } from './skill.ts';
 import type { Skills } from './skills.ts';
 import { describeDocumentation, describeSkill, describeSkillList } from './text.ts';
 
-export interface SkillToolsOptions {
-  readonly skills: Skills;
-}
-
-export const createSkillTools = ({ skills }: SkillToolsOptions): Tool[] => [
-  createListTool(skills),
-  createReadTool(skills),
-  createDocstringTool(skills),
-];
-
 const readOnlyAnnotations = { readOnlyHint: true, openWorldHint: false };
 
 const listEverything = async (skills: Skills) => showSkillList(await skills.list(), await skills.listTools());
@@ -37,69 +27,60 @@ const listEverything = async (skills: Skills) => showSkillList(await skills.list
 export const describeSkills = async (skills: Skills): Promise<string> =>
   describeSkillList(await listEverything(skills));
 
-function createListTool(skills: Skills): Tool {
-  return defineTool({
-    name: 'list_skills',
-    group: 'skills',
-    title: 'List skills',
-    description:
-      'Lists skills, which say how to do a kind of task well here, and the tools that code finds in /tools.',
-    searchHint: 'guidance, how to, instructions',
-    input: z.strictObject({}),
-    output: skillListShape,
-    annotations: readOnlyAnnotations,
-    auditFields: { subject: [] },
-    async handle() {
-      const structured = await listEverything(skills);
-      return { text: describeSkillList(structured), structured };
-    },
-  });
-}
+const listTool = declareTool({
+  name: 'list_skills',
+  group: 'skills',
+  title: 'List skills',
+  description:
+    'Lists skills, which say how to do a kind of task well here, and the tools that code finds in /tools.',
+  searchHint: 'guidance, how to, instructions',
+  input: z.strictObject({}),
+  output: skillListShape,
+  annotations: readOnlyAnnotations,
+  auditFields: { subject: [] },
+  async handle(skills: Skills) {
+    const structured = await listEverything(skills);
+    return { text: describeSkillList(structured), structured };
+  },
+});
 
-function createReadTool(skills: Skills): Tool {
-  return defineTool({
-    name: 'read_skill',
-    group: 'skills',
-    title: 'Read a skill',
-    description: 'Shows what a skill says, or another of its files.',
-    input: z.strictObject({
-      name: makeText(64),
-      file: makeText(4096, 'Default: SKILL.md').optional(),
-    }),
-    output: skillShape,
-    annotations: readOnlyAnnotations,
-    auditFields: { subject: ['name'] },
-    async handle({ name, file = 'SKILL.md' }) {
-      const structured = showSkill(await skills.read(name, file));
-      return { text: describeSkill(structured), structured };
-    },
-  });
-}
+const readTool = declareTool({
+  name: 'read_skill',
+  group: 'skills',
+  title: 'Read a skill',
+  description: 'Shows what a skill says, or another of its files.',
+  input: z.strictObject({
+    name: makeText(64),
+    file: makeText(4096, 'Default: SKILL.md').optional(),
+  }),
+  output: skillShape,
+  annotations: readOnlyAnnotations,
+  auditFields: { subject: ['name'] },
+  async handle(skills: Skills, { name, file = 'SKILL.md' }) {
+    const structured = showSkill(await skills.read(name, file));
+    return { text: describeSkill(structured), structured };
+  },
+});
 
-function createDocstringTool(skills: Skills): Tool {
-  return defineTool({
-    name: 'read_docstring',
-    group: 'skills',
-    title: 'Read the documentation of a tool',
-    description:
-      'Shows the documentation and signatures of a Python, JavaScript or TypeScript file, without running it.',
-    input: z.strictObject({
-      file: makeText(4096, 'In /tools, or /skills/NAME/…'),
-      function: makeText(200, 'Only this one, in full: a function, Class or Class.method').optional(),
-    }),
-    output: documentationShape,
-    annotations: readOnlyAnnotations,
-    auditFields: { subject: ['file'] },
-    async handle({ file, function: name }) {
-      const documented = await skills.document(file);
-      const structured = showDocumentation(
-        documented,
-        name === undefined ? null : findItems(documented, name),
-      );
-      return { text: describeDocumentation(structured), structured };
-    },
-  });
-}
+const docstringTool = declareTool({
+  name: 'read_docstring',
+  group: 'skills',
+  title: 'Read the documentation of a tool',
+  description:
+    'Shows the documentation and signatures of a Python, JavaScript or TypeScript file, without running it.',
+  input: z.strictObject({
+    file: makeText(4096, 'In /tools, or /skills/NAME/…'),
+    function: makeText(200, 'Only this one, in full: a function, Class or Class.method').optional(),
+  }),
+  output: documentationShape,
+  annotations: readOnlyAnnotations,
+  auditFields: { subject: ['file'] },
+  async handle(skills: Skills, { file, function: name }) {
+    const documented = await skills.document(file);
+    const structured = showDocumentation(documented, name === undefined ? null : findItems(documented, name));
+    return { text: describeDocumentation(structured), structured };
+  },
+});
 
 const maxNamed = 50;
 
@@ -115,3 +96,5 @@ function findItems({ items }: DocumentedFile, name: string): DocumentedItem[] {
     `The file has nothing of this name. It has: ${names.join(', ') || 'nothing'}${more}.`,
   );
 }
+
+export const skillTools: readonly DeclaredTool<Skills>[] = [listTool, readTool, docstringTool];
