@@ -55,5 +55,5 @@ it('the numbers are printed with their limits, and as JSON', () => {
   assert.match(run(), /^✔ rooms in cycles +0 {2}≤ 0$/m);
   const figures = JSON.parse(run('--json')) as Record<string, number>;
   assert.equal(figures['rooms without enforced doors'], 0);
-  assert.ok(figures['source files']! > 100);
+  assert.ok(figures['product files']! > 100);
 });
