@@ -21,8 +21,8 @@ it('every path that ARCHITECTURE.md names is there', () => {
   );
 });
 
-it('the table of ARCHITECTURE.md has every room, from the top layer to the bottom one', () => {
-  const named = [...page.matchAll(/^\| `src\/([\w-]+)\/`/gm)].map(([, room]) => room!);
+it('the list of ARCHITECTURE.md has every room, from the top layer to the bottom one', () => {
+  const named = [...page.matchAll(/^- `src\/([\w-]+)\/`: /gm)].map(([, room]) => room!);
   assert.deepEqual(named.toSorted(), rooms.filter((room) => !room.includes('/')).toSorted());
   const disordered = named.filter((room, at) => at > 0 && getLayer('', room) > getLayer('', named[at - 1]!));
   assert.deepEqual(disordered, []);
