@@ -88,9 +88,9 @@ export async function buildEnvironment(
     ]);
     const { report, said } = parseReport(output);
     if (end.reason !== 'exit' || end.exitCode !== 0 || report?.done !== true) {
-      const { diskBytes } = sandbox.limits;
+      const { diskBytes, fileBytes } = sandbox.limits;
       const failed = { language, end, report, output: `${said}\n${errors}` };
-      throw toInstallError({ ...failed, registry: registry.title, timeoutMs, diskBytes });
+      throw toInstallError({ ...failed, registry: registry.title, timeoutMs, diskBytes, fileBytes });
     }
   } finally {
     network.close();

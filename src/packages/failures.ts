@@ -49,6 +49,7 @@ export interface FailedInstall {
   readonly registry: string;
   readonly timeoutMs: number;
   readonly diskBytes: number;
+  readonly fileBytes: number;
 }
 
 const unchanged = 'What was installed before is as it was.';
@@ -63,10 +64,7 @@ export function toInstallError(failed: FailedInstall): WorkcrateError {
         `It took longer than ${formatDuration(failed.timeoutMs)}. ${unchanged} Ask for fewer packages or exact versions, or try again: what was downloaded is kept.`,
       );
     case 'disk':
-      return new WorkcrateError(
-        'quota_exceeded',
-        `The packages do not fit: your files and packages may take ${formatBytes(failed.diskBytes)}. ${unchanged} Delete what you do not need, or remove other packages (remove_packages).`,
-      );
+      return doNotFitError(`your files and packages may take ${formatBytes(failed.diskBytes)}`);
     case 'oom':
     case 'pids':
       return installFailed(
@@ -77,14 +75,25 @@ export function toInstallError(failed: FailedInstall): WorkcrateError {
   }
 }
 
+const doNotFitError = (limit: string): WorkcrateError =>
+  new WorkcrateError(
+    'quota_exceeded',
+    `The packages do not fit: ${limit}. ${unchanged} Delete what you do not need, or remove other packages (remove_packages).`,
+  );
+
 const installFailed = (message: string): WorkcrateError => new WorkcrateError('install_failed', message);
 
 function toReportedError(failed: FailedInstall): WorkcrateError {
   const { language, report } = failed;
   if (report?.problem === 'no-pip') return missingToolError('pip', 'python3-pip');
   if (report?.problem === 'no-venv') return missingToolError('the module venv', 'python3-venv');
+  if (isTooLarge(failed)) return doNotFitError(`a file may have ${formatBytes(failed.fileBytes)}`);
   return (language === 'python' ? toPipError(failed) : toNpmError(failed)) ?? toOtherError(failed);
 }
+
+/** Whether the kernel refused to let a file grow: that may come before the disk is seen to be full. */
+const isTooLarge = ({ language, report, output }: FailedInstall): boolean =>
+  language === 'python' ? /\[Errno 27\]/.test(output) : report?.code === 'EFBIG';
 
 export const missingToolError = (what: string, debian: string): WorkcrateError =>
   new WorkcrateError(

@@ -256,7 +256,7 @@ function pythonContract(make: MakeParts, isWhole: boolean): void {
         const { room } = scene();
         const { packages } = await room.place(ada.user);
         let most = 0;
-        const timer = setInterval(() => (most = Math.max(most, measureFolder(packages!))), 100);
+        const timer = setInterval(() => (most = Math.max(most, measureFolder(packages!))), 100).unref();
         const installing = room.install('python', ['deep']);
         await assert.rejects(installing, { code: 'quota_exceeded', message: /do not fit/ });
         clearInterval(timer);

@@ -3,4 +3,4 @@ import { prompts } from '../prompts/feature.ts';
 import { skills } from '../skills/feature.ts';
 import { toolSearch } from '../tool-search/feature.ts';
 
-export const features = [skills, toolSearch, prompts] as const;
+export const features = [prompts, skills, toolSearch] as const;
