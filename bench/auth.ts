@@ -27,7 +27,7 @@ const headers = {
 };
 const asked = 0.2;
 const [rounds, callsEach] = [40, 100];
-const program = join(import.meta.dirname, '..', 'bin', 'workcrate.js');
+const program = join(import.meta.dirname, '../bin/workcrate.js');
 const audience = 'https://bench.example/mcp';
 
 const issuer = await startIssuer();

@@ -7,10 +7,10 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { openDatabase } from '../src/database/open.ts';
-import { computeDigest, type StoredFile } from '../src/files/files.ts';
-import { demandSameStore, insertFile } from '../src/files/stored-file.ts';
-import { openStorage } from '../src/storage/open.ts';
+import { openDatabase } from '../src/ports/database/open.ts';
+import { computeDigest, type StoredFile } from '../src/core/files/files.ts';
+import { demandSameStore, insertFile } from '../src/core/files/stored-file.ts';
+import { openStorage } from '../src/ports/storage/open.ts';
 import { startProgram, temporaryFolder } from './program.ts';
 
 const gigabyte = 1024 ** 3;

@@ -1,5 +1,5 @@
 /**
- * What the models of real clients receive for common results, in tokens of o200k, as the clients of e2e/clients send it.
+ * What the models of real clients receive for common results, in tokens of o200k, as the clients of test/clients send it.
  *
  *   node bench/clients.ts                  all of them
  *   node bench/clients.ts codex gemini     only those whose title has one of the words
@@ -7,11 +7,11 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Script } from '../e2e/clients/conversation.testing.ts';
-import { installClients } from '../e2e/clients/packages.testing.ts';
-import { claudeCode, codex, geminiCli, opencode, type Program } from '../e2e/clients/programs.testing.ts';
-import { runClient } from '../e2e/clients/run-client.testing.ts';
-import { countTokens } from '../src/tokens.testing.ts';
+import type { Script } from '../test/clients/conversation.testing.ts';
+import { installClients } from '../test/clients/packages.testing.ts';
+import { claudeCode, codex, geminiCli, opencode, type Program } from '../test/clients/programs.testing.ts';
+import { runClient } from '../test/clients/run-client.testing.ts';
+import { countTokens } from '../test/tokens.testing.ts';
 import { startProgram, temporaryFolder, uploadTo } from './program.ts';
 
 /** Claude Code lists names alone and has its model search for the rest. This is the list that it stands for. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { shareFrom, startProgram, uploadTo } from './program.ts';
-import { freePort } from '../src/free-port.testing.ts';
+import { freePort } from '../src/platform/free-port.testing.ts';
 
 /** A server under test, alone on the first core, and where it gives each file. */
 export interface Contestant extends AsyncDisposable {

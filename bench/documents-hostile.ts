@@ -4,11 +4,15 @@
  *
  *   node bench/documents-hostile.ts [SECONDS]
  */
-import { endlessForPandoc, endlessForTypst, largeForPandoc } from '../e2e/documents/endless.testing.ts';
-import { loadConfig } from '../src/config/config.ts';
-import type { DocumentFormat } from '../src/documents/documents.ts';
-import { isWorkcrateError } from '../src/errors.ts';
-import { createLog } from '../src/observability/log.ts';
+import {
+  endlessForPandoc,
+  endlessForTypst,
+  largeForPandoc,
+} from '../test/behaviour/documents/endless.testing.ts';
+import { loadConfig } from '../src/platform/config/config.ts';
+import type { DocumentFormat } from '../src/features/documents/documents.ts';
+import { isWorkcrateError } from '../src/platform/errors.ts';
+import { createLog } from '../src/platform/observability/log.ts';
 import { openDocuments } from '../src/server/documents.ts';
 import { temporaryFolder } from './program.ts';
 import { head, tell } from './runs-table.ts';

@@ -8,10 +8,10 @@ import { createServer as createTlsServer } from 'node:https';
 import { createServer as createTcpServer, type AddressInfo, type Server } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { createInterface } from 'node:readline';
-import { openAuthority } from '../src/egress/authority.ts';
-import { createEgress } from '../src/egress/egress.ts';
-import { parseHostRules } from '../src/net/host-rules.ts';
-import { createLog } from '../src/observability/log.ts';
+import { openAuthority } from '../src/features/network/authority.ts';
+import { createEgress } from '../src/features/network/egress.ts';
+import { parseHostRules } from '../src/platform/net/host-rules.ts';
+import { createLog } from '../src/platform/observability/log.ts';
 
 const [role, ...words] = process.argv.slice(2);
 console.log(JSON.stringify(role === 'outside' ? await startOutside(words[0]!) : await startProxy(words)));

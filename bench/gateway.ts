@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { startServer } from '../e2e/server.testing.ts';
-import { hostile, openTestGateway } from '../src/gateway/gateway.testing.ts';
+import { startServer } from '../test/server.testing.ts';
+import { hostile, openTestGateway } from '../src/features/gateway/gateway.testing.ts';
 import { reportFigure, toDifferences } from './figures.ts';
 
 const rounds = 1500;

@@ -5,9 +5,9 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createGuard } from '../src/guard/guard.ts';
-import { loadRules } from '../src/guard/rule-file.ts';
-import { createLog } from '../src/observability/log.ts';
+import { createGuard } from '../src/features/guard/guard.ts';
+import { loadRules } from '../src/features/guard/rule-file.ts';
+import { createLog } from '../src/platform/observability/log.ts';
 import { startProgram, temporaryFolder } from './program.ts';
 import { median, timed } from './timed.ts';
 import { reportFigure, toDifferences } from './figures.ts';
@@ -50,7 +50,7 @@ async function measureRules(): Promise<void> {
   const { rules } = loadRules('shipped');
   await using guard = createGuard({ rules, judge: null, audit: { note: () => {} }, log: createLog('off') });
   const call = { tool: { name: 'execute_code', isSensitive: true }, user: 'bench', client: null };
-  const source = readFileSync(join(import.meta.dirname, '../src/executions/execute.ts'), 'utf8');
+  const source = readFileSync(join(import.meta.dirname, '../src/core/runs/execute.ts'), 'utf8');
   for (const [size, count] of [
     [1000, 200],
     [10_000, 100],

@@ -3,7 +3,7 @@
  * turns with a user of another server who has none; and installs of one set against the first: `node bench/installs.ts
  * [rounds]`. The index is one of 20 wheels on loopback. Needs bubblewrap and pip.
  */
-import { startPythonIndex, type TestWheel } from '../src/packages/registries.testing.ts';
+import { startPythonIndex, type TestWheel } from '../src/features/packages/registries.testing.ts';
 import { startProgram, temporaryFolder } from './program.ts';
 import { median, timed } from './timed.ts';
 

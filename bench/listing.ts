@@ -1,7 +1,7 @@
 /** What judging a client's listing of 100,000 entries takes, and what a hostile one of a million. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { createPolicy, type RawEntries } from '../src/client-files/policy/policy.ts';
+import { createPolicy, type RawEntries } from '../src/features/client-files/policy/policy.ts';
 
 const rounds = 7;
 /** Milliseconds for 100,000 entries. */

@@ -1,5 +1,5 @@
 /** Reading the metadata of a crate of 100,000 entities, against JSON.parse of the same bytes. */
-import { readMetadata } from '../src/crates/metadata/metadata.ts';
+import { readMetadata } from '../src/features/crates/metadata/metadata.ts';
 import { median } from './timed.ts';
 import { reportFigure, toRatios } from './figures.ts';
 

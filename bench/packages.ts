@@ -9,7 +9,7 @@ interface Locked {
   readonly hasInstallScript?: boolean;
 }
 
-const lock = JSON.parse(readFileSync(join(import.meta.dirname, '..', 'package-lock.json'), 'utf8')) as {
+const lock = JSON.parse(readFileSync(join(import.meta.dirname, '../package-lock.json'), 'utf8')) as {
   packages: Record<string, Locked>;
 };
 const runtime = Object.entries(lock.packages).filter(([path, entry]) => path !== '' && !entry.dev);

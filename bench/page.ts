@@ -10,7 +10,7 @@ import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
-import { noBrowser, openBrowser, type OpenBrowser } from '../e2e/pages/browser.testing.ts';
+import { noBrowser, openBrowser, type OpenBrowser } from '../test/behaviour/pages/browser.testing.ts';
 import { startProgram, temporaryFolder, type Program } from './program.ts';
 import { median, timed } from './timed.ts';
 import { reportFigure, toRatios, toRounds } from './figures.ts';

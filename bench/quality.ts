@@ -14,7 +14,7 @@ import {
   openProduct,
   readCollection,
   type Way,
-} from '../src/crates/semantic/collections.testing.ts';
+} from '../src/features/crates/semantic/collections.testing.ts';
 import { reportFigure } from './figures.ts';
 
 const ratios = new Map<string, number[]>();

@@ -1,4 +1,4 @@
-import { listSystemMounts } from '../src/sandbox/bubblewrap/launch.ts';
+import { listSystemMounts } from '../src/ports/sandbox/bubblewrap/launch.ts';
 import { pauseMs, type Peer } from './runs-peer.ts';
 import { bareRun, python } from './runs-ways.ts';
 

@@ -1,4 +1,4 @@
-import { noEngine, startEngine, type TestEngine } from '../src/sandbox/docker/engine.testing.ts';
+import { noEngine, startEngine, type TestEngine } from '../src/ports/sandbox/docker/engine.testing.ts';
 import { pauseMs, whyOf, workcratePeer, type Peer } from './runs-peer.ts';
 import type { Way } from './runs-samples.ts';
 import { bareRun, python } from './runs-ways.ts';

@@ -1,7 +1,7 @@
 /** One transfer through our storage, for bench/s3.ts. Prints its peak memory in MB. */
 import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { s3Storage, type S3Options } from '../src/storage/s3/s3.ts';
+import { s3Storage, type S3Options } from '../src/ports/storage/s3/s3.ts';
 
 interface Task {
   readonly way: 'upload' | 'download';

@@ -9,7 +9,7 @@ import { once } from 'node:events';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { startCeph, type TestS3 } from '../src/storage/ceph.testing.ts';
+import { startCeph, type TestS3 } from '../src/ports/storage/ceph.testing.ts';
 import { temporaryFolder } from './program.ts';
 
 const megabytes = Number(process.argv[2] ?? 1024);

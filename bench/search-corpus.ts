@@ -1,8 +1,8 @@
 /** Made-up crates, the same in every run. Their titles and descriptions are sentences of real collections. */
 import { createHash } from 'node:crypto';
-import type { Entity } from '../src/crates/crate.ts';
-import type { SummedUp } from '../src/crates/index/writing.ts';
-import { readCollection } from '../src/crates/semantic/collections.testing.ts';
+import type { Entity } from '../src/features/crates/crate.ts';
+import type { SummedUp } from '../src/features/crates/index/writing.ts';
+import { readCollection } from '../src/features/crates/semantic/collections.testing.ts';
 
 const people = 40_000;
 const places = 4000;

@@ -1,7 +1,7 @@
 /** SQLite's own full-text search over the same texts, as one would plainly use it. */
 import { DatabaseSync } from 'node:sqlite';
-import type { ReadCrate } from '../src/crates/crate.ts';
-import { textsOf } from '../src/crates/index/batch.ts';
+import type { ReadCrate } from '../src/features/crates/crate.ts';
+import { textsOf } from '../src/features/crates/index/batch.ts';
 
 export interface Fts5 extends Disposable {
   add(crates: readonly ReadCrate[]): void;

@@ -3,8 +3,8 @@
  * texts that crates are made of.
  */
 import { readFileSync } from 'node:fs';
-import { openDatabase } from '../src/database/open.ts';
-import { createIndexReader } from '../src/crates/index/reading.ts';
+import { openDatabase } from '../src/ports/database/open.ts';
+import { createIndexReader } from '../src/features/crates/index/reading.ts';
 
 const [location, asked] = process.argv.slice(2);
 const { queries, people } = JSON.parse(readFileSync(asked!, 'utf8')) as {

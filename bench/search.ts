@@ -7,11 +7,11 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { statSync, writeFileSync } from 'node:fs';
 import { Worker, isMainThread, parentPort, workerData } from 'node:worker_threads';
-import { openDatabase } from '../src/database/open.ts';
-import { findPostgres } from '../src/database/postgres.testing.ts';
-import type { Entity } from '../src/crates/crate.ts';
-import { createIndexReader, type IndexReader } from '../src/crates/index/reading.ts';
-import { createIndexWriter, type IndexWriter } from '../src/crates/index/writing.ts';
+import { openDatabase } from '../src/ports/database/open.ts';
+import { findPostgres } from '../src/ports/database/postgres.testing.ts';
+import type { Entity } from '../src/features/crates/crate.ts';
+import { createIndexReader, type IndexReader } from '../src/features/crates/index/reading.ts';
+import { createIndexWriter, type IndexWriter } from '../src/features/crates/index/writing.ts';
 import { temporaryFolder } from './program.ts';
 import {
   madeUpCrate,

@@ -5,10 +5,10 @@
  *
  *   node bench/stubs.ts
  */
-import { checkStubs } from '../src/tool-calls/stubs/definitions.testing.ts';
-import { maxStubTokens } from '../src/tool-calls/stubs/detail.ts';
-import { createStubCache, generateStubs, listStubEntries } from '../src/tool-calls/stubs/stubs.ts';
-import { countTokens } from '../src/tokens.testing.ts';
+import { checkStubs } from '../src/features/code-mode/stubs/definitions.testing.ts';
+import { maxStubTokens } from '../src/features/code-mode/stubs/detail.ts';
+import { createStubCache, generateStubs, listStubEntries } from '../src/features/code-mode/stubs/stubs.ts';
+import { countTokens } from '../test/tokens.testing.ts';
 import { temporaryFolder } from './program.ts';
 import { readDefinitions } from './tool-servers/read-definitions.ts';
 

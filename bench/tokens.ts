@@ -3,7 +3,7 @@
  *
  *   node bench/tokens.ts
  */
-import { countTokens } from '../src/tokens.testing.ts';
+import { countTokens } from '../test/tokens.testing.ts';
 import { shareFrom, startProgram, temporaryFolder, uploadTo } from './program.ts';
 
 using folder = temporaryFolder();

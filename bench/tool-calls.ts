@@ -5,10 +5,10 @@
  *
  *   node bench/tool-calls.ts
  */
-import { openCallsBench, playToolbox, type CallsBench } from '../e2e/code-mode/bench.testing.ts';
-import type { ToolContext } from '../src/mcp/tool.ts';
-import { joinToolboxes, type Toolbox } from '../src/mcp/toolbox.ts';
-import { countTokens } from '../src/tokens.testing.ts';
+import { openCallsBench, playToolbox, type CallsBench } from '../test/behaviour/code-mode/bench.testing.ts';
+import type { ToolContext } from '../src/core/offer/tool.ts';
+import { joinToolboxes, type Toolbox } from '../src/core/offer/toolbox.ts';
+import { countTokens } from '../test/tokens.testing.ts';
 import { head, tell } from './runs-table.ts';
 import { median, timed } from './timed.ts';
 

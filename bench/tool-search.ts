@@ -6,12 +6,12 @@
  *
  * The search was tuned on two thirds of the table. The other third is only measured, here, and no request of it is shown.
  */
-import { readFields, type SearchableTool } from '../src/tool-search/fields.ts';
-import { chooseTools, loadRoutes, searchTools } from '../src/tool-search/tool-search.ts';
-import { ToolIndex } from '../src/tool-search/tool-index.ts';
-import { usualRanking } from '../src/tool-search/ranking.ts';
-import { isFiller, splitWords } from '../src/tool-search/words.ts';
-import type { ToolDefinition } from '../src/mcp/toolbox.ts';
+import { readFields, type SearchableTool } from '../src/features/tool-search/fields.ts';
+import { chooseTools, loadRoutes, searchTools } from '../src/features/tool-search/tool-search.ts';
+import { ToolIndex } from '../src/features/tool-search/tool-index.ts';
+import { usualRanking } from '../src/features/tool-search/ranking.ts';
+import { isFiller, splitWords } from '../src/features/tool-search/words.ts';
+import type { ToolDefinition } from '../src/core/offer/toolbox.ts';
 import { readDefinitions } from './tool-servers/read-definitions.ts';
 import { readRequests, type ToolRequest } from './tool-servers/requests.ts';
 import { reportFigure } from './figures.ts';

@@ -10,7 +10,7 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { callbackify } from 'node:util';
-import { readMember, readZipDirectory, type RangeReader } from '../src/zip/unzip.ts';
+import { readMember, readZipDirectory, type RangeReader } from '../src/platform/zip/unzip.ts';
 
 const [what, where, size] = [process.argv[2]!, process.argv[3]!, Number(process.argv[4])];
 // It takes as long to load as a local archive to list.

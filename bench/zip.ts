@@ -11,9 +11,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { constants, crc32, deflateRawSync } from 'node:zlib';
-import { writeSparse } from '../src/zip/archive.testing.ts';
-import { archive } from '../src/zip/unzip-archive.testing.ts';
-import { createZipLayout } from '../src/zip/zip.ts';
+import { writeSparse } from '../src/platform/zip/archive.testing.ts';
+import { archive } from '../src/platform/zip/unzip-archive.testing.ts';
+import { createZipLayout } from '../src/platform/zip/zip.ts';
 import { temporaryFolder } from './program.ts';
 
 const rounds = Number(process.argv[2] ?? 7);

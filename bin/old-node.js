@@ -43,7 +43,7 @@ function describeLibraryRemedy(library) {
 }
 
 function describeRemedy() {
-  if (existsSync(new URL('../src/cli.ts', import.meta.url))) return 'In the checkout, `npm ci` installs it.';
+  if (existsSync(new URL('../src/main.ts', import.meta.url))) return 'In the checkout, `npm ci` installs it.';
   const command = /^[a-z]+$/.test(process.argv[2]) ? ` ${process.argv[2]}` : '';
   return `Run this instead: npx -y -p ${nodePackage}@${needed} -p workcrate workcrate${command}`;
 }

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 enableCompileCache(join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'workcrate', 'compiled'));
 
 /** A checkout runs from its sources, the published package from what was built of them. */
-const isCheckout = existsSync(new URL('../src/cli.ts', import.meta.url));
+const isCheckout = existsSync(new URL('../src/main.ts', import.meta.url));
 const own = new URL(isCheckout ? '../src/' : '../dist/', import.meta.url).href;
 const format = isCheckout ? 'module-typescript' : 'module';
 
@@ -32,4 +32,4 @@ function resolve(specifier, context, next) {
 }
 
 registerHooks({ resolve });
-await import(`${own}cli.${isCheckout ? 'ts' : 'js'}`);
+await import(`${own}main.${isCheckout ? 'ts' : 'js'}`);

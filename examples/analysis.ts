@@ -12,7 +12,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { loadConfig } from '../src/config/config.ts';
+import { loadConfig } from '../src/platform/config/config.ts';
 import { startWorkcrate } from '../src/server/start.ts';
 
 const days = Array.from({ length: 365 }, (_, day) => `${day},${12 - 10 * Math.cos(day / 58)}`);
@@ -87,7 +87,7 @@ async function replayAfterRestart(): Promise<void> {
 
 /** The same by the crate alone, as anybody does who was given it. */
 function replayCrate(crateId: string): void {
-  const program = join(import.meta.dirname, '..', 'bin', 'workcrate.js');
+  const program = join(import.meta.dirname, '../bin/workcrate.js');
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
     [program, 'replay', crateId, '--json', '--data', data, '--log-level', 'error'],

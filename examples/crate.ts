@@ -12,7 +12,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { loadConfig } from '../src/config/config.ts';
+import { loadConfig } from '../src/platform/config/config.ts';
 import { startWorkcrate } from '../src/server/start.ts';
 
 const measurements = Array.from({ length: 1000 }, (_, day) => `${day},${Math.sin(day / 58) * 10 + 12}`);
@@ -79,7 +79,7 @@ async function findAndLookInside(crateId: string): Promise<void> {
 }
 
 function replay(crateId: string): void {
-  const program = join(import.meta.dirname, '..', 'bin', 'workcrate.js');
+  const program = join(import.meta.dirname, '../bin/workcrate.js');
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
     [program, 'replay', crateId, '--json', '--data', data, '--log-level', 'error'],

@@ -4,8 +4,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { noSandbox } from '../e2e/code.testing.ts';
-import { findMissingScience } from '../src/sandbox/science.testing.ts';
+import { noSandbox } from '../test/code.testing.ts';
+import { findMissingScience } from '../src/ports/sandbox/science.testing.ts';
 
 it('1 GiB goes in and out through an MCP client with less than 1 KB of tool text', () => {
   const script = join(import.meta.dirname, 'round-trip.ts');

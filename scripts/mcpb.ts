@@ -1,14 +1,18 @@
 /**
- * `npm run mcpb`: writes the bundle for desktop apps (`.mcpb`, a ZIP of mcpb/ and the licence) into a folder, dist/ unless
+ * `npm run mcpb`: writes the bundle for desktop apps (`.mcpb`, a ZIP of packaging/mcpb/ and the licence) into a folder, dist/ unless
  * one is named. Equal sources make equal bytes.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { createZipLayout } from '../src/zip/zip.ts';
+import { createZipLayout } from '../src/platform/zip/zip.ts';
 
 const root = join(import.meta.dirname, '..');
-const files = { 'manifest.json': 'mcpb/manifest.json', 'bridge.mjs': 'mcpb/bridge.mjs', LICENSE: 'LICENSE' };
+const files = {
+  'manifest.json': 'packaging/mcpb/manifest.json',
+  'bridge.mjs': 'packaging/mcpb/bridge.mjs',
+  LICENSE: 'LICENSE',
+};
 
 /** All files have this time. */
 const modified = Date.UTC(2026, 0, 1);

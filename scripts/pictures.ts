@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { startProgram, type Program } from '../bench/program.ts';
-import { noBrowser, openBrowser } from '../e2e/pages/browser.testing.ts';
+import { noBrowser, openBrowser } from '../test/behaviour/pages/browser.testing.ts';
 
 if (noBrowser !== false) throw new Error(noBrowser);
 const pictures = join(import.meta.dirname, '../docs/pictures');

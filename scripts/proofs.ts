@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { needs } from '../src/requirement-needs.testing.ts';
-import { parts } from '../src/requirements.testing.ts';
+import { needs } from '../test/requirements/requirement-needs.testing.ts';
+import { parts } from '../test/requirements/requirements.testing.ts';
 
 /** Of what tests recorded in files: the parts of the specification that none has proven, each with what is wrong. */
 export function findUnproven(...files: readonly string[]): { unproven: string[]; lacking: string[] } {

@@ -2,42 +2,42 @@ import { readImports } from './imports.ts';
 
 /** What starts a server, a container or a sandbox. A test that imports one of these, by whichever way, is not quick. */
 const starters = new Set([
-  'e2e/code.testing.ts',
-  'e2e/server.testing.ts',
-  'e2e/cli/program.testing.ts',
-  'src/database/postgres.testing.ts',
-  'src/sandbox/sandbox.contract.ts',
-  'src/sandbox/docker/engine.testing.ts',
-  'src/storage/azurite.testing.ts',
-  'src/storage/ceph.testing.ts',
+  'test/code.testing.ts',
+  'test/server.testing.ts',
+  'test/behaviour/cli/program.testing.ts',
+  'src/ports/database/postgres.testing.ts',
+  'src/ports/sandbox/sandbox.contract.ts',
+  'src/ports/sandbox/docker/engine.testing.ts',
+  'src/ports/storage/azurite.testing.ts',
+  'src/ports/storage/ceph.testing.ts',
 ]);
 
 /** What takes more than some three seconds: races, floods, archives of gigabytes, processes that are ended, all formats. */
 const slow = new Set([
-  'src/artifacts/artifacts.test.ts',
-  'src/artifacts/changes.test.ts',
-  'src/audit/verify.test.ts',
-  'src/config/config.test.ts',
-  'src/crates/index/many-entities.test.ts',
-  'src/crates/sync/bounds.test.ts',
-  'src/database/sqlite-full-disk.test.ts',
-  'src/documents/formats/formats.test.ts',
-  'src/documents/formats/maths.test.ts',
-  'src/documents/pandoc/converting.test.ts',
-  'src/documents/pandoc/wasm.test.ts',
-  'src/documents/typst/open.test.ts',
-  'src/documents/typst/template.test.ts',
-  'src/executions/flood.test.ts',
-  'src/paths/race.test.ts',
-  'src/sandbox/bubblewrap/leftovers.test.ts',
-  'src/storage/remote/client.test.ts',
-  'src/transfer/vanishing.test.ts',
-  'src/workers/helper-process.test.ts',
-  'src/zip/zip64.test.ts',
+  'src/core/artifacts/artifacts.test.ts',
+  'src/core/artifacts/changes.test.ts',
+  'src/core/audit/verify.test.ts',
+  'src/platform/config/config.test.ts',
+  'src/features/crates/index/many-entities.test.ts',
+  'src/features/crates/sync/bounds.test.ts',
+  'src/ports/database/sqlite-full-disk.test.ts',
+  'src/features/documents/formats/formats.test.ts',
+  'src/features/documents/formats/maths.test.ts',
+  'src/features/documents/pandoc/converting.test.ts',
+  'src/features/documents/pandoc/wasm.test.ts',
+  'src/features/documents/typst/open.test.ts',
+  'src/features/documents/typst/template.test.ts',
+  'src/core/runs/flood.test.ts',
+  'src/platform/paths/race.test.ts',
+  'src/ports/sandbox/bubblewrap/leftovers.test.ts',
+  'src/ports/storage/remote/client.test.ts',
+  'src/platform/transfer/vanishing.test.ts',
+  'src/platform/workers/helper-process.test.ts',
+  'src/platform/zip/zip64.test.ts',
 ]);
 
 /** What a change to any room can break, above all layers, contract and budgets: they are quick whatever they import. */
-const projectTests = /^e2e\/project\/(?!quality|instructions|manifest)/;
+const projectTests = /^test\/project\/(?!quality|instructions|manifest)/;
 
 /** Whether a test file starts no server, container or sandbox, and does not take long otherwise. */
 export function isQuick(file: string): boolean {

@@ -1,20 +1,20 @@
 /**
- * Makes docs/reference/settings.md and .env.example from src/config/settings.ts, so that they cannot say anything else.
+ * Makes docs/reference/settings.md and .env.example from src/platform/config/settings.ts, so that they cannot say anything else.
  *
  *   node scripts/settings-docs.ts
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { formatDefault } from '../src/config/config.ts';
-import { trueOrFalse } from '../src/config/kinds.ts';
-import type { Setting } from '../src/config/setting.ts';
+import { formatDefault } from '../src/platform/config/config.ts';
+import { trueOrFalse } from '../src/platform/config/kinds.ts';
+import type { Setting } from '../src/platform/config/setting.ts';
 import {
   toEnvironmentName,
   toFileKey,
   toFlagName,
   settings,
   type SettingName,
-} from '../src/config/settings.ts';
+} from '../src/platform/config/settings.ts';
 import { formatTable } from './markdown-table.ts';
 import { foundOut, notes, parts } from './settings-notes.ts';
 

@@ -1,6 +1,6 @@
-import { killInFirstMoments } from '../e2e/durability/killed-runs.testing.ts';
-import { seededRandom } from '../e2e/durability/random.testing.ts';
-import { soak } from '../e2e/soak/soak.testing.ts';
+import { killInFirstMoments } from '../test/properties/durability/killed-runs.testing.ts';
+import { seededRandom } from '../test/properties/durability/random.testing.ts';
+import { soak } from '../test/properties/soak/soak.testing.ts';
 
 /**
  * Mixed load on a real server for some minutes, with kills, slow clients and clients that vanish:

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
-import { findNearest } from '../src/edit-distance.ts';
+import { findNearest } from '../src/platform/text/edit-distance.ts';
 import { testParts, type TestPart } from './test-parts.ts';
 
 export const usage = `Runs the tests, and ends with \`N passed, N failed, N skipped\`.

@@ -60,19 +60,19 @@ export const commandsOfSandbox = new Set(['bwrap', 'python3', 'setpriv', 'unshar
 export const commandsOfOtherBackends = ['ceph-mon', 'ceph-osd', 'radosgw', 'pg_ctlcluster'];
 
 /** These name the commands without starting any: they put others in their place. */
-const namesOnly = new Set(['e2e/cli/system-packages.test.ts', 'e2e/project/test-needs.test.ts']);
+const namesOnly = new Set(['test/behaviour/cli/system-packages.test.ts', 'test/project/test-needs.test.ts']);
 
 export const starters = {
-  ceph: 'src/storage/ceph.testing.ts',
-  azurite: 'src/storage/azurite.testing.ts',
-  postgres: 'src/database/postgres.testing.ts',
-  docker: 'src/sandbox/docker/engine.testing.ts',
-  clients: 'e2e/clients/packages.testing.ts',
-  sandbox: 'e2e/code.testing.ts',
+  ceph: 'src/ports/storage/ceph.testing.ts',
+  azurite: 'src/ports/storage/azurite.testing.ts',
+  postgres: 'src/ports/database/postgres.testing.ts',
+  docker: 'src/ports/sandbox/docker/engine.testing.ts',
+  clients: 'test/clients/packages.testing.ts',
+  sandbox: 'test/code.testing.ts',
 } as const;
 
 /** Starts PostgreSQL only for a round that is about it. */
-const startsWhatItIsTold = 'e2e/server.testing.ts';
+const startsWhatItIsTold = 'test/server.testing.ts';
 
 export function findNeeds(files: readonly string[]): Needs {
   const all = collectTestCode(files, () => true);

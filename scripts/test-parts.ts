@@ -13,14 +13,14 @@ export const testParts = ['usual', 'rest', 'long'] as const;
 
 /** Files of these folders are never usual, whatever they need. */
 const restPaths = [
-  'e2e/attacks/',
-  'e2e/clients/',
-  'e2e/deploy/',
-  'e2e/durability/',
-  'e2e/faults/',
-  'e2e/network/attacks.test.ts',
-  'e2e/several/',
-  'e2e/soak/',
+  'test/properties/attacks/',
+  'test/clients/',
+  'test/packaging/',
+  'test/properties/durability/',
+  'test/properties/faults/',
+  'test/behaviour/network/attacks.test.ts',
+  'test/properties/several/',
+  'test/properties/soak/',
 ];
 
 /** Which part a test file belongs to. One that needs a server of others, or a large package, is not usual. */

@@ -1,7 +1,7 @@
-import { startPostgres } from '../src/database/postgres.testing.ts';
-import { sharedEngineVariable, startEngine } from '../src/sandbox/docker/engine.testing.ts';
-import { startAzurite } from '../src/storage/azurite.testing.ts';
-import { startCeph } from '../src/storage/ceph.testing.ts';
+import { startPostgres } from '../src/ports/database/postgres.testing.ts';
+import { sharedEngineVariable, startEngine } from '../src/ports/sandbox/docker/engine.testing.ts';
+import { startAzurite } from '../src/ports/storage/azurite.testing.ts';
+import { startCeph } from '../src/ports/storage/ceph.testing.ts';
 
 export interface ServersWanted {
   readonly ceph: boolean;

@@ -1,8 +1,8 @@
 import { existsSync, globSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { installClients, noClientsVariable } from '../e2e/clients/packages.testing.ts';
-import { proofsVariable } from '../src/requirements.testing.ts';
+import { installClients, noClientsVariable } from '../test/clients/packages.testing.ts';
+import { proofsVariable } from '../test/requirements/requirements.testing.ts';
 import { installPackages } from './install-packages.ts';
 import { findUnproven } from './proofs.ts';
 import { isQuick } from './quick-tests.ts';
@@ -36,7 +36,7 @@ interface Round {
 }
 
 const { quick, parts, words, verbose } = readArguments();
-const everyFile = globSync('{src,e2e,examples}/**/*.test.ts').toSorted();
+const everyFile = globSync('{src,test,examples}/**/*.test.ts').toSorted();
 const misses = describeMisses(words, everyFile);
 for (const line of misses) process.stdout.write(`${line}\n`);
 if (words.length > 0 && misses.length === words.length) process.exit(2);
@@ -54,7 +54,7 @@ const withOtherBackends =
 const behaviour = everyFile.filter(
   (file) =>
     withOtherBackends &&
-    file.startsWith('e2e/behaviour/') &&
+    file.startsWith('test/behaviour/backends/') &&
     (words.length === 0 || words.some((word) => file.includes(word))),
 );
 /** What is about connections, converters or folders of skills is proven once: a database and a store have no part in it. */
@@ -77,7 +77,7 @@ if (!quick)
 // Before anything is timed. Where it fails, the tests that need them say why.
 const clients = needs.clients ? await installClients() : null;
 const noClients = clients !== null && 'reason' in clients ? { [noClientsVariable]: clients.reason } : {};
-const code = needs.sandbox ? await import('../e2e/code.testing.ts') : null;
+const code = needs.sandbox ? await import('../test/code.testing.ts') : null;
 const noSandbox = code === null ? {} : { [code.noSandboxVariable]: code.noSandbox || '' };
 const debian15 = '/usr/lib/postgresql/15/bin';
 await using servers = await startServers({

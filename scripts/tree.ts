@@ -1,72 +1,15 @@
 import { readFileSync } from 'node:fs';
 
-/** The layers of the tree, from the bottom to the top. */
-export const layerNames = ['platform', 'ports', 'core', 'features', 'surfaces', 'server'] as const;
+/** The layers of the tree, from the bottom to the top: the path of a file is its layer. */
+export const layerNames = ['platform', 'ports', 'core', 'features', 'surfaces', 'server', 'cli'] as const;
 
 export type LayerName = (typeof layerNames)[number];
 
-/** Where a room of `src/` belongs in the tree that it is moved to. A longer path comes before what it is part of. */
-const places: Readonly<Record<string, string>> = {
-  'crates/validate': 'features/crate-validation',
-  'crates/pack': 'features/packing',
-  'commands/ask': 'packages/ask',
-  'documents/zotero': 'packages/zotero',
-  agent: 'packages/ask',
-  apps: 'features/apps',
-  artifacts: 'core/artifacts',
-  audit: 'core/audit',
-  'client-files': 'features/client-files',
-  commands: 'surfaces/cli',
-  concurrency: 'platform/concurrency',
-  config: 'platform/config',
-  crates: 'features/crates',
-  'data-folder': 'platform/data-folder',
-  database: 'ports/database',
-  documents: 'features/documents',
-  egress: 'features/network',
-  executions: 'core/runs',
-  files: 'core/files',
-  gateway: 'features/gateway',
-  guard: 'features/guard',
-  html: 'platform/html',
-  http: 'surfaces/http',
-  instrumentation: 'server/instrumentation',
-  jobs: 'core/jobs',
-  links: 'core/links',
-  mcp: 'surfaces/mcp',
-  net: 'platform/net',
-  observability: 'platform/observability',
-  packages: 'features/packages',
-  pages: 'surfaces/pages',
-  paths: 'platform/paths',
-  previews: 'features/previews',
-  prompts: 'features/prompts',
-  sandbox: 'ports/sandbox',
-  scripts: 'features/scripts',
-  server: 'server',
-  sessions: 'core/runs/sessions',
-  skills: 'features/skills',
-  storage: 'ports/storage',
-  'tool-calls': 'features/code-mode',
-  'tool-search': 'features/tool-search',
-  transfer: 'platform/transfer',
-  'trusted-clock': 'ports/database',
-  users: 'core/users',
-  workers: 'platform/workers',
-  workspaces: 'core/workspaces',
-  zip: 'platform/zip',
-  feature: 'core',
-  cli: 'server',
-};
-
-/** The part of the tree that a product file belongs to, as `core/runs`. A loose file of `src/` is of the platform. */
+/** The part of the tree that a product file belongs to, as `core/runs`, or the layer where it is in no room. */
 export function findPart(file: string): string {
   if (file.startsWith('packages/')) return file.split('/').slice(0, 2).join('/');
-  const path = file.slice('src/'.length);
-  if (layerNames.some((layer) => path.startsWith(`${layer}/`) && path.split('/').length > 2))
-    return path.split('/').slice(0, 2).join('/');
-  const room = Object.keys(places).find((name) => path.startsWith(`${name}/`) || path.startsWith(`${name}.`));
-  return room === undefined ? 'platform' : places[room]!;
+  const [, layer, ...below] = file.split('/');
+  return below.length > 1 && layer !== 'server' && layer !== 'cli' ? `${layer}/${below[0]}` : layer!;
 }
 
 /** Lines and files of each part. */

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { serve, temporaryFolder, upload, type Program } from '../e2e/cli/program.testing.ts';
+import { serve, temporaryFolder, upload, type Program } from '../test/behaviour/cli/program.testing.ts';
 
 /** Which source files a request passes through, what is done after its answer too: what a reader has to open. */
 export interface Walk {
@@ -29,7 +29,7 @@ export async function measureWalks(): Promise<Walk[]> {
       NODE_OPTIONS: `--import=${hook}`,
       WALK_LOG: log,
       WALK_NAME_FILE: nameFile,
-      WALK_SOURCES: pathToFileURL(join(import.meta.dirname, '../src/')).href,
+      WALK_SOURCES: pathToFileURL(join(import.meta.dirname, '../src')).href,
     },
   });
   const walks = Object.entries(await prepareWalks(server));

@@ -10,8 +10,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type Tool } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { z } from 'zod';
-import { installLocked } from '../../e2e/clients/packages.testing.ts';
-import { hashDefinition, type ToolDefinition } from '../../src/mcp/toolbox.ts';
+import { installLocked } from '../../test/clients/packages.testing.ts';
+import { hashDefinition, type ToolDefinition } from '../../src/core/offer/toolbox.ts';
 
 const serverSchema = z.strictObject({
   name: z.string().regex(/^[a-z][a-z0-9]{0,15}$/),

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { z } from 'zod';
-import type { Audit, AuditEvent } from '../audit/audit.ts';
-import { auditTool, auditRefusedCalls } from '../audit/wrappers.ts';
-import { WorkcrateError } from '../errors.ts';
-import { hashToken, toPublicId } from '../links/link.ts';
-import { furtherGroups, toolGroups, type Tool, type ToolContext } from '../mcp/tool.ts';
-import { loadConfig } from '../config/config.ts';
+import type { Audit, AuditEvent } from '../core/audit/audit.ts';
+import { auditTool, auditRefusedCalls } from '../core/audit/wrappers.ts';
+import { WorkcrateError } from '../platform/errors.ts';
+import { hashToken, toPublicId } from '../core/links/link.ts';
+import { furtherGroups, toolGroups, type Tool, type ToolContext } from '../core/offer/tool.ts';
+import { loadConfig } from '../platform/config/config.ts';
 import { createClosedOffer } from './offer.ts';
 
 /**

@@ -2,7 +2,7 @@
  * The calls of tools that are running, and the signals that end them: the listener stops them, and the factories of MCP
  * servers count them.
  */
-import { WorkcrateError } from '../errors.ts';
+import { WorkcrateError } from '../platform/errors.ts';
 
 export type CallControl = ReturnType<typeof createCallControl>;
 

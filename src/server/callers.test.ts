@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Artifacts } from '../artifacts/artifacts.ts';
-import type { ClientFiles } from '../client-files/client-files.ts';
-import type { Crates } from '../crates/crates.ts';
-import type { DocumentBuilder } from '../documents/documents.ts';
-import type { Executions } from '../executions/executions.ts';
-import type { Files } from '../files/files.ts';
-import type { Caller } from '../identity.ts';
-import type { Links } from '../links/links.ts';
-import type { Uploads } from '../links/uploads.ts';
+import type { Artifacts } from '../core/artifacts/artifacts.ts';
+import type { ClientFiles } from '../features/client-files/client-files.ts';
+import type { Crates } from '../features/crates/crates.ts';
+import type { DocumentBuilder } from '../features/documents/documents.ts';
+import type { Executions } from '../core/runs/executions.ts';
+import type { Files } from '../core/files/files.ts';
+import type { Caller } from '../core/identity.ts';
+import type { Links } from '../core/links/links.ts';
+import type { Uploads } from '../core/links/uploads.ts';
 
 /** The methods of a room whose first argument is not the caller. */
 type WithoutCaller<Room> = {

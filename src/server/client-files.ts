@@ -3,7 +3,7 @@
  * also gives runs their files. What a client may be asked is decided in `client-files/`.
  */
 import { existsSync } from 'node:fs';
-import { createCache, type ClientCache } from '../client-files/cache/cache.ts';
+import { createCache, type ClientCache } from '../features/client-files/cache/cache.ts';
 import {
   buildSendFilesCommand,
   createClientFiles,
@@ -12,19 +12,19 @@ import {
   type ClientFiles,
   type ClientInstructions,
   type UnspentFile,
-} from '../client-files/client-files.ts';
+} from '../features/client-files/client-files.ts';
 import {
   listAbsoluteAllowed,
   checkAllowedSetting,
   type ProjectPaths,
-} from '../client-files/policy/policy.ts';
-import { defaultClientPaths, type Config } from '../config/config.ts';
-import { WorkcrateError } from '../errors.ts';
-import { readStoredBytes } from '../executions/input-files.ts';
-import type { RequestedClientFile, ClientFilePort } from '../executions/tools.ts';
-import type { Files } from '../files/files.ts';
-import { isQuestion, type ToolContext } from '../mcp/tool.ts';
-import type { Log } from '../observability/log.ts';
+} from '../features/client-files/policy/policy.ts';
+import { defaultClientPaths, type Config } from '../platform/config/config.ts';
+import { WorkcrateError } from '../platform/errors.ts';
+import { readStoredBytes } from '../core/runs/input-files.ts';
+import type { RequestedClientFile, ClientFilePort } from '../core/runs/tools.ts';
+import type { Files } from '../core/files/files.ts';
+import { isQuestion, type ToolContext } from '../core/offer/tool.ts';
+import type { Log } from '../platform/observability/log.ts';
 import type { AppContext } from './context.ts';
 import type { Stores } from './stores.ts';
 

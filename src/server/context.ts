@@ -1,14 +1,14 @@
 /**
  * What every part of the composition root gets. Rooms never see it whole: they take single values.
  */
-import type { Audit } from '../audit/audit.ts';
-import type { Clock } from '../clock.ts';
-import type { Config } from '../config/config.ts';
-import type { Guard } from '../guard/guard.ts';
-import type { JudgeAnswer } from '../mcp/answered-requests.ts';
-import type { Log } from '../observability/log.ts';
-import type { Metrics } from '../observability/metrics.ts';
-import type { Tracing } from '../observability/tracing.ts';
+import type { Audit } from '../core/audit/audit.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Config } from '../platform/config/config.ts';
+import type { Guard } from '../features/guard/guard.ts';
+import type { JudgeAnswer } from '../core/offer/request.ts';
+import type { Log } from '../platform/observability/log.ts';
+import type { Metrics } from '../platform/observability/metrics.ts';
+import type { Tracing } from '../platform/observability/tracing.ts';
 
 /** What every part of the composition root uses. */
 export interface AppContext {

@@ -5,26 +5,30 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import type { Config } from '../config/config.ts';
+import type { Config } from '../platform/config/config.ts';
 import {
   createCrates,
   openIndexedSources,
   type Crates,
   type IndexingSettings,
   type ConfiguredSource,
-} from '../crates/crates.ts';
-import { createCratePacker, createPackQuota } from '../crates/pack/pack.ts';
-import { readLastingName, type SourceOptions } from '../crates/sources/address.ts';
-import { findPackLeftovers, partFileMaxAgeMs, removePackLeftovers } from '../crates/sources/folder-put.ts';
-import type { Database } from '../database/database.ts';
-import { isWorkcrateError, WorkcrateError } from '../errors.ts';
-import type { Executions } from '../executions/executions.ts';
-import type { Files } from '../files/files.ts';
-import type { Links } from '../links/links.ts';
-import type { Log } from '../observability/log.ts';
-import type { Sessions } from '../sessions/sessions.ts';
-import type { Source } from '../storage/source.ts';
-import type { Workspaces } from '../workspaces/workspaces.ts';
+} from '../features/crates/crates.ts';
+import { createCratePacker, createPackQuota } from '../features/crates/pack/pack.ts';
+import { readLastingName, type SourceOptions } from '../features/crates/sources/address.ts';
+import {
+  findPackLeftovers,
+  partFileMaxAgeMs,
+  removePackLeftovers,
+} from '../features/crates/sources/folder-put.ts';
+import type { Database } from '../ports/database/database.ts';
+import { isWorkcrateError, WorkcrateError } from '../platform/errors.ts';
+import type { Executions } from '../core/runs/executions.ts';
+import type { Files } from '../core/files/files.ts';
+import type { Links } from '../core/links/links.ts';
+import type { Log } from '../platform/observability/log.ts';
+import type { Sessions } from '../core/runs/sessions/sessions.ts';
+import type { Source } from '../ports/storage/source.ts';
+import type { Workspaces } from '../core/workspaces/workspaces.ts';
 import type { AppContext } from './context.ts';
 import {
   findEarlierPackFolder,

@@ -1,10 +1,10 @@
 /** What a server has that was given no settings, by way of its own assembly: what the requirements promise in figures. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { loadConfig } from '../config/config.ts';
-import { usualAliveMs } from '../mcp/progress.ts';
-import { createLog } from '../observability/log.ts';
-import { recordProof } from '../requirements.testing.ts';
+import { loadConfig } from '../platform/config/config.ts';
+import { usualAliveMs } from '../surfaces/mcp/progress.ts';
+import { createLog } from '../platform/observability/log.ts';
+import { recordProof } from '../../test/requirements/requirements.testing.ts';
 import { toSandboxOptions } from './execution.ts';
 import { getOutputBounds } from './offer.ts';
 

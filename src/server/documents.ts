@@ -2,16 +2,16 @@
  * Opens what builds documents: worker processes and the Zotero library. No process starts before the first document.
  * The text is sanitized and built in `documents/`.
  */
-import type { Clock } from '../clock.ts';
-import { toFairLimits } from '../concurrency/fair-queue.ts';
-import type { Config } from '../config/config.ts';
-import { createDocumentBuilder, type DocumentBuilder } from '../documents/documents.ts';
-import { findFonts } from '../documents/typst/fonts.ts';
-import { openDocumentWorkers } from '../documents/worker/open.ts';
-import { toZoteroAddress, type ReferenceLibrary } from '../documents/zotero/library.ts';
-import { openZotero } from '../documents/zotero/zotero.ts';
-import { WorkcrateError } from '../errors.ts';
-import { createLog, type Log } from '../observability/log.ts';
+import type { Clock } from '../platform/clock.ts';
+import { toFairLimits } from '../platform/concurrency/fair-queue.ts';
+import type { Config } from '../platform/config/config.ts';
+import { createDocumentBuilder, type DocumentBuilder } from '../features/documents/documents.ts';
+import { findFonts } from '../features/documents/typst/fonts.ts';
+import { openDocumentWorkers } from '../features/documents/worker/open.ts';
+import { toZoteroAddress, type ReferenceLibrary } from '../features/documents/zotero/library.ts';
+import { openZotero } from '../features/documents/zotero/zotero.ts';
+import { WorkcrateError } from '../platform/errors.ts';
+import { createLog, type Log } from '../platform/observability/log.ts';
 
 export interface OpenDocumentsOptions {
   readonly config: Config;

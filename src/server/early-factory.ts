@@ -4,14 +4,14 @@
  * before the first answer.
  */
 import type { McpServerFactory } from '@modelcontextprotocol/server';
-import type { Config } from '../config/config.ts';
-import { asWorkcrateError, WorkcrateError } from '../errors.ts';
-import type { JudgeAnswer } from '../mcp/answered-requests.ts';
-import { wrapHandler } from '../mcp/handlers.ts';
-import { deferOffer } from '../mcp/late-offer.ts';
-import { createServerFactory, type ExtendServer } from '../mcp/server.ts';
-import { deferUpstream } from '../mcp/upstream.ts';
-import type { Log } from '../observability/log.ts';
+import type { Config } from '../platform/config/config.ts';
+import { asWorkcrateError, WorkcrateError } from '../platform/errors.ts';
+import type { JudgeAnswer } from '../core/offer/request.ts';
+import { wrapHandler } from '../surfaces/mcp/handlers.ts';
+import { deferOffer } from '../surfaces/mcp/late-offer.ts';
+import { createServerFactory, type ExtendServer } from '../surfaces/mcp/server.ts';
+import { deferUpstream } from '../core/offer/upstream.ts';
+import type { Log } from '../platform/observability/log.ts';
 import type { CallControl } from './call-control.ts';
 import { createClosedOffer, toFactoryTerms } from './offer.ts';
 import { recallSurroundings } from './remembered-surroundings.ts';

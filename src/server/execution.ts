@@ -1,32 +1,32 @@
 /**
  * Opens what runs code: workspaces, the sandbox that the settings name, executions and artifacts. If no sandbox works
- * here, the server starts without one and says why. How code is isolated is in `sandbox/`.
+ * here, the server starts without one and says why. How code is isolated is in `ports/sandbox/`.
  */
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { createArtifacts } from '../artifacts/artifacts.ts';
-import * as changes from '../artifacts/changes.ts';
-import { createPictureViewer } from '../artifacts/run-pictures.ts';
-import { getAuditFolder } from '../audit/audit.ts';
-import { restoreRunLines, type RecordedRun } from '../audit/run-lines.ts';
-import { toFairLimits } from '../concurrency/fair-queue.ts';
-import type { Config } from '../config/config.ts';
-import type { Database } from '../database/database.ts';
-import { isWorkcrateError } from '../errors.ts';
-import { createExecutions } from '../executions/executions.ts';
-import { describePythonToOperator, readSurroundings } from '../executions/tools.ts';
-import type { Files } from '../files/files.ts';
-import { localCaller } from '../identity.ts';
-import type { Links } from '../links/links.ts';
-import { traceExecutions, traceSandbox } from '../instrumentation/instrumentation.ts';
-import type { Log } from '../observability/log.ts';
-import { programName } from '../program.ts';
-import { openSandbox } from '../sandbox/open.ts';
-import type { Sandbox } from '../sandbox/sandbox.ts';
-import { createScripts } from '../scripts/scripts.ts';
-import { createSessions } from '../sessions/sessions.ts';
-import { createInputProvider } from '../crates/pack/provide-input.ts';
-import { createWorkspaces, type Workspaces } from '../workspaces/workspaces.ts';
+import { createArtifacts } from '../core/artifacts/artifacts.ts';
+import * as changes from '../core/artifacts/changes.ts';
+import { createPictureViewer } from '../core/artifacts/run-pictures.ts';
+import { getAuditFolder } from '../core/audit/audit.ts';
+import { restoreRunLines, type RecordedRun } from '../core/audit/run-lines.ts';
+import { toFairLimits } from '../platform/concurrency/fair-queue.ts';
+import type { Config } from '../platform/config/config.ts';
+import type { Database } from '../ports/database/database.ts';
+import { isWorkcrateError } from '../platform/errors.ts';
+import { createExecutions } from '../core/runs/executions.ts';
+import { describePythonToOperator, readSurroundings } from '../core/runs/tools.ts';
+import type { Files } from '../core/files/files.ts';
+import { localCaller } from '../core/identity.ts';
+import type { Links } from '../core/links/links.ts';
+import { traceExecutions, traceSandbox } from './instrumentation/instrumentation.ts';
+import type { Log } from '../platform/observability/log.ts';
+import { programName } from '../platform/program.ts';
+import { openSandbox } from '../ports/sandbox/open.ts';
+import type { Sandbox } from '../ports/sandbox/sandbox.ts';
+import { createScripts } from '../features/scripts/scripts.ts';
+import { createSessions } from '../core/runs/sessions/sessions.ts';
+import { createInputProvider } from '../features/crates/pack/provide-input.ts';
+import { createWorkspaces, type Workspaces } from '../core/workspaces/workspaces.ts';
 import type { AppContext } from './context.ts';
 import { auditNetworkUse, openNetworks, type RunNetworks } from './network.ts';
 import { openPackages } from './packages.ts';

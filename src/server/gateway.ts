@@ -1,12 +1,12 @@
 /**
  * Opens the gateway with what the settings say. What it does is in `gateway/`.
  */
-import { readVariable, type Config } from '../config/config.ts';
-import type { Gateway, GatewayOptions } from '../gateway/gateway.ts';
-import { toUpstreamTool } from '../gateway/upstream-tool.ts';
-import type { Guard } from '../guard/guard.ts';
-import { guardToolbox } from '../guard/wrappers.ts';
-import type { Upstream } from '../mcp/upstream.ts';
+import { readVariable, type Config } from '../platform/config/config.ts';
+import type { Gateway, GatewayOptions } from '../features/gateway/gateway.ts';
+import { toUpstreamTool } from '../features/gateway/upstream-tool.ts';
+import type { Guard } from '../features/guard/guard.ts';
+import { guardToolbox } from '../features/guard/wrappers.ts';
+import type { Upstream } from '../core/offer/upstream.ts';
 
 export type ServerGatewayOptions = Pick<GatewayOptions, 'audit' | 'log' | 'ownTools' | 'pins'> & {
   readonly config: Config;
@@ -20,7 +20,7 @@ export async function openServerGateway({
   ...options
 }: ServerGatewayOptions): Promise<Gateway | null> {
   if (config.gateway === null) return null;
-  const { openGateway } = await import('../gateway/gateway.ts');
+  const { openGateway } = await import('../features/gateway/gateway.ts');
   const gateway = openGateway({
     ...options,
     file: config.gateway,

@@ -2,8 +2,8 @@
  * The guard as the settings say: none, the shipped rules, or those of a file. A file that cannot be read or has a fault
  * keeps the server from starting. What a rule is, and how calls are judged, is in `guard/`.
  */
-import { createGuard, type Guard } from '../guard/guard.ts';
-import { loadRules } from '../guard/rule-file.ts';
+import { createGuard, type Guard } from '../features/guard/guard.ts';
+import { loadRules } from '../features/guard/rule-file.ts';
 import type { AppContext } from './context.ts';
 
 export function openGuard({

@@ -4,7 +4,7 @@
  */
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { getErrno } from '../errors.ts';
+import { getErrno } from '../platform/errors.ts';
 
 const lastBackupFile = 'last-backup';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { recordProof } from '../requirements.testing.ts';
+import { recordProof } from '../../test/requirements/requirements.testing.ts';
 import { getLinkBase } from './link-base.ts';
 
 const unset = { publicUrl: null, linkHost: null, linkPort: null };

@@ -2,11 +2,11 @@
  * Which packages a run of a user would not find. It asks the interpreter itself, in the sandbox and the folders of that
  * user, so that whatever runs see counts: packages of the machine or image, and those that the user has installed.
  */
-import { newExecutionId } from '../executions/executions.ts';
-import type { Language, Sandbox } from '../sandbox/sandbox.ts';
-import type { FindMissingPackages } from '../scripts/tools.ts';
-import { collectText } from '../streams.ts';
-import type { Workspaces } from '../workspaces/workspaces.ts';
+import { newExecutionId } from '../core/runs/executions.ts';
+import type { Language, Sandbox } from '../ports/sandbox/sandbox.ts';
+import type { FindMissingPackages } from '../features/scripts/tools.ts';
+import { collectText } from '../platform/streams.ts';
+import type { Workspaces } from '../core/workspaces/workspaces.ts';
 
 export interface PackageCheckOptions {
   /** What code runs in, or why there is nothing: then nobody can tell. */

@@ -1,19 +1,19 @@
 /**
  * The network of runs as the settings say: none, that of the host, or by the egress proxy to a list of hosts. It judges
- * nothing itself (`egress/` does), and records nothing (`executions/` does).
+ * nothing itself (`features/network/` does), and records nothing (`core/runs/` does).
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
-import type { Audit } from '../audit/audit.ts';
-import { readVariable, type Config } from '../config/config.ts';
-import { createEgress, demandUsableSecrets, loadSecrets, type Egress } from '../egress/egress.ts';
-import { isWorkcrateError, WorkcrateError } from '../errors.ts';
-import type { Execution, NetworkPort } from '../executions/executions.ts';
-import { formatHostRules, narrowRules, parseHostRules, type HostRules } from '../net/host-rules.ts';
-import type { Log } from '../observability/log.ts';
-import type { OpenNetwork } from '../packages/packages.ts';
-import type { RunNetwork } from '../sandbox/sandbox.ts';
+import type { Audit } from '../core/audit/audit.ts';
+import { readVariable, type Config } from '../platform/config/config.ts';
+import { createEgress, demandUsableSecrets, loadSecrets, type Egress } from '../features/network/egress.ts';
+import { isWorkcrateError, WorkcrateError } from '../platform/errors.ts';
+import type { Execution, NetworkPort } from '../core/runs/executions.ts';
+import { formatHostRules, narrowRules, parseHostRules, type HostRules } from '../platform/net/host-rules.ts';
+import type { Log } from '../platform/observability/log.ts';
+import type { OpenNetwork } from '../features/packages/packages.ts';
+import type { RunNetwork } from '../ports/sandbox/sandbox.ts';
 
 /** What `allow:` in --sandbox-network names; null where runs have no list. */
 function readAllowedHosts({ sandboxNetwork }: Pick<Config, 'sandboxNetwork'>): HostRules | null {

@@ -3,10 +3,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { loadConfig } from '../config/config.ts';
-import { toOfferedTool } from '../mcp/tool-list.ts';
-import type { Tool } from '../mcp/tool.ts';
-import { createLog } from '../observability/log.ts';
+import { loadConfig } from '../platform/config/config.ts';
+import { toOfferedTool } from '../core/offer/tool.ts';
+import type { Tool } from '../core/offer/tool.ts';
+import { createLog } from '../platform/observability/log.ts';
 import { createClosedOffer } from './offer.ts';
 import { startWorkcrate } from './start.ts';
 

@@ -2,19 +2,19 @@
  * The tools, resources and prompts that the settings ask for, made of rooms; or made without rooms, for a client that has
  * to know them before anything is open. Which there are at all is in `tools.ts` and `resources.ts`.
  */
-import { getAuditFolder } from '../audit/audit.ts';
-import type { Config } from '../config/config.ts';
-import { WorkcrateError } from '../errors.ts';
-import type { OutputBounds } from '../executions/executions.ts';
-import type { Surroundings } from '../executions/surroundings.ts';
-import { localCaller } from '../identity.ts';
-import { createViewsExtension } from '../apps/apps.ts';
-import type { Terms } from '../feature.ts';
-import type { Offer } from '../mcp/late-offer.ts';
-import type { ToolGroup } from '../mcp/tool.ts';
+import { getAuditFolder } from '../core/audit/audit.ts';
+import type { Config } from '../platform/config/config.ts';
+import { WorkcrateError } from '../platform/errors.ts';
+import type { OutputBounds } from '../core/runs/executions.ts';
+import type { Surroundings } from '../core/runs/surroundings.ts';
+import { localCaller } from '../core/identity.ts';
+import { createViewsExtension } from '../features/apps/apps.ts';
+import type { Terms } from '../core/feature.ts';
+import type { Offer } from '../surfaces/mcp/late-offer.ts';
+import type { ToolGroup } from '../core/offer/tool.ts';
 import { describeTools } from './instructions.ts';
-import type { Crates } from '../crates/crates.ts';
-import { parseSourceAddress } from '../crates/sources/address.ts';
+import type { Crates } from '../features/crates/crates.ts';
+import { parseSourceAddress } from '../features/crates/sources/address.ts';
 import { getPackTargetKind } from './pack-target.ts';
 import { features } from './features.ts';
 import { bindFeature, declareFeatures, joinOffers, type FeatureOffer } from './open-features.ts';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { loadConfig } from '../config/config.ts';
-import { createOwnToolbox, type Toolbox } from '../mcp/toolbox.ts';
-import { bindTool, type ToolContext } from '../mcp/tool.ts';
-import { recordProof } from '../requirements.testing.ts';
-import { chooseTools, loadRoutes } from '../tool-search/tool-search.ts';
-import { discoveryTools } from '../tool-search/tools.ts';
+import { loadConfig } from '../platform/config/config.ts';
+import { createOwnToolbox, type Toolbox } from '../core/offer/toolbox.ts';
+import { bindTool, type ToolContext } from '../core/offer/tool.ts';
+import { recordProof } from '../../test/requirements/requirements.testing.ts';
+import { chooseTools, loadRoutes } from '../features/tool-search/tool-search.ts';
+import { discoveryTools } from '../features/tool-search/tools.ts';
 import { createClosedOffer } from './offer.ts';
 
 const routes = loadRoutes(null);

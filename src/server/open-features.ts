@@ -3,12 +3,12 @@
  * It knows no feature by name.
  */
 import type { Hono } from 'hono';
-import type { Config } from '../config/config.ts';
-import type { Core, Declared, Feature, Known, OpenFeature, SettingList, Web } from '../feature.ts';
-import { bindExtension, type Extension } from '../mcp/extension.ts';
-import { bindPrompt, type Prompt } from '../mcp/prompt.ts';
-import { bindResources, type ResourceKind } from '../mcp/resource.ts';
-import { bindTool, type Tool } from '../mcp/tool.ts';
+import type { Config } from '../platform/config/config.ts';
+import type { Core, Declared, Feature, Known, OpenFeature, SettingList, Web } from '../core/feature.ts';
+import { bindExtension, type Extension } from '../core/offer/extension.ts';
+import { bindPrompt, type Prompt } from '../core/offer/prompt.ts';
+import { bindResources, type ResourceKind } from '../core/offer/resource.ts';
+import { bindTool, type Tool } from '../core/offer/tool.ts';
 
 /** All that features offer to clients. */
 export interface FeatureOffer {

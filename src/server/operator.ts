@@ -1,23 +1,23 @@
 /**
  * What operators see and do across users, behind the scope `operator` and with a line of the audit log for each. It
- * only puts together what rooms know; the views are in `pages/`, and what a single user may do is done by tools.
+ * only puts together what rooms know; the views are in `surfaces/pages/`, and what a single user may do is done by tools.
  */
-import { getAuditFolder, type Audit } from '../audit/audit.ts';
-import { formatRemark } from '../audit/chain.ts';
-import { listServerPlaces, readRemembered } from '../audit/read.ts';
-import { verifyAudit } from '../audit/verify.ts';
-import { auditRequests } from '../audit/wrappers.ts';
-import type { Clock } from '../clock.ts';
-import type { Config } from '../config/config.ts';
-import type { Crates } from '../crates/crates.ts';
-import type { Database } from '../database/database.ts';
-import { isWorkcrateError, WorkcrateError } from '../errors.ts';
-import { findRunOwner, listRunningRuns } from '../executions/store.ts';
-import type { Executions } from '../executions/executions.ts';
-import { listUserUsage, type UserUsage } from '../instrumentation/counts.ts';
-import type { History } from '../observability/history.ts';
-import { findLinkOwner, listLinksOfAll } from '../links/all-links.ts';
-import type { Links } from '../links/links.ts';
+import { getAuditFolder, type Audit } from '../core/audit/audit.ts';
+import { formatRemark } from '../core/audit/chain.ts';
+import { listServerPlaces, readRemembered } from '../core/audit/read.ts';
+import { verifyAudit } from '../core/audit/verify.ts';
+import { auditRequests } from '../core/audit/wrappers.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Config } from '../platform/config/config.ts';
+import type { Crates } from '../features/crates/crates.ts';
+import type { Database } from '../ports/database/database.ts';
+import { isWorkcrateError, WorkcrateError } from '../platform/errors.ts';
+import { findRunOwner, listRunningRuns } from '../core/runs/store.ts';
+import type { Executions } from '../core/runs/executions.ts';
+import { listUserUsage, type UserUsage } from './instrumentation/counts.ts';
+import type { History } from '../platform/observability/history.ts';
+import { findLinkOwner, listLinksOfAll } from '../core/links/all-links.ts';
+import type { Links } from '../core/links/links.ts';
 import {
   mayOperate,
   sumSpace,
@@ -26,8 +26,8 @@ import {
   type RunOfAll,
   type UserOfAll,
   type Visitor,
-} from '../pages/pages.ts';
-import { programName } from '../program.ts';
+} from '../surfaces/pages/pages.ts';
+import { programName } from '../platform/program.ts';
 import { readLastBackup } from './last-backup.ts';
 import { describeServerPlace } from './server-id.ts';
 import type { ServerStatus } from './status.ts';

@@ -4,10 +4,14 @@
  */
 import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Config } from '../config/config.ts';
-import { parseSourceAddress, type SourceAddress, type SourceOptions } from '../crates/sources/address.ts';
-import { getErrno } from '../errors.ts';
-import type { Log } from '../observability/log.ts';
+import type { Config } from '../platform/config/config.ts';
+import {
+  parseSourceAddress,
+  type SourceAddress,
+  type SourceOptions,
+} from '../features/crates/sources/address.ts';
+import { getErrno } from '../platform/errors.ts';
+import type { Log } from '../platform/observability/log.ts';
 import { getCrateIndexLocation, toSourceOptions, toStorageOptions } from './store-options.ts';
 
 /** Beside `objects/` and `staging/` of the stored files, which alone are swept. */

@@ -1,8 +1,13 @@
 /**
  * Opens the packages of users as the settings say. How something is installed is in `packages/`.
  */
-import type { Database } from '../database/database.ts';
-import { createPackages, findNpmFolder, type Packages, type PackagesOptions } from '../packages/packages.ts';
+import type { Database } from '../ports/database/database.ts';
+import {
+  createPackages,
+  findNpmFolder,
+  type Packages,
+  type PackagesOptions,
+} from '../features/packages/packages.ts';
 import type { AppContext } from './context.ts';
 import type { RunNetworks } from './network.ts';
 

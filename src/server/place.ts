@@ -2,10 +2,10 @@
  * Takes the port and the data folder of a server, before anything else is opened: a server that cannot have them is
  * started once and not twice. The port is used by `listen.ts`.
  */
-import type { Config } from '../config/config.ts';
-import { lockFolder } from '../data-folder/data-folder.ts';
-import { isWorkcrateError } from '../errors.ts';
-import { reservePort, reservePortOrAny, type ReservedPort } from '../http/port.ts';
+import type { Config } from '../platform/config/config.ts';
+import { lockFolder } from '../platform/data-folder/data-folder.ts';
+import { isWorkcrateError } from '../platform/errors.ts';
+import { reservePort, reservePortOrAny, type ReservedPort } from '../surfaces/http/port.ts';
 
 /** What a server has for itself alone. */
 export interface ServerPlace extends AsyncDisposable {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { tmpdir } from 'node:os';
 import { it } from 'node:test';
-import { smallDisk } from '../../e2e/faults/small-disk.testing.ts';
+import { smallDisk } from '../../test/properties/faults/small-disk.testing.ts';
 import { demandReadiness } from './readiness.ts';
 
 const answers = async (): Promise<void> => {};

@@ -1,11 +1,11 @@
 /**
  * Whether the server can do its work: the database and the store answer within some seconds, and the disk has its
- * reserve. Each is asked at the same time. How the answer is told is in `http/app.ts`.
+ * reserve. Each is asked at the same time. How the answer is told is in `surfaces/http/app.ts`.
  */
 import { setTimeout as pause } from 'node:timers/promises';
-import { leavesReserve, measureFreeSpace } from '../data-folder/disk-reserve.ts';
-import { WorkcrateError, type ErrorCode } from '../errors.ts';
-import { formatBytes } from '../text.ts';
+import { leavesReserve, measureFreeSpace } from '../platform/data-folder/disk-reserve.ts';
+import { WorkcrateError, type ErrorCode } from '../platform/errors.ts';
+import { formatBytes } from '../platform/text/text.ts';
 
 /** A load balancer asks every few seconds, and gives up at about that time. */
 const mostMs = 5000;

@@ -3,8 +3,8 @@ import { mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { loadConfig } from '../config/config.ts';
-import type { Surroundings } from '../executions/surroundings.ts';
+import { loadConfig } from '../platform/config/config.ts';
+import type { Surroundings } from '../core/runs/surroundings.ts';
 import { recallSurroundings, rememberSurroundings } from './remembered-surroundings.ts';
 
 const found: Surroundings = {

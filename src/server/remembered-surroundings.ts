@@ -6,10 +6,10 @@
 import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { Config } from '../config/config.ts';
-import { getErrno } from '../errors.ts';
-import type { Surroundings } from '../executions/surroundings.ts';
-import { packageVersion } from '../version.ts';
+import type { Config } from '../platform/config/config.ts';
+import { getErrno } from '../platform/errors.ts';
+import type { Surroundings } from '../core/runs/surroundings.ts';
+import { packageVersion } from '../platform/version.ts';
 
 const shortText = z.string().max(4096);
 

@@ -2,13 +2,13 @@
  * The kinds of resources of the core and of what is no feature yet, and the choice of those whose group is switched on.
  * Each kind is defined in the `resources.ts` of its room.
  */
-import { createViewResources } from '../apps/apps.ts';
-import { createArtifactResources } from '../artifacts/resources.ts';
-import { createCrateResources } from '../crates/resources.ts';
-import { createExecutionResources } from '../executions/resources.ts';
-import { createFileResources } from '../files/resources.ts';
-import type { ResourceKind } from '../mcp/resource.ts';
-import type { Tool, ToolGroup } from '../mcp/tool.ts';
+import { createViewResources } from '../features/apps/apps.ts';
+import { createArtifactResources } from '../core/artifacts/resources.ts';
+import { createCrateResources } from '../features/crates/resources.ts';
+import { createExecutionResources } from '../core/runs/resources.ts';
+import { createFileResources } from '../core/files/resources.ts';
+import type { ResourceKind } from '../core/offer/resource.ts';
+import type { Tool, ToolGroup } from '../core/offer/tool.ts';
 import type { ToolsOptions } from './tools.ts';
 
 export type ResourceRooms = Pick<ToolsOptions, 'artifacts' | 'files' | 'executions' | 'crates'>;

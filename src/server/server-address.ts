@@ -4,7 +4,7 @@
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { getErrno } from '../errors.ts';
+import { getErrno } from '../platform/errors.ts';
 
 /** Where a server listens, and the random id in its /status: another server may take the port after a crash. */
 export interface ServerAddress {

@@ -6,8 +6,8 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { Database } from '../database/database.ts';
-import { getErrno } from '../errors.ts';
+import type { Database } from '../ports/database/database.ts';
+import { getErrno } from '../platform/errors.ts';
 
 const serverIdForm = /^[0-9a-f]{32}\n$/;
 

@@ -2,12 +2,12 @@
  * Graceful shutdown, in three steps: `/readyz` says that the server is not ready, so that load balancers send nothing
  * new; then it refuses new connections and new runs; then transfers, tool calls, and runs and installs that go on without
  * a call get `--drain-timeout` seconds to finish, and calls that are left are cancelled. Signals are handled in
- * `commands/`, open connections are closed in `listen.ts`, and runs that are left are cancelled by their room.
+ * `cli/`, open connections are closed in `listen.ts`, and runs that are left are cancelled by their room.
  */
 import type { Server } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import { WorkcrateError } from '../errors.ts';
-import type { Log } from '../observability/log.ts';
+import { WorkcrateError } from '../platform/errors.ts';
+import type { Log } from '../platform/observability/log.ts';
 
 /** How much of each kind is running that should not be interrupted. A run with a call is counted with both. */
 export interface UnderWay {

@@ -5,21 +5,21 @@
  */
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { readVariable, type Config } from '../config/config.ts';
-import { leavesReserve, measureFreeSpace } from '../data-folder/disk-reserve.ts';
-import { demandBackend } from '../database/open.ts';
-import { isWorkcrateError, WorkcrateError } from '../errors.ts';
-import { loadRules } from '../guard/rule-file.ts';
-import { demandOffload } from '../links/offload.ts';
-import { isLoopbackHost } from '../net/addresses.ts';
-import { demandTracing } from '../observability/tracing.ts';
-import { createAllowedPackages } from '../packages/packages.ts';
-import { findPublicFolder } from '../paths/paths.ts';
-import { programName } from '../program.ts';
-import { demandKindAllowed } from '../sandbox/open.ts';
-import { formatBytes } from '../text.ts';
-import { loadRoutes } from '../tool-search/tool-search.ts';
-import { demandTokenSettings } from '../users/users.ts';
+import { readVariable, type Config } from '../platform/config/config.ts';
+import { leavesReserve, measureFreeSpace } from '../platform/data-folder/disk-reserve.ts';
+import { demandBackend } from '../ports/database/open.ts';
+import { isWorkcrateError, WorkcrateError } from '../platform/errors.ts';
+import { loadRules } from '../features/guard/rule-file.ts';
+import { demandOffload } from '../core/links/offload.ts';
+import { isLoopbackHost } from '../platform/net/addresses.ts';
+import { demandTracing } from '../platform/observability/tracing.ts';
+import { createAllowedPackages } from '../features/packages/packages.ts';
+import { findPublicFolder } from '../platform/paths/paths.ts';
+import { programName } from '../platform/program.ts';
+import { demandKindAllowed } from '../ports/sandbox/open.ts';
+import { formatBytes } from '../platform/text/text.ts';
+import { loadRoutes } from '../features/tool-search/tool-search.ts';
+import { demandTokenSettings } from '../core/users/users.ts';
 import { checkClientPaths } from './client-files.ts';
 import { demandCrateSettings } from './crates.ts';
 import { demandDocumentSettings } from './documents.ts';
@@ -100,7 +100,7 @@ function demandDownloads(config: Config): void {
 /** Nothing of the gateway is loaded where there is none. */
 async function demandGatewayFile({ gateway }: Config): Promise<void> {
   if (gateway === null) return;
-  const { readServerFile } = await import('../gateway/gateway.ts');
+  const { readServerFile } = await import('../features/gateway/gateway.ts');
   readServerFile(gateway, { readVariable });
 }
 

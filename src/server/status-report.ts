@@ -1,16 +1,16 @@
 /**
  * The routes for operators, `/status` and `/openapi.json`, and the gauges that are read when `/metrics` is asked for.
- * Who may see them is decided by `http/auth.ts`.
+ * Who may see them is decided by `surfaces/http/auth.ts`.
  */
 import type { Hono } from 'hono';
-import type { Database } from '../database/database.ts';
-import { executionId, executionShape, pageShape, searchInput } from '../executions/schema.ts';
-import { readTotalUsage } from '../files/files.ts';
-import { statusRoute } from '../http/app.ts';
-import { openApiDocument, openApiRoute } from '../http/openapi.ts';
-import type { Log } from '../observability/log.ts';
-import type { Metrics } from '../observability/metrics.ts';
-import { skillListShape, skillShape } from '../skills/schema.ts';
+import type { Database } from '../ports/database/database.ts';
+import { executionId, executionShape, pageShape, searchInput } from '../core/runs/schema.ts';
+import { readTotalUsage } from '../core/files/files.ts';
+import { statusRoute } from '../surfaces/http/app.ts';
+import { openApiDocument, openApiRoute } from '../surfaces/http/openapi.ts';
+import type { Log } from '../platform/observability/log.ts';
+import type { Metrics } from '../platform/observability/metrics.ts';
+import { skillListShape, skillShape } from '../features/skills/schema.ts';
 import { statusShape, type ServerStatus } from './status.ts';
 
 export interface OperatorRoutesOptions {

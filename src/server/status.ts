@@ -1,18 +1,18 @@
 /**
  * What `/status` answers: readiness, backends, usage, and counts since the start. It only reads; the route is in
- * `http/app.ts`, and the database is counted in `instrumentation/counts.ts`.
+ * `surfaces/http/app.ts`, and the database is counted in `server/instrumentation/counts.ts`.
  */
 import { statfs } from 'node:fs/promises';
 import { z } from 'zod';
-import type { Clock } from '../clock.ts';
-import type { Config } from '../config/config.ts';
-import type { Database } from '../database/database.ts';
-import { asWorkcrateError, getErrno, isWorkcrateError, publicMessage } from '../errors.ts';
-import { readTotalUsage } from '../files/files.ts';
-import { readCounts } from '../instrumentation/counts.ts';
-import { sumByLabel } from '../observability/history.ts';
-import type { Metrics } from '../observability/metrics.ts';
-import { packageVersion } from '../version.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Config } from '../platform/config/config.ts';
+import type { Database } from '../ports/database/database.ts';
+import { asWorkcrateError, getErrno, isWorkcrateError, publicMessage } from '../platform/errors.ts';
+import { readTotalUsage } from '../core/files/files.ts';
+import { readCounts } from './instrumentation/counts.ts';
+import { sumByLabel } from '../platform/observability/history.ts';
+import type { Metrics } from '../platform/observability/metrics.ts';
+import { packageVersion } from '../platform/version.ts';
 import { describeServerPlace } from './server-id.ts';
 
 const statusCountSchema = z.number().int().min(0);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { loadConfig } from '../config/config.ts';
-import { isWorkcrateError } from '../errors.ts';
-import type { StorageOptions } from '../storage/open.ts';
+import { loadConfig } from '../platform/config/config.ts';
+import { isWorkcrateError } from '../platform/errors.ts';
+import type { StorageOptions } from '../ports/storage/open.ts';
 import { toSourceOptions, toStorageOptions } from './store-options.ts';
 
 type Settings = Readonly<Record<string, string>>;

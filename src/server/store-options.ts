@@ -3,10 +3,10 @@
  * not fit together. For the server and for commands that use the same data. It opens nothing.
  */
 import { dirname, join } from 'node:path';
-import type { Config } from '../config/config.ts';
-import { parseSourceAddress, type SourceOptions } from '../crates/sources/address.ts';
-import { WorkcrateError } from '../errors.ts';
-import type { StorageOptions } from '../storage/open.ts';
+import type { Config } from '../platform/config/config.ts';
+import { parseSourceAddress, type SourceOptions } from '../features/crates/sources/address.ts';
+import { WorkcrateError } from '../platform/errors.ts';
+import type { StorageOptions } from '../ports/storage/open.ts';
 
 /** Where the state is: a postgres:// URL, or the path of a SQLite database. */
 export const getDatabaseLocation = ({ database, data }: Config): string =>

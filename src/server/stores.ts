@@ -3,25 +3,25 @@
  * readiness: whether all of that can be used. It runs no code and listens nowhere (`execution.ts`, `listen.ts`).
  */
 import { join } from 'node:path';
-import { findServerByFolder } from '../audit/read.ts';
-import type { Config } from '../config/config.ts';
-import { createExternalCrateTargets } from '../crates/crates.ts';
-import { lockFolder } from '../data-folder/data-folder.ts';
-import { createBallast } from '../data-folder/disk-ballast.ts';
-import { demandSpace } from '../data-folder/disk-reserve.ts';
-import { openDatabase } from '../database/open.ts';
-import { createFiles, demandWritable, type SweptOrphans } from '../files/files.ts';
-import { demandSameStore } from '../files/stored-file.ts';
+import { findServerByFolder } from '../core/audit/read.ts';
+import type { Config } from '../platform/config/config.ts';
+import { createExternalCrateTargets } from '../features/crates/crates.ts';
+import { lockFolder } from '../platform/data-folder/data-folder.ts';
+import { createBallast } from '../platform/data-folder/disk-ballast.ts';
+import { demandSpace } from '../platform/data-folder/disk-reserve.ts';
+import { openDatabase } from '../ports/database/open.ts';
+import { createFiles, demandWritable, type SweptOrphans } from '../core/files/files.ts';
+import { demandSameStore } from '../core/files/stored-file.ts';
 import {
   meterLinks,
   meterUploads,
   instrumentDatabase,
   traceStorage,
-} from '../instrumentation/instrumentation.ts';
-import { createLinks, createUploads, createWebhook, dropLeases } from '../links/links.ts';
-import { openUploads } from '../links/open-uploads.ts';
-import type { Log } from '../observability/log.ts';
-import { openStorage } from '../storage/open.ts';
+} from './instrumentation/instrumentation.ts';
+import { createLinks, createUploads, createWebhook, dropLeases } from '../core/links/links.ts';
+import { openUploads } from '../core/links/open-uploads.ts';
+import type { Log } from '../platform/observability/log.ts';
+import { openStorage } from '../ports/storage/open.ts';
 import type { AppContext } from './context.ts';
 import { openCrateSources, removeCutOffPackings } from './crates.ts';
 import { warnOfLocalPacks } from './pack-target.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
-import { createLog } from '../observability/log.ts';
-import { recordProof } from '../requirements.testing.ts';
+import { createLog } from '../platform/observability/log.ts';
+import { recordProof } from '../../test/requirements/requirements.testing.ts';
 import { startSweeper, type SweeperOptions } from './sweeper.ts';
 
 type PartName = 'files' | 'links' | 'uploads' | 'executions' | 'sessions' | 'tasks' | 'packages';

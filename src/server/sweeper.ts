@@ -1,15 +1,15 @@
 /**
  * The timer that deletes what has expired. What has expired, and how it is deleted, each room knows itself (`sweep`).
- * The audit log sweeps its own files (`audit/open.ts`).
+ * The audit log sweeps its own files (`core/audit/open.ts`).
  */
-import type { Executions } from '../executions/executions.ts';
-import type { Files } from '../files/files.ts';
-import type { Links, Uploads } from '../links/links.ts';
-import type { Tasks } from '../mcp/tasks/tasks.ts';
-import type { Log } from '../observability/log.ts';
-import type { Metrics } from '../observability/metrics.ts';
-import type { Packages } from '../packages/packages.ts';
-import type { Sessions } from '../sessions/sessions.ts';
+import type { Executions } from '../core/runs/executions.ts';
+import type { Files } from '../core/files/files.ts';
+import type { Links, Uploads } from '../core/links/links.ts';
+import type { Tasks } from '../surfaces/mcp/tasks/tasks.ts';
+import type { Log } from '../platform/observability/log.ts';
+import type { Metrics } from '../platform/observability/metrics.ts';
+import type { Packages } from '../features/packages/packages.ts';
+import type { Sessions } from '../core/runs/sessions/sessions.ts';
 
 export interface SweeperOptions {
   readonly files: Pick<Files, 'sweep'>;

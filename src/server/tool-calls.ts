@@ -2,13 +2,18 @@
  * Opens what lets code call tools, with the bytes that code may save: stored files of its user, and what a download link
  * of this server points at. Which tools there are is decided in `start.ts`.
  */
-import type { Audit } from '../audit/audit.ts';
-import { WorkcrateError } from '../errors.ts';
-import type { Files } from '../files/files.ts';
-import { readSegments, type Links } from '../links/links.ts';
-import type { ToolContext } from '../mcp/tool.ts';
-import { createCallStore, type RunOfCalls } from '../tool-calls/store.ts';
-import { createToolCalls, saveTool, type FileSource, type ToolCall } from '../tool-calls/tool-calls.ts';
+import type { Audit } from '../core/audit/audit.ts';
+import { WorkcrateError } from '../platform/errors.ts';
+import type { Files } from '../core/files/files.ts';
+import { readSegments, type Links } from '../core/links/links.ts';
+import type { ToolContext } from '../core/offer/tool.ts';
+import { createCallStore, type RunOfCalls } from '../features/code-mode/store.ts';
+import {
+  createToolCalls,
+  saveTool,
+  type FileSource,
+  type ToolCall,
+} from '../features/code-mode/tool-calls.ts';
 import type { AppContext } from './context.ts';
 
 export interface ToolCallsRooms extends Pick<AppContext, 'config' | 'clock' | 'log'> {

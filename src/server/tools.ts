@@ -1,22 +1,22 @@
 /**
  * The one list of all tools, and the choice of groups by `--tools`. Each tool is defined in the `tools.ts` of its room;
- * which of them a key may call is decided in `mcp/`.
+ * which of them a key may call is decided in `surfaces/mcp/`.
  */
-import { addViews } from '../apps/apps.ts';
-import { createViewTools, type ViewToolsOptions } from '../apps/tools.ts';
-import { createArtifactTools, type ArtifactToolsOptions } from '../artifacts/tools.ts';
-import { createAuditTools } from '../audit/tools.ts';
-import { createClientTools, type ClientToolsOptions } from '../client-files/tools.ts';
-import { createCrateTools, type CrateToolsOptions } from '../crates/tools.ts';
-import { documentTools, type DocumentToolsOptions } from '../documents/tools.ts';
-import { WorkcrateError } from '../errors.ts';
-import { createExecutionTools } from '../executions/tools.ts';
-import { fileTools } from '../files/tools.ts';
-import { packageTools, type PackagesRoom } from '../packages/tools.ts';
-import { linkTools, type LinkToolsOptions } from '../links/tools.ts';
-import { declareScriptTools, type ScriptsRoom } from '../scripts/tools.ts';
-import { createSessionTools, type SessionToolsOptions } from '../sessions/tools.ts';
-import { bindTool, furtherGroups, operatorGroup, toolGroups, type Tool } from '../mcp/tool.ts';
+import { addViews } from '../features/apps/apps.ts';
+import { createViewTools, type ViewToolsOptions } from '../features/apps/tools.ts';
+import { createArtifactTools, type ArtifactToolsOptions } from '../core/artifacts/tools.ts';
+import { createAuditTools } from '../core/audit/tools.ts';
+import { createClientTools, type ClientToolsOptions } from '../features/client-files/tools.ts';
+import { createCrateTools, type CrateToolsOptions } from '../features/crates/tools.ts';
+import { documentTools, type DocumentToolsOptions } from '../features/documents/tools.ts';
+import { WorkcrateError } from '../platform/errors.ts';
+import { createExecutionTools } from '../core/runs/tools.ts';
+import { fileTools } from '../core/files/tools.ts';
+import { packageTools, type PackagesRoom } from '../features/packages/tools.ts';
+import { linkTools, type LinkToolsOptions } from '../core/links/tools.ts';
+import { declareScriptTools, type ScriptsRoom } from '../features/scripts/tools.ts';
+import { createSessionTools, type SessionToolsOptions } from '../core/runs/sessions/tools.ts';
+import { bindTool, furtherGroups, operatorGroup, toolGroups, type Tool } from '../core/offer/tool.ts';
 
 export type ToolsOptions = LinkToolsOptions &
   SessionToolsOptions &

@@ -1,12 +1,12 @@
 /**
- * What the folders of users take on disk: /workspace, /artifacts and packages. They are walked through `paths/`,
+ * What the folders of users take on disk: /workspace, /artifacts and packages. They are walked through `platform/paths/`,
  * since code of users wrote them, and in slices, since they may hold millions of files.
  */
-import { BoundedMap } from '../concurrency/bounded-map.ts';
-import { runInSlices } from '../concurrency/yield.ts';
-import { isWorkcrateError } from '../errors.ts';
-import { openBelow } from '../paths/paths.ts';
-import type { Workspaces } from '../workspaces/workspaces.ts';
+import { BoundedMap } from '../platform/concurrency/bounded-map.ts';
+import { runInSlices } from '../platform/concurrency/yield.ts';
+import { isWorkcrateError } from '../platform/errors.ts';
+import { openBelow } from '../platform/paths/paths.ts';
+import type { Workspaces } from '../core/workspaces/workspaces.ts';
 
 /** In bytes; null where something cannot be counted, or there is too much of it. */
 export interface FolderSizes {

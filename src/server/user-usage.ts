@@ -2,13 +2,13 @@
  * What a user has and may have, for the page Usage: counted by the rooms, limited by the settings. Of what the scopes of
  * a key do not reach, nothing is told.
  */
-import type { Clock } from '../clock.ts';
-import type { Config } from '../config/config.ts';
-import type { Crates } from '../crates/crates.ts';
-import type { Database } from '../database/database.ts';
-import { readUsageOf } from '../instrumentation/counts.ts';
-import type { ReadUsage, UsageReport } from '../pages/pages.ts';
-import { formatBytes, formatDuration } from '../text.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { Config } from '../platform/config/config.ts';
+import type { Crates } from '../features/crates/crates.ts';
+import type { Database } from '../ports/database/database.ts';
+import { readUsageOf } from './instrumentation/counts.ts';
+import type { ReadUsage, UsageReport } from '../surfaces/pages/pages.ts';
+import { formatBytes, formatDuration } from '../platform/text/text.ts';
 import type { MeasureFolders } from './user-folders.ts';
 
 export interface UserUsageOptions {

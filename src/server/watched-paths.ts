@@ -4,7 +4,7 @@
  */
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
-import { WorkcrateError } from '../errors.ts';
+import { WorkcrateError } from '../platform/errors.ts';
 
 /** Files that must stay the same while the server runs, and folders that must be there once they have been seen. */
 export interface WatchedPaths {

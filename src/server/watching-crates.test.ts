@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { loadConfig } from '../config/config.ts';
-import type { Crates } from '../crates/crates.ts';
-import { WorkcrateError } from '../errors.ts';
-import { createLog } from '../observability/log.ts';
+import { loadConfig } from '../platform/config/config.ts';
+import type { Crates } from '../features/crates/crates.ts';
+import { WorkcrateError } from '../platform/errors.ts';
+import { createLog } from '../platform/observability/log.ts';
 import { watchCrates } from './crates.ts';
 
 async function watching(t: TestContext, sync: Crates['sync']) {

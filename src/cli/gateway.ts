@@ -1,0 +1,94 @@
+/**
+ * `workcrate gateway`: starts the server with other MCP servers behind it, and lets an operator look at changed
+ * definitions of their tools and accept them. What the gateway does is in `gateway/`.
+ */
+import { describeDifference } from '../features/gateway/difference.ts';
+import { createPins, type HeldDefinition, type Pins } from '../features/gateway/pins.ts';
+import { WorkcrateError } from '../platform/errors.ts';
+import { programName } from '../platform/program.ts';
+import { quoteName } from '../platform/text/text.ts';
+import type { SubcommandOf } from './command-help.ts';
+import type { CommandInput } from './command.ts';
+import { noteChange } from './note-change.ts';
+import { openUnlocked } from './open-unlocked.ts';
+import { formatMinute } from './text.ts';
+import { usageError } from './usage-error.ts';
+
+interface GatewayInput extends CommandInput {
+  /** The words after the name of the command. */
+  readonly words: readonly string[];
+}
+
+const subcommands: Readonly<
+  Record<SubcommandOf<'gateway'>, (pins: Pins, input: GatewayInput) => Promise<number>>
+> = { diff: showHeld, accept: acceptHeld };
+
+/** `workcrate gateway [FILE]`, `workcrate gateway diff|accept`. The subcommands work beside a running server. */
+export async function runGateway(input: GatewayInput): Promise<number> {
+  const [first = ''] = input.words;
+  if (!Object.hasOwn(subcommands, first)) return serveGateway(input, first);
+  const database = await openUnlocked(input, false);
+  try {
+    return await subcommands[first as SubcommandOf<'gateway'>](createPins(database), input);
+  } finally {
+    await database.close();
+  }
+}
+
+async function serveGateway(input: GatewayInput, file: string): Promise<number> {
+  const gateway = file === '' ? input.config.gateway : file;
+  if (gateway === null)
+    throw usageError(
+      `FILE is missing: name the file with mcpServers. Usage: ${programName} gateway FILE`,
+      'gateway',
+    );
+  const { runServe } = await import('./serve.ts');
+  return runServe({ ...input, config: { ...input.config, gateway } });
+}
+
+async function showHeld(pins: Pins, { flags }: GatewayInput): Promise<number> {
+  const held = await pins.listHeld();
+  process.stdout.write(flags['json'] === undefined ? formatHeld(held) : formatHeldJson(held));
+  return held.length === 0 ? 0 : 1;
+}
+
+function formatHeld(held: readonly HeldDefinition[]): string {
+  if (held.length === 0) return 'No tool behind the gateway is held back.\n';
+  const parts = held.map(
+    (one) =>
+      `${one.server}, ${quoteName(one.tool)}, held back since ${formatMinute(one.heldAt)}\n${describeDifference(one.accepted, one.held)}\n`,
+  );
+  return `${parts.join('\n')}\nAccept with ${programName} gateway accept SERVER [TOOL]\n`;
+}
+
+function formatHeldJson(held: readonly HeldDefinition[]): string {
+  const shown = held.map(({ server, tool, accepted, held: changed, heldHash, heldAt }) => ({
+    server,
+    tool,
+    accepted: JSON.parse(accepted) as unknown,
+    held: JSON.parse(changed) as unknown,
+    held_hash: heldHash,
+    held_at: new Date(heldAt).toISOString(),
+  }));
+  return `${JSON.stringify(shown, null, 2)}\n`;
+}
+
+const describeAcceptance = (server: string, tools: readonly string[]) => ({
+  operation: 'gateway_accept',
+  subject: server,
+  details: { tools: tools.map(quoteName).join(' ') },
+});
+
+async function acceptHeld(pins: Pins, { words }: GatewayInput): Promise<number> {
+  const [, server = '', tool] = words;
+  const accepted = await pins.accept(server, tool ?? null, async (tx, tools) => {
+    if (tools.length > 0) await noteChange(tx, describeAcceptance(server, tools), Date.now());
+  });
+  if (accepted.length === 0)
+    throw new WorkcrateError(
+      'not_found',
+      `Nothing is held back of ${quoteName(tool ?? server)}. ${programName} gateway diff shows what is.`,
+    );
+  process.stdout.write(`Accepted: ${accepted.map(quoteName).join(', ')}\n`);
+  return 0;
+}

@@ -1,0 +1,305 @@
+/**
+ * The sessions whose interpreters are in this process: opens them, finds them, and ends them. Only here is one added or
+ * taken out. When that is due is decided in `sessions.ts`.
+ */
+import { dirname, join } from 'node:path';
+import { createKeyedMutex, type KeyedMutex } from '../../../platform/concurrency/mutex.ts';
+import { asWorkcrateError, isWorkcrateError, WorkcrateError } from '../../../platform/errors.ts';
+import { ensureFolder, makeFolderFor, parseWorkingDir, removeIfEmpty, toInsidePath } from '../working-dir.ts';
+import type { Caller } from '../../identity.ts';
+import { parseName, removeTree, type Components } from '../../../platform/paths/paths.ts';
+import {
+  getReplaysFolder,
+  type Language,
+  type RunEnd,
+  type Sandbox,
+  type SandboxSession,
+  type SessionRequest,
+  type Workspace,
+} from '../../../ports/sandbox/sandbox.ts';
+import { makeWorkspaceBeside } from '../../workspaces/workspaces.ts';
+import { forsakenEnd, toSessionEnd, type SessionEnd } from './ends.ts';
+import {
+  badNameError,
+  elsewhereError,
+  endNotRecordedError,
+  nameTakenError,
+  sessionEndedError,
+  tooManySessionsError,
+  unknownSessionError,
+} from './errors.ts';
+import type { History } from './history.ts';
+import { createLive, type LiveSession, type NewLive } from './live.ts';
+import { openSessionLog, type SessionLog } from './log.ts';
+import { removeCopies } from './saved-folder.ts';
+import { createSessionEnds } from './session-ends.ts';
+import type { SessionsOptions } from './sessions.ts';
+import {
+  deleteRow,
+  endRow,
+  findSession,
+  insertSession,
+  newSessionId,
+  sessionIdForm,
+  sessionNameForm,
+  type SessionRecord,
+} from './store.ts';
+
+export interface NewSession {
+  readonly name: string | null;
+  readonly language: Language;
+  /** As the caller gave it; null is a folder of the session's own. */
+  readonly workingDir: string | null;
+  readonly history: History;
+  /** For a replay: the folder as the replayed session had it, in folders that nobody else uses. */
+  readonly replayedFolder?: string;
+  /** The folders of the session that it is a fork of, where those are its own. */
+  readonly place?: Workspace;
+}
+
+/** Starts the interpreter of a session that has its row and its folder. */
+export type StartInterpreter = (sandbox: Sandbox, request: SessionRequest) => Promise<SandboxSession>;
+
+export interface Registry extends AsyncDisposable {
+  readonly live: ReadonlyMap<string, LiveSession>;
+  /** Work on the sessions of one user, one piece after the other. */
+  readonly byOwner: KeyedMutex;
+  openLog(id: string): SessionLog;
+  /** Rejects with `quota_exceeded` where the user has as many as may be. */
+  open(caller: Caller, wanted: NewSession, start: StartInterpreter): Promise<LiveSession>;
+  /** From now on nobody can use it; its interpreter is ended. */
+  finish(session: LiveSession, end: SessionEnd): void;
+  /** The same, and waits until all of it is gone. Rejects where that is not recorded yet. */
+  close(session: LiveSession, end: SessionEnd): Promise<void>;
+  find(caller: Caller, idOrName: string): LiveSession | null;
+  /** Why a session is over whose row does not say so yet. */
+  findUnwrittenEnd(id: string): SessionEnd | null;
+  /** The session; rejects where it is over, elsewhere, another's or made up. */
+  demand(caller: Caller, idOrName: string): Promise<LiveSession>;
+  /** What is known of a session that is not in this process; null where there is nothing. */
+  findRecord(caller: Caller, idOrName: string): Promise<SessionRecord | null>;
+}
+
+export function createRegistry(options: SessionsOptions): Registry {
+  const { database, server, clock, log, networkEnvironment: environment = null } = options;
+  const openLog = createLogOpener(options);
+  const live = new Map<string, LiveSession>();
+  /** Each gives why the end could not be recorded, or null. */
+  const ending = new Map<string, Promise<unknown>>();
+  const ends = createSessionEnds({ database, clock, log });
+
+  function finish(session: LiveSession, end: SessionEnd): void {
+    if (session.end !== null) return;
+    session.end = end;
+    const { id, owner: user } = session.record;
+    live.delete(id);
+    session.log.note('ended', { ...end, cells: session.cells });
+    log.info('session.ended', { id, user, reason: end.reason });
+    const { cells, lastUsed } = session;
+    // The row first: its slot is free from then on. The interpreter is closed whatever becomes of the row.
+    const recording = ends.write({ id, cells, lastUsed }, end).then(
+      () => null,
+      (error: unknown) => error,
+    );
+    const work = settle(session, live)
+      .catch((error: unknown) => log.error('session.not_settled', { id, error }))
+      .then(() => recording)
+      .finally(() => ending.delete(id));
+    ending.set(id, work);
+  }
+
+  /** The row before the interpreter: whoever gets no slot starts none. */
+  async function open(caller: Caller, wanted: NewSession, start: StartInterpreter): Promise<LiveSession> {
+    const { name, language, history } = wanted;
+    if (name !== null) demandName(name);
+    const sandbox = requireSandbox(options, language);
+    const id = newSessionId();
+    const { place, ownFolder, folder } = await makePlace(options, caller, wanted, id);
+    const owner = caller.user;
+    const record = toFreshRecord({ id, owner, name, language, folder, history, server }, clock());
+    try {
+      await takeRow(options, record);
+      if (ownFolder !== null) makeFolderFor(place.workspace, ownFolder, place.uid);
+      const request = { id, user: owner, place, language, workingDir: folder, environment };
+      const interpreter = await start(sandbox, request);
+      return welcome({ record, place, ownFolder, interpreter, log: openLog(id) });
+    } catch (error) {
+      await deleteRow(database, id);
+      if (ownFolder !== null) await removeIfEmpty(place.workspace, ownFolder);
+      await removeOwnPlace(place, live);
+      throw asWorkcrateError(error);
+    }
+  }
+
+  function welcome(given: NewLive): LiveSession {
+    const session = createLive(given);
+    const { id, owner: user, name, language, folder } = given.record;
+    live.set(id, session);
+    session.log.note('opened', { user, name, language, folder });
+    log.info('session.opened', { id, user, language });
+    // A cell that ended it says why; where there was none, the end of the interpreter does.
+    void awaitInterpreterEnd(options, session).then((end) => finish(session, toSessionEnd(end)));
+    return session;
+  }
+
+  function find({ user }: Caller, idOrName: string): LiveSession | null {
+    const found = sessionIdForm.test(idOrName)
+      ? live.get(idOrName)
+      : live.values().find(({ record }) => record.owner === user && record.name === idOrName);
+    return found !== undefined && found.record.owner === user ? found : null;
+  }
+
+  async function findRecord({ user }: Caller, idOrName: string): Promise<SessionRecord | null> {
+    const found = await findSession(database, user, idOrName);
+    if (found === null) return null;
+    // Its end may be about to be written.
+    await ending.get(found.id);
+    if (found.state !== 'open') return found;
+    if (found.server !== server) throw elsewhereError(found);
+    const end = ends.find(found.id)?.end ?? forsakenEnd;
+    const isStuck = await endRow(database, found, end, clock());
+    return isStuck ? { ...found, state: 'ended', end } : findSession(database, user, found.id);
+  }
+
+  return {
+    live,
+    byOwner: createKeyedMutex(),
+    openLog,
+    open,
+    finish,
+    async close(session, end) {
+      finish(session, end);
+      const failure = (await ending.get(session.record.id)) ?? null;
+      if (failure !== null) throw endNotRecordedError(session.record, failure);
+    },
+    findUnwrittenEnd: (id) => ends.find(id)?.end ?? null,
+    find,
+    async demand(caller, idOrName) {
+      const session = find(caller, idOrName);
+      if (session !== null) return session;
+      const found = await findRecord(caller, idOrName);
+      throw found === null ? unknownSessionError() : sessionEndedError(found, found.end!);
+    },
+    findRecord,
+    async [Symbol.asyncDispose]() {
+      await Promise.all(ending.values());
+      await ends[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function settle(session: LiveSession, live: ReadonlyMap<string, LiveSession>): Promise<void> {
+  const { record, interpreter, running, place, ownFolder } = session;
+  await interpreter.close();
+  await running;
+  await removeCopies(place, record.id);
+  if (ownFolder !== null) await removeIfEmpty(place.workspace, ownFolder);
+  await removeOwnPlace(place, live);
+}
+
+/** A folder that was a session's own, and that of the session that it is replayed in. */
+const ownFolderForm = /^\/workspace\/(sess_[0-9a-f]{12})$/;
+
+interface SessionPlace {
+  readonly place: Workspace;
+  readonly ownFolder: Components | null;
+  /** As seen inside. */
+  readonly folder: string;
+}
+
+/** A session that is replayed has the folder that it had, in folders that are this session's own. */
+async function makePlace(
+  options: SessionsOptions,
+  caller: Caller,
+  { workingDir, replayedFolder, place: given }: NewSession,
+  id: string,
+): Promise<SessionPlace> {
+  const home = await options.places.of(caller.user);
+  const place = replayedFolder === undefined ? (given ?? home) : makeReplayPlace(home, id);
+  const ownName = replayedFolder === undefined ? id : (ownFolderForm.exec(replayedFolder)?.[1] ?? null);
+  if (workingDir === null && ownName !== null)
+    return { place, ownFolder: parseName(ownName), folder: `/workspace/${ownName}` };
+  const folder = prepareFolder(options, place, caller, replayedFolder ?? workingDir!);
+  return { place, ownFolder: null, folder };
+}
+
+/** A fork is in the same folders, which go with the last of them. */
+async function removeOwnPlace(place: Workspace, live: ReadonlyMap<string, LiveSession>): Promise<void> {
+  const isUsed = [...live.values()].some((session) => session.place === place);
+  if (place.beside !== undefined && !isUsed) await removeTree(dirname(place.workspace));
+}
+
+/** Named after the session, so that those of sessions that are over are known. */
+const makeReplayPlace = (home: Workspace, id: string): Workspace =>
+  makeWorkspaceBeside(home, join(getReplaysFolder(home), id));
+
+const createLogOpener = ({ data, clock, log }: SessionsOptions): ((id: string) => SessionLog) => {
+  const failed = (error: unknown): void => log.error('session.not_in_log', { error });
+  return (id) => openSessionLog(id, { folder: join(data, 'logs'), clock, failed });
+};
+
+/** What it wrote between cells goes if it was stopped for the disk space that its user took. */
+async function awaitInterpreterEnd({ executions }: SessionsOptions, session: LiveSession): Promise<RunEnd> {
+  const { interpreter, record, place } = session;
+  using writing = executions.beginWriting({ user: record.owner }, 'may write');
+  const end = await interpreter.ended;
+  await session.running;
+  await writing.removeIfStopped(place, end);
+  return end;
+}
+
+type Begun = Omit<SessionRecord, 'state' | 'end' | 'createdAt' | 'lastUsed' | 'endedAt' | 'cells'>;
+
+const toFreshRecord = (begun: Begun, now: number): SessionRecord => ({
+  ...begun,
+  state: 'open',
+  end: null,
+  createdAt: now,
+  lastUsed: now,
+  endedAt: null,
+  cells: 0,
+});
+
+async function takeRow({ database, mostOfUser }: SessionsOptions, record: SessionRecord): Promise<void> {
+  const inserted = await insertSession(database, record, mostOfUser);
+  if (inserted === 'full') throw tooManySessionsError(mostOfUser);
+  if (inserted === 'named') throw nameTakenError(record.name!);
+}
+
+function requireSandbox({ sandbox, executions }: SessionsOptions, language: Language): Sandbox {
+  executions.shutdown.demandGoingOn();
+  if (typeof sandbox === 'string')
+    throw new WorkcrateError('sandbox_unavailable', `No code can be run here. ${sandbox}`);
+  if (sandbox.languages.includes(language)) return sandbox;
+  const there = sandbox.languages.join(', ');
+  throw new WorkcrateError(
+    'sandbox_unavailable',
+    `${language} is not installed where code runs. Available: ${there}.`,
+  );
+}
+
+/** The folder as seen inside. A session outlives its calls, so /tmp and ~ of one run are no place for it to begin in. */
+function prepareFolder(
+  { serverFolders, log }: SessionsOptions,
+  place: Workspace,
+  { user }: Caller,
+  workingDir: string,
+): string {
+  try {
+    const folder = parseWorkingDir(workingDir, serverFolders);
+    ensureFolder(place, folder);
+    return toInsidePath(folder);
+  } catch (error) {
+    if (isWorkcrateError(error, 'path_refused'))
+      log.warn('security.path_refused', {
+        user,
+        path: workingDir.slice(0, 4096),
+        kind: error.details['kind'],
+      });
+    throw error;
+  }
+}
+
+function demandName(name: string): void {
+  if (!sessionNameForm.test(name) || name.startsWith('sess_')) throw badNameError();
+}

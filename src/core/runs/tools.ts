@@ -1,0 +1,490 @@
+/**
+ * The tools that run code, follow a run, end it and search earlier ones. They translate between MCP and `executions.ts`.
+ * The texts are made in `answer.ts` and `record-text.ts`, the schemas are in `schema.ts`.
+ */
+import { z } from 'zod';
+import { WorkcrateError } from '../../platform/errors.ts';
+import { hideArguments, listAs, makeText, makeWholeNumber } from '../offer/schema.ts';
+import { formatDuration } from '../../platform/text/text.ts';
+import { defineTool, isQuestion, type Tool, type ToolContext } from '../offer/tool.ts';
+import type { Toolbox } from '../offer/toolbox.ts';
+import { toVerdictError, type Verdict } from '../../features/guard/guard.ts';
+import { languages, type Language } from '../../ports/sandbox/sandbox.ts';
+import type { RequestedTools } from '../../features/code-mode/tool-calls.ts';
+import { continueForCall, runForCall, type AttendedRun } from './attend.ts';
+import {
+  buildAnswer,
+  endedShape,
+  type AnswerOptions,
+  toEndLines,
+  buildRunningAnswer,
+  describeNextStep,
+  maxWaitMs,
+} from './answer.ts';
+import type { CellSlot, SessionPort, WantedSession } from './cell-slot.ts';
+import {
+  clientFilesInput,
+  crateFilesInput,
+  findClientFiles,
+  findCrateFiles,
+  type ClientFilePort,
+  type FindCrateFiles,
+} from './client-and-crate-files.ts';
+import type { ExecutionRequest, Executions, ScriptOfRun } from './executions.ts';
+import { describeFoundRuns, describeExecution } from './record-text.ts';
+import {
+  codeText,
+  filesInput,
+  makeTimeout,
+  networkInput,
+  pageShape,
+  toolsInput,
+  searchInput,
+  toExecutionPage,
+  stdinText,
+  executionId,
+  executionShape,
+  showExecution,
+} from './schema.ts';
+import { describeFolders, describeMemory, describeSurroundings } from './surroundings.ts';
+import type { OutputBounds } from './output.ts';
+import { reasons } from './fields.ts';
+import type { CancelledRun } from './follow.ts';
+import { showResultPictures, wantsPictures, type ResultAnswerOptions } from './results.ts';
+
+export type { RequestedClientFile, ClientFilePort, FindCrateFiles } from './client-and-crate-files.ts';
+export { endedShape, type AnswerOptions } from './answer.ts';
+export {
+  readSurroundings,
+  toInstallCommand,
+  describePackages,
+  describePythonToOperator,
+  findMissingPackages,
+} from './surroundings.ts';
+
+export interface ExecutionToolsOptions extends AnswerOptions {
+  readonly executions: Executions;
+  readonly timeoutMs: number;
+  readonly maxTimeoutMs: number;
+  /** After how long a run goes on without its call, where the client cannot wait; null: never. */
+  readonly detachMs: number | null;
+  /** Whether the settings let runs have a network, for as long as the sandbox has not said what it has. */
+  readonly mayHaveNetwork?: boolean;
+  /** Whether there is a list of hosts that runs may reach, of which a call may ask for fewer. */
+  readonly hasHostList?: boolean;
+  /** How much of the code of an earlier run is shown. */
+  readonly outputBounds: OutputBounds;
+  /** Finds files in crates for runs; without it there are no crates. */
+  readonly crateFiles?: FindCrateFiles;
+  /** Asks the client for files of its own; without it nobody is asked. */
+  readonly clientFiles?: ClientFilePort;
+  /** All tools that callers may use, for code that calls them. */
+  readonly toolbox?: Toolbox;
+  /** Finds and opens sessions; without it there are none. */
+  readonly sessions?: SessionPort;
+}
+
+/** Code may do anything that the sandbox lets it; it meets the world where it has a network (D10). */
+export const toRunAnnotations = ({
+  surroundings,
+  mayHaveNetwork = false,
+}: Pick<ExecutionToolsOptions, 'surroundings' | 'mayHaveNetwork'>) => ({
+  readOnlyHint: false,
+  destructiveHint: true,
+  idempotentHint: false,
+  openWorldHint: surroundings?.hasNetwork ?? mayHaveNetwork,
+});
+const readOnlyAnnotations = { readOnlyHint: true, openWorldHint: false };
+
+/** Tools that run code, and that look up what was run. */
+export function createExecutionTools(options: ExecutionToolsOptions): Tool[] {
+  return [
+    createExecuteCodeTool(options),
+    createExecuteBashTool(options),
+    createGetExecutionTool(options),
+    createCancelExecutionTool(options),
+    createSearchExecutionsTool(options),
+  ];
+}
+
+const makeExecuteCodeInput = (options: ExecutionToolsOptions) =>
+  z.strictObject({
+    language: z.enum(languages),
+    code: codeText,
+    timeout_ms: makeTimeout(options).optional(),
+    working_dir: makeText(4096, 'In /workspace, /artifacts, /tmp or ~; default: a new folder').optional(),
+    stdin: stdinText.optional(),
+    files: filesInput,
+    crate_files: crateFilesInput,
+    client_files: clientFilesInput,
+    show: z.boolean().optional().describe('true: also show picture files it makes; false: no pictures'),
+    background: z.boolean().optional().describe('Answer at once; get_execution waits for its end'),
+    session_id: makeText(64, 'Continues a session: its id, or a name of yours, which makes one').optional(),
+    reset: z.boolean().optional().describe('Begin the session anew'),
+    network: networkInput,
+    tools: toolsInput,
+  });
+
+/** Listed only where there is something to choose from: it costs every conversation its tokens. */
+export const hideNetwork = ({ hasHostList = false }: ExecutionToolsOptions): 'network'[] =>
+  hasHostList ? [] : ['network'];
+
+function createExecuteCodeTool(options: ExecutionToolsOptions): Tool {
+  return defineTool({
+    name: 'execute_code',
+    alwaysLoad: true,
+    searchHint: 'python, javascript, calculate, analyse data, plot, chart, image',
+    group: 'code',
+    title: 'Run code',
+    description: `Runs a Python, Node or Bash script in a sandbox; gives output, exit code and changed files; of Python also the value of the last expression and its matplotlib figures. Each run is a new process, unless session_id continues one; /workspace and /artifacts are kept. Write files for people to /artifacts. For shell commands use execute_bash.${describeFolders(options.surroundings ?? null)}${describeSurroundings(options.surroundings ?? null)}${describeMemory(options.surroundings ?? null)}`,
+    input: hideArguments(makeExecuteCodeInput(options), hideNetwork(options)),
+    output: endedShape,
+    mayBeTask: true,
+    annotations: toRunAnnotations(options),
+    auditFields: {
+      subject: [],
+      made: ['execution_id'],
+      failed: ['session_id'],
+      files: ['files', 'client_files', 'crate_files'],
+      runEnd: { reason: 'end_reason', exitCode: 'exit_code', background: 'background' },
+    },
+    async handle(input, context) {
+      const { session_id, reset = false, language, working_dir = null, ...code } = input;
+      const asked = { ...code, language, isCell: session_id !== undefined, tool: 'execute_code' };
+      if (session_id !== undefined) {
+        if (working_dir !== null) throw sessionFolderError();
+        return runCell(options, context, { ...asked, wanted: { session: session_id, language, reset } });
+      }
+      if (reset) throw new WorkcrateError('invalid_input', 'reset is for a session: give its session_id.');
+      return runCode(options, context, asked, async () => ({ language, workingDir: working_dir }));
+    },
+  });
+}
+
+export function sessionFolderError(): WorkcrateError {
+  return new WorkcrateError(
+    'invalid_input',
+    'A session works in a folder of its own. Leave working_dir out, or give it to start_session.',
+  );
+}
+
+/** What tools that run code have in common. */
+interface CodeInput {
+  readonly tool: string;
+  readonly code: string;
+  readonly timeout_ms?: number | undefined;
+  readonly stdin?: string | undefined;
+  readonly files?: readonly string[] | undefined;
+  readonly crate_files?: z.output<typeof crateFilesInput>;
+  readonly client_files?: z.output<typeof clientFilesInput>;
+  readonly show?: boolean | undefined;
+  readonly background?: boolean | undefined;
+  readonly network?: readonly string[] | undefined;
+  /** The saved script whose code it is. */
+  readonly script?: ScriptOfRun;
+  /** Where it is known before the session is. */
+  readonly language?: Language | undefined;
+  readonly isCell?: boolean;
+  /** The tools that the code may call. */
+  readonly tools?: readonly string[] | undefined;
+}
+
+/** Runs a cell and answers as every run does. */
+export async function runCell(
+  options: ExecutionToolsOptions,
+  context: ToolContext,
+  { wanted, ...input }: CodeInput & { readonly wanted: WantedSession },
+) {
+  const { sessions } = options;
+  if (sessions === undefined)
+    throw new WorkcrateError('unsupported', 'This server has no sessions. Leave session_id out.');
+  let entered: CellSlot | null = null;
+  try {
+    return await runCode(options, context, input, async () => {
+      const session = (entered = await sessions.enter(context.caller, wanted));
+      return { language: session.language, workingDir: session.workingDir, session };
+    });
+  } catch (error) {
+    // A run gives it back itself, but none may have begun.
+    (entered as CellSlot | null)?.release();
+    throw error;
+  }
+}
+
+/** Where code runs; found when its inputs are. */
+type FindPlace = () => Promise<Pick<ExecutionRequest, 'language' | 'workingDir' | 'session'>>;
+
+/** Runs code for a call and answers as every run does. */
+export async function runCode(
+  options: ExecutionToolsOptions,
+  context: ToolContext,
+  input: CodeInput,
+  findPlace: FindPlace,
+) {
+  const continued = await continueForCall(options, context);
+  if (continued !== null) return answerAttended(options, { ...context, show: input.show }, continued, null);
+  const judged = await judgeEarly(options, context, input);
+  if (judged !== null && toVerdictError(judged) !== null)
+    return answerBlocked(options, context, input, judged);
+  const clients = await findClientFiles(options.clientFiles, context, input.client_files);
+  if (isQuestion(clients)) return clients;
+  const request: ExecutionRequest = {
+    tool: input.tool,
+    code: input.code,
+    stdin: input.stdin ?? '',
+    timeoutMs: input.timeout_ms ?? null,
+    files: input.files ?? [],
+    others: [...clients, ...(await findCrateFiles(options.crateFiles, context, input.crate_files))],
+    network: input.network,
+    script: input.script,
+    judged,
+    tools: toRequestedTools(options, context, input),
+    ...(await findPlace()),
+  };
+  return answerRun(options, context, request, input);
+}
+
+/** Before a client is asked for files, and before a session begins anew: neither is done for code that may not run. */
+async function judgeEarly(
+  { executions }: ExecutionToolsOptions,
+  { caller, client }: ToolContext,
+  { tool, language, code, stdin = '', client_files: files = [], isCell = false }: CodeInput,
+): Promise<Verdict | null> {
+  if (language === undefined || (files.length === 0 && !isCell)) return null;
+  return executions.judge(caller, { tool, language, code, stdin, client: client.name });
+}
+
+/** Records that it was blocked, and fails. */
+function answerBlocked(
+  options: ExecutionToolsOptions,
+  context: ToolContext,
+  { tool, code, stdin = '', language, script }: CodeInput,
+  judged: Verdict,
+) {
+  const nothing = { workingDir: null, timeoutMs: null, files: [] };
+  return answerRun(
+    options,
+    context,
+    { ...nothing, tool, code, stdin, language: language!, script, judged },
+    {},
+  );
+}
+
+/** Runs code for a call, and answers with its result, or with how to go on if the run outlives the call. */
+async function answerRun(
+  options: ExecutionToolsOptions,
+  context: ToolContext,
+  request: ExecutionRequest,
+  { background = false, show }: { background?: boolean | undefined; show?: boolean | undefined },
+) {
+  const run = await runForCall(options, context, request, background);
+  const answer = await answerAttended(options, { ...context, show }, run, request.session ?? null);
+  const { timeoutMs } = request;
+  if (isQuestion(answer) || timeoutMs === null || timeoutMs <= options.maxTimeoutMs) return answer;
+  const [most, asked] = [options.maxTimeoutMs, timeoutMs].map((ms) => formatDuration(ms));
+  return {
+    ...answer,
+    text: `${answer.text}\nIts limit was ${most}, the most that there is here, not ${asked}.`,
+  };
+}
+
+async function answerAttended(
+  options: ExecutionToolsOptions,
+  context: ToolContext & { readonly show: boolean | undefined },
+  run: AttendedRun,
+  session: CellSlot | null,
+) {
+  if ('question' in run) return run.question;
+  if ('ended' in run) return buildAnswer(options, context, run.ended);
+  return buildRunningAnswer(run.live, session, options.outputBounds, Date.now());
+}
+
+const toRequestedTools = (
+  { toolbox }: ExecutionToolsOptions,
+  context: ToolContext,
+  { tools = [] }: CodeInput,
+): RequestedTools | undefined =>
+  toolbox === undefined || tools.length === 0 ? undefined : { granted: tools, toolbox, context };
+
+/** Inputs that both tools take are explained once, with execute_code. */
+const briefList = { type: 'array', items: { type: 'string' }, description: 'As in execute_code' };
+
+const makeExecuteBashInput = (options: ExecutionToolsOptions) =>
+  z.strictObject({
+    command: codeText,
+    timeout_ms: makeTimeout(options).optional(),
+    /** In seconds; programs that know the tool by its older form give it. */
+    timeout: z.number().min(0.001).optional(),
+    files: listAs(filesInput, briefList),
+    crate_files: listAs(crateFilesInput, briefList),
+    client_files: listAs(clientFilesInput, briefList),
+    show: z.boolean().optional().describe('As in execute_code'),
+    background: z.boolean().optional().describe('As in execute_code'),
+    network: networkInput,
+  });
+
+function readTimeout({
+  timeout_ms,
+  timeout,
+}: {
+  timeout_ms?: number | undefined;
+  timeout?: number | undefined;
+}) {
+  if (timeout_ms !== undefined && timeout !== undefined)
+    throw new WorkcrateError('invalid_input', 'Give timeout_ms, or timeout in seconds, but not both.');
+  return timeout_ms ?? (timeout === undefined ? null : Math.ceil(timeout * 1000));
+}
+
+function createExecuteBashTool(options: ExecutionToolsOptions): Tool {
+  return defineTool({
+    name: 'execute_bash',
+    group: 'code',
+    title: 'Run a shell command',
+    description: `Runs a Bash command in /workspace, in the sandbox of execute_code; gives output, exit code and changed files. /workspace and /artifacts are kept; /tools and /skills can be read. Write files for people to /artifacts.${describeFolders(options.surroundings ?? null)}`,
+    input: hideArguments(makeExecuteBashInput(options), ['timeout', ...hideNetwork(options)]),
+    output: endedShape,
+    mayBeTask: true,
+    annotations: toRunAnnotations(options),
+    auditFields: {
+      subject: [],
+      made: ['execution_id'],
+      files: ['files', 'client_files', 'crate_files'],
+      runEnd: { reason: 'end_reason', exitCode: 'exit_code', background: 'background' },
+    },
+    async handle(input, context) {
+      const { command, files = [], crate_files, client_files, show, background, network } = input;
+      const timeoutMs = readTimeout(input);
+      const asked = { tool: 'execute_bash', language: 'bash' as const, code: command, client_files };
+      const judged = await judgeEarly(options, context, asked);
+      if (judged !== null && toVerdictError(judged) !== null)
+        return answerBlocked(options, context, asked, judged);
+      const clients = await findClientFiles(options.clientFiles, context, client_files);
+      if (isQuestion(clients)) return clients;
+      const request = {
+        tool: 'execute_bash',
+        language: 'bash' as const,
+        code: command,
+        stdin: '',
+        workingDir: '/workspace',
+        timeoutMs,
+        files,
+        others: [...clients, ...(await findCrateFiles(options.crateFiles, context, crate_files))],
+        network,
+        judged,
+      };
+      return answerRun(options, context, request, { background, show });
+    },
+  });
+}
+
+function createSearchExecutionsTool({ executions }: ExecutionToolsOptions): Tool {
+  return defineTool({
+    name: 'search_executions',
+    group: 'code',
+    title: 'Search earlier runs',
+    description:
+      'Lists your earlier runs, newest first. As long as there is a next, there may be more, even after an empty page.',
+    // For people who page both ways; a model goes on to older ones.
+    input: hideArguments(searchInput, ['before']),
+    output: pageShape,
+    annotations: readOnlyAnnotations,
+    auditFields: { subject: [] },
+    async handle(input, { caller }) {
+      const page = await executions.search(caller, input);
+      return { text: describeFoundRuns(page), structured: toExecutionPage(page) };
+    },
+  });
+}
+
+interface FollowToolsOptions extends Pick<ResultAnswerOptions, 'files'> {
+  readonly executions: Pick<Executions, 'follow' | 'cancel'>;
+  readonly outputBounds: OutputBounds;
+}
+
+/** An execution, and what it printed from an offset on. */
+const followedShape = z.object({
+  ...executionShape.shape,
+  output: z
+    .object({ text: z.string(), from: z.number(), next: z.number(), end: z.number() })
+    .nullable()
+    .describe('What it printed, by offsets in characters: go on from next'),
+  running_elsewhere: z.boolean().describe('It runs on another server of the same database'),
+});
+
+function createGetExecutionTool(options: FollowToolsOptions): Tool {
+  const { executions, outputBounds } = options;
+  return defineTool({
+    name: 'get_execution',
+    group: 'code',
+    title: 'See what was run',
+    description:
+      'Shows a run: code, inputs, output, changed files, limits, how it ended, and the file_id of output that was cut. Can wait for the end of one that is running.',
+    input: z.strictObject({
+      execution_id: executionId,
+      wait_ms: makeWholeNumber(0, maxWaitMs, `How long to wait for its end, at most ${maxWaitMs}`).optional(),
+      output_from: makeWholeNumber(
+        0,
+        Number.MAX_SAFE_INTEGER,
+        'Only the output from this offset on, without the code',
+      ).optional(),
+    }),
+    output: followedShape,
+    annotations: { readOnlyHint: true, openWorldHint: false },
+    auditFields: { subject: ['execution_id'], runEnd: { reason: 'end_reason', exitCode: 'exit_code' } },
+    async handle({ execution_id, wait_ms: waitMs = 0, output_from }, { caller, client, signal }) {
+      const run = await executions.follow(caller, execution_id, { waitMs, signal });
+      const { execution, isElsewhere } = run;
+      const isRunning = execution.reason === 'running';
+      const output =
+        isRunning || output_from !== undefined ? run.readOutput(output_from ?? 0, outputBounds.most) : null;
+      const view = { output, isElsewhere, outputFrom: output_from ?? null };
+      // Of a run in the background, this is the first answer that can show its figures.
+      const { pictures } = wantsPictures(undefined, client)
+        ? await showResultPictures(options, caller, execution)
+        : { pictures: [] };
+      return {
+        text: describeExecution(execution, outputBounds, view),
+        structured: { ...showExecution(execution), output, running_elsewhere: isElsewhere },
+        content: pictures,
+      };
+    },
+  });
+}
+
+function createCancelExecutionTool({ executions }: FollowToolsOptions): Tool {
+  return defineTool({
+    name: 'cancel_execution',
+    group: 'code',
+    title: 'End a run',
+    description:
+      'Ends a run of yours that is running or waiting. get_execution then shows what it had printed.',
+    input: z.strictObject({ execution_id: executionId }),
+    output: z.object({
+      execution_id: z.string(),
+      cancelled: z.boolean().describe('False where it was over already, or is not over yet'),
+      end_reason: z.enum(reasons),
+    }),
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+    auditFields: { subject: ['execution_id'] },
+    async handle({ execution_id }, { caller }) {
+      const run = await executions.cancel(caller, execution_id);
+      const { reason } = run.execution;
+      return {
+        text: describeCancelled(run),
+        structured: { execution_id, cancelled: isCancelled(run), end_reason: reason },
+      };
+    },
+  });
+}
+
+const isCancelled = ({ execution, wasOver }: CancelledRun): boolean =>
+  !wasOver && execution.reason === 'cancelled';
+
+function describeCancelled(run: CancelledRun): string {
+  const { execution, wasOver } = run;
+  const [end] = toEndLines(execution);
+  if (wasOver) return `${end}\nIt was over already, so nothing was cancelled.`;
+  if (isCancelled(run)) return `${end}\nIt has ended. get_execution shows what it had printed.`;
+  if (execution.reason !== 'running') return `${end}\nIt ended by itself before it could be cancelled.`;
+  return `${end}\nIts server was told to end it, and has not done so yet. ${describeNextStep(execution.id, null)}`;
+}

@@ -1,0 +1,113 @@
+/**
+ * The questions of a run: code waits for a person, and the call of execute_code that attends the run passes the question
+ * on. One at a time, each answered once and in time. How a client is asked is in `surfaces/mcp/`, what is asked in `broker.ts`.
+ */
+import type { InputResponseView } from '@modelcontextprotocol/server';
+import { createMutex } from '../../platform/concurrency/mutex.ts';
+import { WorkcrateError } from '../../platform/errors.ts';
+import type { Question } from '../../core/offer/tool.ts';
+
+/** Reads the answer to one question; throws why there is none. */
+export type ReadAnswer = (key: string) => InputResponseView;
+
+/** A question that the call that attends the run has to pass on. */
+export interface PendingQuestion {
+  readonly number: number;
+  readonly question: Question;
+}
+
+export interface RunQuestions extends Disposable {
+  /** Asks, and waits. Rejects where nobody can be asked, or nobody answers. */
+  ask(question: Question, signal: AbortSignal): Promise<ReadAnswer>;
+  /** The next question, or the one that waits. While somebody waits for this, there is somebody to ask. */
+  attend(): AttendedQuestions;
+  /** Gives the answer to the question of this number, unless it is late. */
+  answer(number: number, read: ReadAnswer): void;
+}
+
+export interface AttendedQuestions extends Disposable {
+  readonly next: Promise<PendingQuestion>;
+}
+
+/** More would be rounds that the client has to take part in; `surfaces/mcp/call-tool.ts` bounds them too. */
+const maxQuestions = 20;
+
+export interface QuestionsOptions {
+  /** Whether a call attends the run, or is about to. */
+  readonly isAttended: boolean;
+  /** How long an answer may take. */
+  readonly timeoutMs: number;
+  /** Called when a question was passed on and no answer came: its call will not come back. */
+  readonly abandoned: () => void;
+}
+
+interface Waiting extends PendingQuestion {
+  readonly settled: PromiseWithResolvers<ReadAnswer>;
+  wasPassedOn: boolean;
+}
+
+export function createRunQuestions(options: QuestionsOptions): RunQuestions {
+  const { timeoutMs, abandoned } = options;
+  const turns = createMutex();
+  let canBeAsked = options.isAttended;
+  let attending: PromiseWithResolvers<PendingQuestion> | null = null;
+  let waiting: Waiting | null = null;
+  let count = 0;
+
+  const passOn = (): void => {
+    if (waiting === null || attending === null || waiting.wasPassedOn) return;
+    waiting.wasPassedOn = true;
+    attending.resolve(waiting);
+  };
+
+  async function askOne(question: Question, signal: AbortSignal): Promise<ReadAnswer> {
+    signal.throwIfAborted();
+    if (!canBeAsked)
+      throw refusedError('nobody can be asked: the run goes on without the call that began it');
+    if (++count > maxQuestions) throw refusedError(`the run has asked ${maxQuestions} times already`);
+    const settled = Promise.withResolvers<ReadAnswer>();
+    const own: Waiting = { number: count, question, settled, wasPassedOn: false };
+    waiting = own;
+    const stop = (): void => settled.reject(signal.reason);
+    signal.addEventListener('abort', stop, { once: true });
+    const late = setTimeout(() => {
+      settled.reject(refusedError(`nobody answered within ${Math.round(timeoutMs / 1000)} seconds`));
+      if (!own.wasPassedOn) return;
+      canBeAsked = false;
+      abandoned();
+    }, timeoutMs);
+    passOn();
+    try {
+      return await settled.promise;
+    } finally {
+      clearTimeout(late);
+      signal.removeEventListener('abort', stop);
+      waiting = null;
+    }
+  }
+
+  return {
+    ask: (question, signal) => turns.run(() => askOne(question, signal)),
+    attend() {
+      canBeAsked = true;
+      const own = (attending = Promise.withResolvers<PendingQuestion>());
+      passOn();
+      return {
+        next: own.promise,
+        [Symbol.dispose]() {
+          if (attending !== own) return;
+          attending = null;
+          // With a question it comes back, by a further round.
+          canBeAsked = waiting?.wasPassedOn === true;
+        },
+      };
+    },
+    answer(number, read) {
+      if (waiting?.number === number) waiting.settled.resolve(read);
+    },
+    [Symbol.dispose]: () => waiting?.settled.reject(refusedError('the run has ended')),
+  };
+}
+
+export const refusedError = (why: string): WorkcrateError =>
+  new WorkcrateError('client_refused', `It was not allowed: ${why}.`);

@@ -1,0 +1,235 @@
+/**
+ * The door of crates: search, read, share, pack and sync for a caller. It starts the process that writes the index and
+ * the thread that searches it, and has a lost index rebuilt. It does not touch the index itself (`workers/` does), and
+ * checks no permissions beyond what the index lets a viewer see.
+ */
+import { extname } from 'node:path';
+import { isWorkcrateError, WorkcrateError } from '../../platform/errors.ts';
+import type { Files } from '../../core/files/files.ts';
+import type { Caller } from '../../core/identity.ts';
+import type { Links } from '../../core/links/links.ts';
+import type { Log } from '../../platform/observability/log.ts';
+import type { Source, SourceObject } from '../../ports/storage/source.ts';
+import { createHelperProcess, createThread, type Thread } from '../../platform/workers/workers.ts';
+import type { CrateLocation } from './crate.ts';
+import { createCrateContents } from './contents/contents.ts';
+import type { EntityRequest, SearchRequest, StatusRequest } from './index/reading.ts';
+import { crateSummarySchema, type CrateSummary } from './metadata/summary.ts';
+import type { CratePacker, PackRequest, PackProgress } from './pack/pack.ts';
+import type { SyncResult } from './sync/shared-sync.ts';
+import type { ValidationProfile } from './validate/validate.ts';
+import { getLostIndexFile, identifyIndex, removeLogOfDeletedIndex } from './workers/lost-index.ts';
+import type { IndexingMethods, IndexingSettings, SearchingMethods, SyncProgress } from './workers/workers.ts';
+
+export { createExternalCrateTargets } from './contents/copies.ts';
+export { openIndexedSources, type ConfiguredSource, type SourceReport } from './sync/sync.ts';
+export type { IndexingSettings, SyncProgress } from './workers/workers.ts';
+
+export interface CratesOptions {
+  /** For the threads that write to the index and search it. */
+  readonly settings: IndexingSettings;
+  /** The sources, opened in this thread. */
+  readonly sources: readonly Source[];
+  readonly files: Pick<Files, 'add' | 'maxFileSize' | 'demandQuota'>;
+  readonly links: Pick<Links, 'share' | 'shareExternalTarget'>;
+  readonly packing: CratePacker;
+  /** The largest crate that is sent as bytes. */
+  readonly mostBytes: number;
+  readonly log: Log;
+}
+
+export interface CrateSyncOptions {
+  readonly signal: AbortSignal;
+  report(progress: SyncProgress): void;
+  /** Whether to remove sources from the index that the settings no longer name; default: they stay. */
+  readonly forget?: boolean;
+  /** Whether to wait while another process syncs; default: `index_busy`. */
+  readonly wait?: boolean;
+}
+
+/** A packed crate that is in the index. */
+export interface IndexedPackedCrate {
+  readonly crateId: string;
+  readonly locator: string;
+  readonly size: number;
+  readonly sha256: string;
+  /** Sentences about what is left out or unusual. */
+  readonly notes: readonly string[];
+}
+
+export type Crates = ReturnType<typeof createCrates>;
+
+export function createCrates(options: CratesOptions) {
+  const { settings, packing, log } = options;
+  // This must be done before anything opens the index.
+  removeLogOfDeletedIndex(settings.location);
+  const [writer, reader] = [toWorkerUrl('indexing-thread'), toWorkerUrl('searching-thread')];
+  const indexing: Thread<IndexingMethods> = createHelperProcess(writer, settings, log);
+  const searching: Thread<SearchingMethods> = createThread(reader, settings, log);
+  /** Queries the index. If it is lost, the indexing process rebuilds it first. */
+  async function ask<T>(call: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    try {
+      return await call();
+    } catch (error) {
+      const lost = getLostIndexFile(error);
+      if (lost === null) throw error;
+      await indexing.call('renew', { lost }, { signal });
+      return call();
+    }
+  }
+  const isForSeveral = settings.sources.some(({ packsOf }) => packsOf === 'several');
+  const packUrls = listPackUrls(options);
+
+  async function find({ user: viewer }: Caller, crateId: string, signal: AbortSignal) {
+    const found = await ask(() => searching.call('get', { viewer, request: crateId }, { signal }), signal);
+    if (found !== null) return found;
+    throw new WorkcrateError(
+      'not_found',
+      'There is no crate with this id. search_index shows which there are.',
+    );
+  }
+
+  const findPlace: FindPlace = async (...given) => (await find(...given)).place;
+
+  /** Removes a packed crate that could not be indexed. A failure in here is only logged: the caller gets the first one. */
+  async function takeBack(made: SourceObject): Promise<void> {
+    try {
+      await packing.target.remove(made);
+      const written = { source: packing.target.url, object: made.name };
+      await indexing.call('forget', written, { signal: AbortSignal.timeout(rollbackTimeoutMs) });
+    } catch (error) {
+      log.warn('crates.not_taken_back', { object: made.name, error });
+    }
+  }
+
+  return {
+    sourceUrls: options.sources.map(({ url }) => url),
+    /** Whether crates are read over a network. */
+    hasRemoteSources: options.sources.some(({ kind }) => kind !== 'folder'),
+    /** Whether queries, and texts of crates, are sent to an embeddings API. */
+    usesEmbeddingsApi: settings.semantics === 'endpoint',
+    /** Whether there are several users, each with private crates. */
+    isForSeveral,
+
+    /** Whether there is an index. A server without crates has none, and starts no thread to find nothing. */
+    isIndexed: (): boolean => identifyIndex(settings.location) !== null,
+
+    search: ({ user: viewer }: Caller, request: SearchRequest, signal: AbortSignal) =>
+      ask(() => searching.call('search', { viewer, request }, { signal }), signal),
+
+    byEntity: ({ user: viewer }: Caller, request: EntityRequest, signal: AbortSignal) =>
+      ask(() => searching.call('byEntity', { viewer, request }, { signal }), signal),
+
+    fields: ({ user: viewer }: Caller, signal: AbortSignal) =>
+      ask(() => searching.call('fields', { viewer, request: null }, { signal }), signal),
+
+    status: ({ user: viewer }: Caller, request: StatusRequest, signal: AbortSignal) =>
+      ask(() => searching.call('status', { viewer, request }, { signal }), signal),
+
+    /** What is known of a crate; `not_found` if there is none that the caller may see. */
+    async get(caller: Caller, crateId: string, signal: AbortSignal): Promise<CrateSummary> {
+      return crateSummarySchema.parse(JSON.parse((await find(caller, crateId, signal)).summary));
+    },
+
+    inside: createCrateContents({
+      ...options,
+      sourceOf: (url) => options.sources.find((source) => source.url === url) ?? null,
+      find: findPlace,
+    }),
+
+    ...createMetadataCalls(findPlace, indexing),
+
+    /** Brings the index up to date, or joins a sync that is under way here. */
+    sync: ({ signal, report, forget = false, wait = false }: CrateSyncOptions): Promise<SyncResult> =>
+      indexing.call('sync', { forget, wait }, { signal, report }),
+
+    /** How much is packed, as far as the index knows: of one owner, of everybody (null), or in total (undefined). */
+    packedBytes: (owner?: string | null) =>
+      // With a single user, all crates belong to everybody.
+      ask(() => countPacked(searching, packUrls, owner === undefined || isForSeveral ? owner : null)),
+
+    /** Whether users have private crates there. Others must not even learn how many. */
+    isOfSeveral: (source: string): boolean => isForSeveral && packUrls.includes(source),
+
+    /**
+     * Packs a crate, indexes it so that it is found at once, and hands it out. If any of that fails, the crate is
+     * removed again.
+     */
+    async pack<T>(
+      caller: Caller,
+      request: PackRequest,
+      watching: PackProgress,
+      handOut: (packed: IndexedPackedCrate) => Promise<T>,
+    ): Promise<T> {
+      await using packed = await packing.pack(caller, request, watching);
+      const { object, sha256, notes } = packed;
+      try {
+        const written = { source: packing.target.url, object: object.name };
+        const crateId = await indexing.call('takeIn', written, { signal: watching.signal });
+        const { locator } = await findPlace(caller, crateId, watching.signal);
+        await packing.notePacked(caller, packed);
+        return await handOut({ crateId, locator, size: object.size, sha256, notes });
+      } catch (error) {
+        await takeBack(object);
+        throw packing.target.kind === 'folder' && isWorkcrateError(error, 'source_unreachable')
+          ? packedCrateUnreadableError(error)
+          : error;
+      }
+    },
+
+    async [Symbol.asyncDispose](): Promise<void> {
+      await indexing[Symbol.asyncDispose]();
+      await searching[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Where crates are packed to, and where they were before. The settings are in the order of the sources. */
+const listPackUrls = ({ settings, sources }: CratesOptions): string[] =>
+  sources.filter((_, at) => settings.sources[at]!.packsOf !== null).map(({ url }) => url);
+
+async function countPacked(
+  searching: Thread<SearchingMethods>,
+  urls: readonly string[],
+  owner: string | null | undefined,
+) {
+  const total = { bytes: 0, crates: 0 };
+  for (const source of urls) {
+    const { bytes, crates } = await searching.call('bytesIn', { source, owner });
+    total.bytes += bytes;
+    total.crates += crates;
+  }
+  return total;
+}
+
+type FindPlace = (caller: Caller, crateId: string, signal: AbortSignal) => Promise<CrateLocation>;
+
+/** What needs all of a crate's metadata, and not the index. */
+function createMetadataCalls(findPlace: FindPlace, indexing: Thread<IndexingMethods>) {
+  return {
+    /** Judges a crate by the rules of RO-Crate, and of what it states or what is asked for. */
+    async validate(caller: Caller, crateId: string, profile: ValidationProfile | null, signal: AbortSignal) {
+      const place = await findPlace(caller, crateId, signal);
+      return indexing.call('validate', { viewer: caller.user, place, profile }, { signal });
+    },
+
+    /** The actions of a crate, with what they used and made. */
+    async readProvenance(caller: Caller, crateId: string, signal: AbortSignal) {
+      const place = await findPlace(caller, crateId, signal);
+      return indexing.call('readProvenance', { viewer: caller.user, place }, { signal });
+    },
+  };
+}
+
+const rollbackTimeoutMs = 10_000;
+
+const packedCrateUnreadableError = (cause: WorkcrateError): WorkcrateError =>
+  new WorkcrateError(
+    'storage_failed',
+    'The crate was written but could not be read back, so it was removed. The disk for packed crates is failing: the server log says how.',
+    { cause },
+  );
+
+/** Works both from the TypeScript sources and from a build. */
+const toWorkerUrl = (name: string): URL =>
+  new URL(`./workers/${name}${extname(import.meta.filename)}`, import.meta.url);

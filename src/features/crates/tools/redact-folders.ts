@@ -1,0 +1,61 @@
+/** Redacts the server's folders from what tools answer, for servers with several users. */
+import { isWorkcrateError, WorkcrateError } from '../../../platform/errors.ts';
+import type { Tool } from '../../../core/offer/tool.ts';
+
+/** Shortens paths of the server in a text: users see `crates/users/ada/x.zip`, not where that is on the disk. */
+export type RedactFolders = (text: string) => string;
+
+/** Only the operator needs to know where a source is on the disk: answers and errors name its last folder only. */
+export function createFolderRedaction(sourceUrls: readonly string[]): RedactFolders {
+  const folders = sourceUrls.filter((url) => url.startsWith('file:'));
+  return (text) => folders.reduce((shown, url) => shown.replaceAll(url, `${getLastUrlFolder(url)}/`), text);
+}
+
+const getLastUrlFolder = (url: string): string => url.split('/').at(-2)!;
+
+interface SharedSources {
+  readonly sourceUrls: readonly string[];
+  /** Whether there are several users. */
+  readonly isForSeveral: boolean;
+}
+
+/** Where there are several users, errors do not say where a source is on the disk, as in the answers of tools. */
+export async function hideFolders<T>(
+  { sourceUrls, isForSeveral }: SharedSources,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isForSeveral || !isWorkcrateError(error)) throw error;
+    const { code, message, cause, details } = error;
+    const hide = createFolderRedaction(sourceUrls);
+    throw new WorkcrateError(code, hide(message), { cause, details: { ...details } });
+  }
+}
+
+/** Wraps a tool so that every text it answers goes through `hide`. */
+export function redactToolFolders(tool: Tool, hide: RedactFolders): Tool {
+  const hidden = <T>(value: T): T => mapStringsDeep(value, hide) as T;
+  return {
+    ...tool,
+    async handle(input, context) {
+      const progress: typeof context.progress = (done, total, message) =>
+        context.progress(done, total, message === undefined ? message : hide(message));
+      try {
+        return hidden(await tool.handle(input, { ...context, progress }));
+      } catch (error) {
+        if (!isWorkcrateError(error)) throw error;
+        const { code, message, cause, details } = error;
+        throw new WorkcrateError(code, hide(message), { cause, details: { ...details } });
+      }
+    },
+  };
+}
+
+function mapStringsDeep(value: unknown, map: (text: string) => string): unknown {
+  if (typeof value === 'string') return map(value);
+  if (Array.isArray(value)) return value.map((one) => mapStringsDeep(one, map));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, mapStringsDeep(one, map)]));
+}

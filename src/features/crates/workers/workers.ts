@@ -1,0 +1,346 @@
+/**
+ * What the process that indexes and the thread that searches can do, as calls. How calls cross threads, restarts and
+ * shutdown are in `src/platform/workers/`; the index itself is in `index/`.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { createFairQueue, type FairQueueOptions } from '../../../platform/concurrency/fair-queue.ts';
+import type { Database } from '../../../ports/database/database.ts';
+import { isDamagedDatabase, openDatabase } from '../../../ports/database/open.ts';
+import { isWorkcrateError, WorkcrateError } from '../../../platform/errors.ts';
+import type { Log } from '../../../platform/observability/log.ts';
+import type { Source } from '../../../ports/storage/source.ts';
+import type { CallContext } from '../../../platform/workers/workers.ts';
+import {
+  bytesIn,
+  createIndexReader,
+  type EntityRequest,
+  type IndexReader,
+  type SearchRequest,
+  type StatusRequest,
+} from '../index/reading.ts';
+import { createIndexWriter } from '../index/writing.ts';
+import { createFitting, createMeaning, type EndpointOptions, type Provider } from '../semantic/semantic.ts';
+import type { CrateLocation } from '../crate.ts';
+import { readMetadata } from '../metadata/metadata.ts';
+import { readProvenance, type Provenance } from '../provenance/provenance.ts';
+import { computeCrateId, openCrateContainer, toCrateLocation } from '../sources/sources.ts';
+import { createIndexUpdater } from '../sync/index-updater.ts';
+import { readCrate } from '../sync/retry.ts';
+import { createSharedSync, type SyncResult } from '../sync/shared-sync.ts';
+import { describeSyncUnderWay } from '../sync/under-way.ts';
+import {
+  createCrateRetries,
+  openIndexedSources,
+  syncAllSources,
+  type ConfiguredSource,
+  type SourceReport,
+} from '../sync/sync.ts';
+import { toValidationAnswer, validateCrate, type ValidationProfile } from '../validate/validate.ts';
+import { identifyIndex, removeLogOfDeletedIndex, setIndexAside } from './index-file.ts';
+import { lostIndexError, getLostIndexFile } from './lost-index.ts';
+
+/** The calls of the process that writes the index. It has its own database connection and sources. */
+export function createIndexingWorker(
+  settings: IndexingSettings,
+  log: Log,
+  { isAfterFailure }: { isAfterFailure: boolean },
+) {
+  const clock = Date.now;
+  const { location, semantics: provider, endpoint, maxMetadata } = settings;
+  const watched = memoizeUntilFailure(() => openIndexedSources(settings.sources));
+  const index = createIndexHolder(location, async (database) => {
+    const reader = createIndexReader(database, null);
+    const writer = createIndexWriter(database, { clock });
+    const fitting = createFitting(database, { provider, endpoint, clock, log });
+    const updater = createIndexUpdater({ database, writer, reader, fitting, clock, log });
+    const retries = createCrateRetries(database, { clock, isAfterFailure });
+    return { database, updater, retries, maxMetadata, clock, log };
+  });
+  type Room = Parameters<Parameters<typeof index.use>[0]>[0];
+
+  /** If the index is lost, rebuilds it once and repeats the work on the new one. */
+  async function use<T>(work: (room: Room) => Promise<T>): Promise<T> {
+    try {
+      return await index.use(work);
+    } catch (error) {
+      const lost = getLostIndexFile(error);
+      if (lost === null) throw error;
+      await renewIndex(lost);
+      return index.use(work);
+    }
+  }
+
+  async function renewIndex(lost: string): Promise<void> {
+    const aside = setIndexAside(location, lost);
+    removeLogOfDeletedIndex(location);
+    log.warn('crates.index_renewed', { reason: lost === '' ? 'deleted' : 'damaged', kept: aside });
+    // Callers do not wait until all sources have been read again.
+    void readAll().catch((error: unknown) => log.error('crates.sync_failed', { error }));
+  }
+
+  const sharedSync = createSharedSync(async (request) => {
+    const sources = await watched();
+    return use((room) => syncAllSources(room, sources, request));
+  });
+
+  async function readAll(): Promise<void> {
+    const sources = await watched();
+    const syncing = { signal: new AbortController().signal, report: () => {}, forget: true };
+    await index.use((room) => syncAllSources(room, sources, syncing));
+  }
+
+  return {
+    /** Brings the index up to date with all sources; joins a sync that is under way, or waits for another process. */
+    async sync(
+      { forget, wait }: { forget: boolean; wait: boolean },
+      { signal, report }: CallContext,
+    ): Promise<SyncResult> {
+      for (;;)
+        try {
+          return await sharedSync({ signal, report, forget });
+        } catch (error) {
+          if (!wait || !isWorkcrateError(error, 'index_busy')) throw error;
+          report({ waiting: true } satisfies SyncProgress);
+          await pause(busyPauseMs, null, { signal });
+        }
+    },
+
+    /** Indexes one crate that was just written, so that it is found at once; gives its id. */
+    async takeIn(
+      { source, object }: { source: string; object: string },
+      { signal }: CallContext,
+    ): Promise<string> {
+      const found = (await watched()).find((one) => one.source.url === source);
+      const stood = await found?.source.stat(object, signal);
+      const place = found && stood ? toCrateLocation(found.source, stood, found.ownerOf) : null;
+      if (!found || place === null)
+        throw new WorkcrateError('crate_gone', `${object} is no longer in ${source}.`);
+      const crate = await readCrate(found.source, place, { maxMetadata, signal });
+      await use(({ updater }) => updater.takeAtOnce(crate, signal));
+      return place.crateId;
+    },
+
+    ...createMetadataCalls(watched, maxMetadata),
+
+    /** Removes one crate from the index that was removed from its source. */
+    async forget({ source, object }: { source: string; object: string }): Promise<void> {
+      const found = (await watched()).find((one) => one.source.url === source);
+      if (found) await use(({ updater }) => updater.remove([computeCrateId(found.source, object)]));
+    },
+
+    /** Rebuilds an index that another thread has found lost, unless that was done already. */
+    async renew({ lost }: { lost: string }): Promise<void> {
+      // `use` notices a deleted index by itself.
+      if (lost !== '' && identifyIndex(location) === lost) await renewIndex(lost);
+      else await use(async () => {});
+    },
+  };
+}
+
+/** The calls that parse all of a crate's metadata, which may be large: not where users wait, and one at a time. */
+function createMetadataCalls(watched: () => ReturnType<typeof openIndexedSources>, maxMetadata: number) {
+  const validations = createFairQueue(validationQueueOptions);
+  async function demandSource(place: CrateLocation): Promise<Source> {
+    const found = (await watched()).find((one) => one.source.url === place.source);
+    if (found) return found.source;
+    throw new WorkcrateError('crate_gone', `${place.source} is no longer a source of this server.`);
+  }
+
+  return {
+    /** Judges a crate by the rules of RO-Crate. */
+    async validate(
+      { viewer, place, profile }: { viewer: string; place: CrateLocation; profile: ValidationProfile | null },
+      { signal }: CallContext,
+    ) {
+      const source = await demandSource(place);
+      return validations.run({ user: viewer, signal }, async () => {
+        await using container = await openCrateContainer(source, place, { signal });
+        return toValidationAnswer(await validateCrate({ container, place, maxMetadata, profile, signal }));
+      });
+    },
+
+    /** How a crate was made. */
+    async readProvenance(
+      { viewer, place }: { viewer: string; place: CrateLocation },
+      { signal }: CallContext,
+    ): Promise<Provenance> {
+      const source = await demandSource(place);
+      return validations.run({ user: viewer, signal }, async () => {
+        await using container = await openCrateContainer(source, place, { signal });
+        return readProvenance(readMetadata(await container.metadata(maxGraphMetadata, signal)));
+      });
+    },
+  };
+}
+
+/** Of larger metadata no graph is shown: nobody should wait for a page that long. */
+const maxGraphMetadata = 32 * 1024 ** 2;
+
+/** How long until it is tried again while another process syncs. */
+const busyPauseMs = 500;
+
+/** What is told of a sync: how far it is, or that another process is at it. */
+export type SyncProgress = SourceReport | { readonly waiting: true };
+
+/** Runs it once; again only after a failure. */
+function memoizeUntilFailure<T>(work: () => Promise<T>): () => Promise<T> {
+  let done: Promise<T> | null = null;
+  return () =>
+    (done ??= work().catch((error: unknown) => {
+      done = null;
+      throw error;
+    }));
+}
+
+export type IndexingMethods = ReturnType<typeof createIndexingWorker>;
+
+interface ViewerRequest<T> {
+  readonly viewer: string;
+  readonly request: T;
+}
+
+/** A fair queue: users take turns. */
+const makeQueueOptions = (what: string, most: number, mostOfUser: number): FairQueueOptions => ({
+  most,
+  mostOfUser,
+  mostWaitingOfUser: 50,
+  order: 'rotation',
+  refusals: {
+    busy: (running, queued) =>
+      new WorkcrateError(
+        'too_many_requests',
+        `Too many ${what} are waiting. Of yours, ${running} are running and ${queued} are waiting. Try again later.`,
+        { details: { running, queued } },
+      ),
+    cancelled: ({ reason }) => reason as unknown,
+    closed: () => new WorkcrateError('stopping', 'The server is stopping.'),
+  },
+});
+
+const searchQueueOptions = makeQueueOptions('searches', 16, 4);
+/** One at a time: the metadata of a crate may fill much of the memory of the process. */
+const validationQueueOptions = makeQueueOptions('validations', 1, 1);
+
+/** The calls of the thread that searches. It never writes, and no user's searches block those of others. */
+export function createSearchingWorker(settings: IndexSettings, log: Log) {
+  const queue = createFairQueue(searchQueueOptions);
+  const { semantics: provider, endpoint, sourceUrls: sources = null } = settings;
+  const index = createIndexHolder(settings.location, async (database) => {
+    const meaning = createMeaning(database, { provider, endpoint, clock: Date.now, log });
+    return { database, reader: createIndexReader(database, meaning, { sources }) };
+  });
+  const read = <T>(work: (reader: IndexReader) => Promise<T>): Promise<T> =>
+    index.use(({ reader }) => work(reader));
+  /** What is found, and that there may soon be more. */
+  const readAndNote = <T>(work: (reader: IndexReader) => Promise<T>): Promise<[page: T, notes: string[]]> =>
+    index.use(async ({ reader, database }) => {
+      // Asked first: what is found by a search that began during a sync may lack something.
+      const note = await describeSyncUnderWay(database, Date.now());
+      return [await work(reader), note === null ? [] : [note]];
+    });
+
+  return {
+    search: ({ viewer, request }: ViewerRequest<SearchRequest>, { signal }: CallContext) =>
+      queue.run({ user: viewer, signal }, async () => {
+        const [page, notes] = await readAndNote((reader) => reader.search(viewer, request, signal));
+        return { ...page, notes: [...page.notes, ...notes] };
+      }),
+    byEntity: ({ viewer, request }: ViewerRequest<EntityRequest>, { signal }: CallContext) =>
+      queue.run({ user: viewer, signal }, async () => {
+        const [page, notes] = await readAndNote((reader) => reader.byEntity(viewer, request, signal));
+        return { ...page, notes };
+      }),
+    fields: ({ viewer }: ViewerRequest<null>, { signal }: CallContext) =>
+      queue.run({ user: viewer, signal }, () => read((reader) => reader.fields(viewer, signal))),
+    status: ({ viewer, request }: ViewerRequest<StatusRequest>, { signal }: CallContext) =>
+      queue.run({ user: viewer, signal }, () => read((reader) => reader.status(viewer, request))),
+    /** Reads a single row, so it does not wait in the queue. */
+    get: ({ viewer, request }: ViewerRequest<string>) => read((reader) => reader.get(viewer, request)),
+    /** For the server itself: counts crates of all owners. */
+    bytesIn: ({ source, owner }: { source: string; owner: string | null | undefined }) =>
+      index.use(({ database }) => bytesIn(database, source, owner)),
+  };
+}
+
+export type SearchingMethods = ReturnType<typeof createSearchingWorker>;
+
+/** Where the index is, and the settings of the search by meaning. Plain data, so that it can be sent to threads. */
+export interface IndexSettings {
+  /** A postgres:// URL, or the path of a SQLite file. */
+  readonly location: string;
+  readonly semantics: Provider | 'off';
+  readonly endpoint: EndpointOptions | null;
+  /** The URLs of sources whose crates are found; if left out, all that are in the index. */
+  readonly sourceUrls?: readonly string[];
+}
+
+export interface IndexingSettings extends IndexSettings {
+  readonly sources: readonly ConfiguredSource[];
+  readonly maxMetadata: number;
+}
+
+interface OpenIndex<T> {
+  readonly file: string | null;
+  readonly room: T;
+  readonly database: Database;
+  users: number;
+  isRetired: boolean;
+}
+
+/**
+ * The index of one thread: opened on first use, and reopened if its file was replaced. Work on a damaged or deleted index
+ * fails with an error that `getLostIndexFile` recognizes.
+ */
+function createIndexHolder<T>(location: string, build: (database: Database) => Promise<T>) {
+  let opening: Promise<OpenIndex<T>> | null = null;
+
+  async function open(): Promise<OpenIndex<T>> {
+    const database = await openDatabase(location, 'crates');
+    // Read after opening, since opening creates the file.
+    return {
+      file: identifyIndex(location),
+      room: await build(database),
+      database,
+      users: 0,
+      isRetired: false,
+    };
+  }
+
+  /** Closes it once nobody uses it. */
+  async function retire(opened: OpenIndex<T>): Promise<void> {
+    opened.isRetired = true;
+    opening = null;
+    if (opened.users === 0) await opened.database.close();
+  }
+
+  async function current(): Promise<OpenIndex<T>> {
+    const before = identifyIndex(location);
+    const opened = await (opening ??= open().catch((error: unknown) => {
+      opening = null;
+      throw isDamagedDatabase(error) ? lostIndexError(error, before) : error;
+    }));
+    if (opened.isRetired) return current();
+    const now = identifyIndex(location);
+    if (now === opened.file) return opened;
+    await retire(opened);
+    if (now === null) throw lostIndexError(null, null);
+    return current();
+  }
+
+  return {
+    async use<R>(work: (room: T) => Promise<R>): Promise<R> {
+      let opened = await current();
+      while (opened.isRetired) opened = await current();
+      opened.users++;
+      try {
+        return await work(opened.room);
+      } catch (error) {
+        if (!isDamagedDatabase(error)) throw error;
+        await retire(opened);
+        throw lostIndexError(error, opened.file);
+      } finally {
+        if (--opened.users === 0 && opened.isRetired) await opened.database.close();
+      }
+    },
+  };
+}

@@ -1,0 +1,31 @@
+import { codeSettings } from '../../platform/config/code-settings.ts';
+import { defineFeature, type OpenFeature } from '../../core/feature.ts';
+import type { Skills } from './skills.ts';
+
+export const skills = defineFeature({
+  name: 'skills',
+  settings: { replaceSkills: codeSettings.replaceSkills },
+
+  async declare() {
+    const { skillTools } = await import('./tools.ts');
+    const { skillResources } = await import('./resources.ts');
+    const { skillsExtension } = await import('./extension.ts');
+    const { useSkillsPrompt } = await import('./prompt.ts');
+    return {
+      tools: skillTools,
+      resources: [skillResources],
+      extensions: [skillsExtension],
+      prompts: [useSkillsPrompt],
+    };
+  },
+
+  /** What is wrong with a skill is logged at the start, and nobody waits for that. */
+  async open({ folders, log }, { replaceSkills: replaceable }): Promise<OpenFeature<Skills>> {
+    const { createSkills, shippedSkillsFolder } = await import('./skills.ts');
+    const { createSkillRoutes } = await import('./route.ts');
+    const { skills: own, tools } = folders;
+    const room = createSkills({ own, shipped: shippedSkillsFolder, tools, replaceable, log });
+    room.list().catch((error: unknown) => log.error('skills.not_listed', { error }));
+    return { room, routes: (web) => createSkillRoutes(room, web) };
+  },
+});

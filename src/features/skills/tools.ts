@@ -1,0 +1,100 @@
+/**
+ * The tools `list_skills`, `read_skill` and `read_docstring`, for clients that do not know the extension for skills
+ * (`extension.ts`). They translate between MCP and `skills.ts`.
+ */
+import { z } from 'zod';
+import { WorkcrateError } from '../../platform/errors.ts';
+import { makeText } from '../../core/offer/schema.ts';
+import { declareTool, type DeclaredTool } from '../../core/offer/tool.ts';
+import type { DocumentedItem } from './docstrings/docstring.ts';
+import {
+  documentationShape,
+  showDocumentation,
+  showSkill,
+  showSkillList,
+  skillListShape,
+  skillShape,
+} from './schema.ts';
+import type { DocumentedFile } from './skill.ts';
+import type { Skills } from './skills.ts';
+import { describeDocumentation, describeSkill, describeSkillList } from './text.ts';
+
+const readOnlyAnnotations = { readOnlyHint: true, openWorldHint: false };
+
+const listEverything = async (skills: Skills) => showSkillList(await skills.list(), await skills.listTools());
+
+/** What list_skills says, for prompts. */
+export const describeSkills = async (skills: Skills): Promise<string> =>
+  describeSkillList(await listEverything(skills));
+
+const listTool = declareTool({
+  name: 'list_skills',
+  group: 'skills',
+  title: 'List skills',
+  description:
+    'Lists skills, which say how to do a kind of task well here, and the tools that code finds in /tools.',
+  searchHint: 'guidance, how to, instructions',
+  input: z.strictObject({}),
+  output: skillListShape,
+  annotations: readOnlyAnnotations,
+  auditFields: { subject: [] },
+  async handle(skills: Skills) {
+    const structured = await listEverything(skills);
+    return { text: describeSkillList(structured), structured };
+  },
+});
+
+const readTool = declareTool({
+  name: 'read_skill',
+  group: 'skills',
+  title: 'Read a skill',
+  description: 'Shows what a skill says, or another of its files.',
+  input: z.strictObject({
+    name: makeText(64),
+    file: makeText(4096, 'Default: SKILL.md').optional(),
+  }),
+  output: skillShape,
+  annotations: readOnlyAnnotations,
+  auditFields: { subject: ['name'] },
+  async handle(skills: Skills, { name, file = 'SKILL.md' }) {
+    const structured = showSkill(await skills.read(name, file));
+    return { text: describeSkill(structured), structured };
+  },
+});
+
+const docstringTool = declareTool({
+  name: 'read_docstring',
+  group: 'skills',
+  title: 'Read the documentation of a tool',
+  description:
+    'Shows the documentation and signatures of a Python, JavaScript or TypeScript file, without running it.',
+  input: z.strictObject({
+    file: makeText(4096, 'In /tools, or /skills/NAME/…'),
+    function: makeText(200, 'Only this one, in full: a function, Class or Class.method').optional(),
+  }),
+  output: documentationShape,
+  annotations: readOnlyAnnotations,
+  auditFields: { subject: ['file'] },
+  async handle(skills: Skills, { file, function: name }) {
+    const documented = await skills.document(file);
+    const structured = showDocumentation(documented, name === undefined ? null : findItems(documented, name));
+    return { text: describeDocumentation(structured), structured };
+  },
+});
+
+const maxNamed = 50;
+
+/** By the whole name, or by the last part of it. An overloaded function has several. */
+function findItems({ items }: DocumentedFile, name: string): DocumentedItem[] {
+  const exact = items.filter((item) => item.name === name);
+  const found = exact.length > 0 ? exact : items.filter((item) => item.name.endsWith(`.${name}`));
+  if (found.length > 0) return found;
+  const names = items.slice(0, maxNamed).map((item) => item.name);
+  const more = items.length > maxNamed ? ` and ${items.length - maxNamed} more` : '';
+  throw new WorkcrateError(
+    'not_found',
+    `The file has nothing of this name. It has: ${names.join(', ') || 'nothing'}${more}.`,
+  );
+}
+
+export const skillTools: readonly DeclaredTool<Skills>[] = [listTool, readTool, docstringTool];

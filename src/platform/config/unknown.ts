@@ -1,0 +1,37 @@
+/**
+ * Finds environment variables that look like settings but are none, such as misspelt ones. It only reports: the caller
+ * warns.
+ */
+import { findNearest } from '../text/edit-distance.ts';
+import type { SettingsEnvironment } from './setting.ts';
+import { toEnvironmentName, settings } from './settings.ts';
+
+export interface UnknownVariable {
+  readonly variable: string;
+  /** The setting that was probably meant; null where none is near. */
+  readonly nearest: string | null;
+}
+
+/** No settings of the server, and yet ours: for the command line, the start scripts and the tests. */
+const otherKnownVariables =
+  /^WORKCRATE_(?:CONFIG|KEY|NO_INSTALL|WRITE_SCORECARD|(?:TEST|ATTACKS|CONTRACT)_[A-Z0-9_]*)$/;
+
+const variablePrefix = 'WORKCRATE_';
+const knownVariables = Object.keys(settings).map(toEnvironmentName);
+const bareNames = knownVariables.map((name) => name.slice(variablePrefix.length));
+
+/** Variables that look like settings and are none: a misspelt one would otherwise do nothing in silence. */
+export function findUnknownVariables(environment: SettingsEnvironment): UnknownVariable[] {
+  return Object.keys(environment)
+    .filter(
+      (name) =>
+        name.startsWith(variablePrefix) && !knownVariables.includes(name) && !otherKnownVariables.test(name),
+    )
+    .map((variable) => ({ variable, nearest: findNearestVariable(variable) }));
+}
+
+/** Compared without what all of them begin with, so that it does not make short names look alike. */
+function findNearestVariable(variable: string): string | null {
+  const nearest = findNearest(variable.slice(variablePrefix.length), bareNames);
+  return nearest === null ? null : variablePrefix + nearest;
+}

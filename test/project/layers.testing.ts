@@ -1,0 +1,284 @@
+/**
+ * Exceptions to what paths say: `check-layers.testing.ts` has the rules. Paths are below `src/`.
+ */
+
+/** Imports of a layer above, by the room that imports. None is to be added. */
+export const upward: Readonly<Record<string, readonly string[]>> = {
+  'core/runs': ['features/code-mode', 'features/guard'],
+};
+
+/** Rooms that are collections: every file is a door. */
+export const openRooms: readonly string[] = [
+  'platform/concurrency',
+  'platform/net',
+  'platform/text',
+  'platform/http',
+  'core/offer',
+];
+
+/**
+ * Which files of a room others may import; a star is every file. `all` is for every room above, and the file named
+ * after the room if nothing is said. `assembly` is for those that put rooms together, `only` for single rooms.
+ */
+export interface Doors {
+  readonly all?: string;
+  readonly assembly?: string;
+  readonly only?: Readonly<Record<string, string>>;
+}
+
+export const doors: Readonly<Record<string, Doors>> = {
+  'core/artifacts': {
+    only: {
+      'features/crates': 'changes',
+      'features/prompts': 'resources',
+      'surfaces/pages': 'route',
+    },
+  },
+  'core/audit': {
+    only: {
+      'features/guard': 'run-lines',
+    },
+  },
+  'core/files': {
+    only: {
+      'core/links': 'local-files',
+      'features/prompts': 'resources',
+    },
+  },
+  'core/links': {
+    all: 'links link-result',
+    only: {
+      'surfaces/pages': 'download-response link-page upload-form',
+      'core/audit': 'download-route link',
+    },
+  },
+  'core/runs': {
+    all: 'executions',
+    only: {
+      'features/scripts': 'client-and-crate-files fields schema store tools',
+      'features/prompts': 'resources',
+      'surfaces/pages': 'schema sessions/sessions',
+      'core/feature.ts': 'surroundings',
+    },
+  },
+  'features/apps': {
+    assembly: 'apps table-reader tools',
+  },
+  'features/ask': {
+    assembly: 'agent',
+  },
+  'features/client-files': {
+    assembly: 'cache/cache client-files page policy/policy tools',
+  },
+  'features/client-files/cache': {
+    all: 'cache tools',
+  },
+  'features/client-files/requests': {
+    all: 'requests by-user commands file-request filesystem-challenge list methods pending-uploads read',
+  },
+  'features/client-files/tools': {
+    all: 'list read',
+  },
+  'features/code-mode': {
+    assembly: 'store tool-calls',
+    only: {
+      'core/runs': 'call-summary store tool-calls',
+      'features/crates': 'offered-tool recorded store',
+    },
+  },
+  'features/crates': {
+    assembly:
+      'crate crates metadata/metadata pack/pack pack/provide-input pack/replay resources sources/address sources/folder-put sources/sources tools tools/schema validate/validate views',
+    only: {
+      'features/apps': 'crates',
+      'surfaces/pages': 'views',
+    },
+  },
+  'features/crates/contents': {
+    all: 'contents copies inline-text',
+  },
+  'features/crates/index': {
+    all: 'ranking reading writing',
+  },
+  'features/crates/metadata': {
+    all: 'metadata summary',
+  },
+  'features/crates/pack': {
+    all: 'pack archive entities specification',
+  },
+  'features/crates/query': {
+    all: 'facets parse text-fields',
+  },
+  'features/crates/sync': {
+    all: 'sync index-updater retry shared-sync under-way',
+  },
+  'features/crates/text': {
+    all: 'stop-words words',
+  },
+  'features/crates/tools': {
+    all: 'find pack redact-folders share sync validate',
+  },
+  'features/crates/validate': {
+    all: 'validate profiles report',
+  },
+  'features/crates/workers': {
+    all: 'workers lost-index',
+  },
+  'features/documents': {
+    assembly: 'documents sanitize/markdown tools typst/fonts worker/open zotero/library zotero/zotero',
+  },
+  'features/documents/citations': {
+    all: 'bibliography cite styles validate',
+  },
+  'features/documents/sanitize': {
+    all: 'ast attributes markdown svg',
+  },
+  'features/documents/tools': {
+    all: 'build validate',
+  },
+  'features/documents/typst': {
+    all: 'typst fonts template',
+  },
+  'features/documents/worker': {
+    all: 'worker open',
+  },
+  'features/documents/zotero': {
+    all: 'zotero library tools',
+  },
+  'features/gateway': {
+    assembly: 'difference gateway pins report upstream-tool',
+  },
+  'features/guard': {
+    assembly: 'examples guard rule-file wrappers',
+    only: {
+      'core/runs': 'guard',
+    },
+  },
+  'features/network': {
+    assembly: 'egress',
+  },
+  'features/packages': {
+    assembly: 'packages tools',
+  },
+  'features/scripts': {
+    assembly: 'scripts tools',
+  },
+  'features/skills': {
+    assembly: 'schema skills',
+  },
+  'features/skills/docstrings': {
+    all: 'docstrings docstring',
+  },
+  'features/tool-search': {
+    assembly: 'tool-search',
+  },
+  'platform/config': {
+    only: {
+      'features/skills': 'code-settings',
+      'core/feature.ts': 'setting',
+      'features/tool-search': 'settings',
+    },
+  },
+  'platform/data-folder': {
+    all: 'data-folder disk-reserve',
+  },
+  'platform/html': {
+    all: 'html response',
+    only: {
+      'surfaces/pages': 'highlight qr',
+      'features/apps': 'style',
+    },
+  },
+  'platform/observability': {
+    all: 'log',
+    only: {
+      'surfaces/pages': 'history',
+      'core/links': 'metrics',
+      'surfaces/http': 'metrics tracing',
+      'surfaces/mcp': 'tracing',
+    },
+  },
+  'platform/previews': {
+    only: {
+      'features/apps': 'picture-size table',
+      'surfaces/pages': 'picture-size',
+    },
+  },
+  'platform/workers': {
+    all: 'workers inside',
+  },
+  'platform/zip': {
+    only: {
+      'features/crates': 'unzip',
+      'features/documents': 'unzip',
+    },
+  },
+  'ports/database': {
+    all: 'database trusted-clock',
+    only: {
+      'features/crates': 'open',
+    },
+  },
+  'ports/sandbox': {
+    only: {
+      'core/workspaces': 'environments',
+      'features/packages': 'environments',
+      'features/gateway': 'subprocess/descendants',
+    },
+  },
+  'ports/sandbox/cgroups': {
+    all: 'cgroups processes',
+  },
+  'ports/sandbox/sessions': {
+    all: 'cell-output frames session',
+  },
+  'ports/sandbox/subprocess': {
+    all: 'command descendants folders interpreter',
+  },
+  'ports/storage': {
+    only: {
+      'features/crates': 'open source',
+    },
+  },
+  'ports/storage/azure': {
+    all: 'azure source',
+  },
+  'ports/storage/s3': {
+    all: 's3 source',
+  },
+  'surfaces/mcp': {
+    only: {
+      'surfaces/http': 'http',
+    },
+  },
+  'surfaces/mcp/tasks': {
+    all: 'tasks listen long-call methods',
+  },
+};
+
+/** Packages and modules that only some rooms may use, whatever their layer. */
+export const packages: Readonly<Record<string, string>> = {
+  '@ai-sdk/openai-compatible': 'features/ask',
+  '@bjorn3/browser_wasi_shim': 'features/documents/pandoc',
+  '@hono/node-server': 'surfaces/http',
+  '@modelcontextprotocol/client': 'cli features/ask features/gateway',
+  '@modelcontextprotocol/server/stdio': 'cli',
+  '@myriaddreamin/typst-ts-node-compiler': 'features/documents/typst',
+  '@opentelemetry/api': 'platform/observability/tracing.ts',
+  '@prometheus-io/client': 'platform/observability',
+  '@resvg/resvg-wasm': 'features/documents/formats',
+  ai: 'features/ask',
+  aws4fetch: 'ports/storage/s3',
+  'content-disposition': 'core/links',
+  jose: 'core/users',
+  marked: 'platform/previews',
+  'mime-types': 'core/files',
+  'node:child_process':
+    'ports/sandbox features/gateway platform/workers features/documents features/packages/configured.ts platform/paths/remove-tree.ts platform/paths/sync.ts',
+  'node:ffi': 'platform/transfer',
+  'node:sqlite': 'ports/database platform/data-folder',
+  'node:worker_threads': 'platform/workers features/crates/workers features/documents/pandoc',
+  pg: 'ports/database',
+  stemmer: 'features/crates/text features/tool-search',
+  yaml: 'platform/config features/network/secret-file.ts features/guard/rule-file.ts',
+};
