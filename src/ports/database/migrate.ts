@@ -21,13 +21,12 @@ interface Migration {
 type Applied = { version: number; sha256: string };
 
 /** The same folder from src/ports/database and from a build in dist/database. */
-const HERE = join(import.meta.dirname, '.');
 
 /** What a database can hold, each with migrations of its own. On PostgreSQL both may be in one database. */
 const SCHEMAS = {
-  main: { folder: join(HERE, 'migrations'), table: 'schema_migrations' },
+  main: { folder: join(import.meta.dirname, 'migrations'), table: 'schema_migrations' },
   /** The index of crates: it can be rebuilt from their sources, so it is kept apart from what cannot. */
-  crates: { folder: join(HERE, 'crate-migrations'), table: 'crate_schema_migrations' },
+  crates: { folder: join(import.meta.dirname, 'crate-migrations'), table: 'crate_schema_migrations' },
 } as const;
 
 export type Schema = keyof typeof SCHEMAS;

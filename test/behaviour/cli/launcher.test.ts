@@ -20,7 +20,7 @@ async function installPackage() {
   for (const name of ['bin', 'dist']) await mkdir(join(home, name), { recursive: true });
   for (const name of names) await cp(join(launchers, name), join(home, 'bin', name));
   await writeFile(join(home, 'package.json'), '{"type":"module"}');
-  await writeFile(join(home, 'dist/cli.js'), 'console.log("reached", ...process.argv.slice(2));');
+  await writeFile(join(home, 'dist/main.js'), 'console.log("reached", ...process.argv.slice(2));');
   return { ...folder, home, launch: join(home, 'bin/workcrate.js') };
 }
 

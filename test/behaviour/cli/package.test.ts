@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, globSync } from 'node:fs';
 import { cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { after, it, type TestContext } from 'node:test';
@@ -61,6 +61,15 @@ it('what is published runs on an older Node, by the Node that comes with it', as
       files.filter((file) => /\.(?:d\.ts|map|ts)$|\.test\.|\.testing\.|^docs\/decisions/.test(file)),
       [],
     );
+  });
+
+  await t.test('what code reads beside itself is there too', async () => {
+    const assets = globSync('**/*.{sql,py,cjs,mjs,csl,conf,json}', { cwd: join(checkout, 'src') });
+    assert.ok(assets.length > 60, `${assets.length} files`);
+    const missing = assets.filter(
+      (file) => !existsSync(join(home.path, 'node_modules/workcrate/dist', file)),
+    );
+    assert.deepEqual(missing, []);
   });
 
   await t.test('--version and doctor answer', async () => {
@@ -163,10 +172,10 @@ const packOnce = (): Promise<string> => (packing ??= pack(copy.path));
 
 /** Builds and packs a copy, so that a checkout in use is left as it is. */
 async function pack(folder: string): Promise<string> {
-  for (const name of ['bin', 'docs', 'src', 'package.json', 'tsconfig.json', 'tsconfig.build.json'])
+  for (const name of ['bin', 'docs', 'src', 'scripts', 'package.json', 'tsconfig.json', 'tsconfig.build.json'])
     await cp(join(checkout, name), join(folder, name), { recursive: true });
   await symlink(join(checkout, 'node_modules'), join(folder, 'node_modules'));
-  await command(folder, 'tsc', '-p', 'tsconfig.build.json');
+  await command(folder, 'npm', 'run', '--silent', 'build');
   const tarball = await command(folder, 'npm', 'pack', '--ignore-scripts', '--silent');
   return join(folder, tarball.trim());
 }
