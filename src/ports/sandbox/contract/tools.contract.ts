@@ -121,7 +121,10 @@ for path in ['/tools/new', '/tools/mcp/new', '/tools/mcp/say.txt', '/tools/file.
 
     proves(bench, 'whole_tree', 'the connection is closed at the end, whoever kept it', async () => {
       const { tools, closed } = createTestTools('one');
+      // A run that ends before its connection is seen has none to be closed: an answer shows that it was.
       const code = `import os, time
+os.write(5, b'hello\\n')
+os.read(5, 100)
 os.set_inheritable(5, True)
 if os.fork() == 0:
     os.setsid()
