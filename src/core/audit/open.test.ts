@@ -70,7 +70,7 @@ test('a violation is a warning with its kind, where it was refused and how often
   );
   assert.match(
     String(lines[0]!.details!['where']),
-    /^src\/audit\/open\.test\.ts:\d+( < src\/[\w/.-]+:\d+)*$/,
+    /^src\/core\/audit\/open\.test\.ts:\d+( < src\/[\w/.-]+:\d+)*$/,
   );
   assert.equal(linesOf(folder.path).length, 7);
   recordProof('E8:violation-with-kind-stack-and-repeats');
