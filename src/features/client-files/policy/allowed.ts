@@ -114,36 +114,40 @@ function requireProjectFolder(path: string): void {
  * whether it is allowed is asked by others.
  */
 export function toRelativePath(root: ProjectRoot | null, path: string): string {
+  const below = root?.after(path) ?? null;
   // The folder itself has no name, and an absolute path to it leaves none either.
-  const rest = (root?.after(path) ?? path) || '.';
+  const rest = (below ?? path) || '.';
   try {
     return isPlainPath(rest) ? checkNames(root, rest, path) : resolveNames(root, rest, path);
   } catch (error) {
-    throw toPolicyRefusal(error, path);
+    throw toPolicyRefusal(error, path, below !== null);
   }
 }
 
 /**
- * `..` that stays inside is resolved (E4), by the names alone: what comes out is what is asked for. One that leads out
- * is left for the check to refuse, and so is anything odd among the names that it takes away. What is left is checked
- * again: only there is `~` of `docs/../~root` at the beginning.
+ * `..` that stays inside is resolved (E4), by the names alone: what comes out is what is asked for, and is checked as if
+ * it had been given. Only there are `~` of `docs/../~root` and `C:` of `docs/../C:x` at the beginning. A `..` that leads
+ * out is left for the check to refuse, and so is anything odd among the names that it takes away.
  */
 function resolveNames(root: ProjectRoot | null, rest: string, path: string): string {
   const names = rest.split('/');
-  if (!names.includes('..') || rest.startsWith('/')) return checkNames(root, joinNames(root, rest), path);
-  checkNames(root, joinNames(root, names.filter((name) => name !== '..').join('/') || '.'), path);
+  if (!names.includes('..') || rest.startsWith('/')) return checkNames(root, joinNames(rest), path);
   const left: string[] = [];
   for (const name of names)
     if (name !== '..') left.push(...(name === '' || name === '.' ? [] : [name]));
-    else if (left.pop() === undefined) return joinNames(root, rest);
-  return checkNames(root, left.join('/'), path);
+    else if (left.pop() === undefined) return joinNames(rest);
+  const resolved = checkNames(root, joinNames(left.join('/') || '.'), path);
+  checkNames(root, joinNames(names.filter((name) => name !== '..').join('/') || '.'), path);
+  return resolved;
 }
 
-/** The names of a path, with single slashes between them. On POSIX a colon within is a letter like others. */
-function joinNames(root: ProjectRoot | null, path: string): string {
-  const isDrive = /^(?:\.?\/)*[a-z]:/i.test(path);
-  if (root?.isPosix !== true || isDrive || !path.includes(':')) return parsePath(path).join('/');
-  parsePath(path.replaceAll(':', '_'));
+/**
+ * The names of a path, with single slashes between them. A colon is of a drive in the first name alone; in others it is
+ * a letter on POSIX, and `findOddKind` refuses it elsewhere.
+ */
+function joinNames(path: string): string {
+  const first = /^(?:\.?\/)*[^/]*/.exec(path)![0];
+  parsePath(first + path.slice(first.length).replaceAll(':', '_'));
   const names = path.split('/').filter((name) => name !== '' && name !== '.');
   return names.join('/');
 }

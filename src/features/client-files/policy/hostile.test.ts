@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { WorkcrateError } from '../../../platform/errors.ts';
 import { createPolicy, type PolicyKind } from './policy.ts';
 import { isMistaken, refuses, violates } from './policy.testing.ts';
 import { recordProof } from '../../../../test/requirements/requirements.testing.ts';
@@ -25,7 +26,7 @@ const refused: Partial<Record<PolicyKind, readonly string[]>> = {
     '/HOME/me/project/a',
   ],
   unc: ['//server/share', '\\\\server\\share', '\\\\?\\C:\\x', '\\\\.\\pipe\\x', '//?/C:/x', '/\\server'],
-  drive: ['C:', 'c:/x', 'C:x', 'C:\\x', './d:x'],
+  drive: ['C:', 'c:/x', 'C:x', 'C:\\x', './d:x', 'docs/../a:', './docs/.././/a:/x'],
   backslash: ['docs\\a', '..\\x', 'docs/..\\..\\x', '\\etc'],
   nul: ['a\0b', 'docs/a.md\0.png', '\0', 'a\0/../docs/a'],
   not_unicode: ['\ud800', 'docs/\udfff.md'],
@@ -39,8 +40,23 @@ const refused: Partial<Record<PolicyKind, readonly string[]>> = {
     'C%3a/x',
     'a%00.txt',
     '%252e%252e%252fx',
+    '%43:/x',
+    'docs/../%43:',
   ],
-  look_alike: ['．．/x', '․․/x', '‥/x', '.\u200b./x', '..∕x', 'a⁄b', 'a／b', 'a＼b', '／etc', 'C：/x', '℀'],
+  look_alike: [
+    '．．/x',
+    '․․/x',
+    '‥/x',
+    '.\u200b./x',
+    '..∕x',
+    'a⁄b',
+    'a／b',
+    'a＼b',
+    '／etc',
+    'C：/x',
+    'Ｃ:/x',
+    '℀',
+  ],
   percent: ['docs/%20a', 'docs/100%25.txt', '%2eenv', '%u002eenv', 'docs/%41', '%64ocs/a', '%252eenv'],
   variable: [
     '$HOME/x',
@@ -138,6 +154,34 @@ for (const [kind, paths] of Object.entries(refused) as [PolicyKind, string[]][])
     recordProof('E4:hostile-forms-never-lead-outside');
   });
 
+test('what comes out once ".." is resolved is refused as if it had been given, for every kind', () => {
+  const seen = new Set<PolicyKind>();
+  for (const root of roots) {
+    const policy = createPolicy({ root, read: ['.'], list: null });
+    const findKind = (path: string): PolicyKind | null => {
+      try {
+        policy.judge(path, 'read');
+        return null;
+      } catch (error) {
+        return (error as WorkcrateError).details['kind'] as PolicyKind;
+      }
+    };
+    for (const [kind, paths] of Object.entries(refused) as [PolicyKind, string[]][])
+      for (const path of paths) {
+        // Slashes after a ".." are single ones; names that a ".." takes away are checked where they are.
+        if (path.startsWith('/') || (kind !== 'traversal' && path.split('/').includes('..'))) continue;
+        seen.add(kind);
+        for (const before of ['docs/../', './a//b/.././../'])
+          assert.equal(findKind(before + path), findKind(path), `${before}${path}`.slice(0, 80));
+      }
+  }
+  assert.deepEqual(
+    Object.keys(refused).filter((kind) => !seen.has(kind as PolicyKind)),
+    ['absolute'],
+  );
+  recordProof('E4:hostile-forms-never-lead-outside');
+});
+
 /** What is refused there for another reason. */
 const otherOnPosix: Readonly<Record<string, PolicyKind>> = { '$env:HOME/x': 'variable', '...': 'hidden' };
 
@@ -164,6 +208,10 @@ test('what is a plain name on Linux and macOS is taken as it is where the projec
     'docs/%2Eenv',
     'docs/%25%32%65env',
     'docs/a:b/%2e%2e/x',
+    'docs/../a:',
+    '%43:/x',
+    'Ｃ:/x',
+    '/home/me/project/docs/../a:',
   ])
     assert.throws(() => policy.judge(path, 'read'), /refused/, path);
   recordProof('E4:legal-names-of-posix-pass');

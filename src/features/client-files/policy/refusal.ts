@@ -111,12 +111,12 @@ export const isRefusal = (error: unknown): error is WorkcrateError =>
 /** Those that were made here. */
 const policyRefusals = new WeakSet<WorkcrateError>();
 
-/** The same refusal, as one of the policy: it knows the path as it was given. */
-export function toPolicyRefusal(error: unknown, path: string): unknown {
+/** The same refusal, as one of the policy: it knows the path as it was given, and whether that began with the root. */
+export function toPolicyRefusal(error: unknown, path: string, isBelowRoot: boolean): unknown {
   if (!isRefusal(error) || policyRefusals.has(error)) return error;
   const kind = String(error.details['kind']);
-  // A drive comes first. Elsewhere a colon is part of a name, such as `docs/a:b.md`.
-  if (kind === 'drive' && !/^(?:\.?\/)*[a-z]:/i.test(path)) return oddPathError('stream', path);
+  // `/project/a:` stays in the project; only the path from there on, `a:`, is taken for a drive.
+  if (kind === 'drive' && isBelowRoot) return oddPathError('stream', path);
   const words = projectReasons[kind];
   return toPolicyError(
     path,
