@@ -172,7 +172,15 @@ const packOnce = (): Promise<string> => (packing ??= pack(copy.path));
 
 /** Builds and packs a copy, so that a checkout in use is left as it is. */
 async function pack(folder: string): Promise<string> {
-  for (const name of ['bin', 'docs', 'src', 'scripts', 'package.json', 'tsconfig.json', 'tsconfig.build.json'])
+  for (const name of [
+    'bin',
+    'docs',
+    'src',
+    'scripts',
+    'package.json',
+    'tsconfig.json',
+    'tsconfig.build.json',
+  ])
     await cp(join(checkout, name), join(folder, name), { recursive: true });
   await symlink(join(checkout, 'node_modules'), join(folder, 'node_modules'));
   await command(folder, 'npm', 'run', '--silent', 'build');
