@@ -141,10 +141,7 @@ function resolveNames(root: ProjectRoot | null, rest: string, path: string): str
   return resolved;
 }
 
-/**
- * The names of a path, with single slashes between them. A colon is of a drive in the first name alone; in others it is
- * a letter on POSIX, and `findOddKind` refuses it elsewhere.
- */
+/** Names with single slashes between them. Only in the first does a colon name a drive: `findOddKind` judges others. */
 function joinNames(path: string): string {
   const first = /^(?:\.?\/)*[^/]*/.exec(path)![0];
   parsePath(first + path.slice(first.length).replaceAll(':', '_'));
