@@ -7,6 +7,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { it } from 'node:test';
 import { crateRulesPage } from '../../scripts/crate-rules-docs.ts';
+import { errorsPage } from '../../scripts/errors-docs.ts';
 import { startServer } from '../server.testing.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -114,6 +115,11 @@ it('docs/reference/tools.md lists exactly the tools that a server offers', async
 it('docs/reference/crate-rules.md is what the rules of validation give', () => {
   const remedy = 'it is not what the rules give: run node scripts/crate-rules-docs.ts';
   assert.equal(readPage('docs/reference/crate-rules.md'), crateRulesPage(), remedy);
+});
+
+it('docs/reference/errors.md is what the error codes give', () => {
+  const remedy = 'it is not what src/platform/error-codes.json gives: run node scripts/errors-docs.ts';
+  assert.equal(readPage('docs/reference/errors.md'), errorsPage(), remedy);
 });
 
 it('README has at most 700 words, and names both commands', () => {
