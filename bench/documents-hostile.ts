@@ -9,7 +9,7 @@ import {
   endlessForTypst,
   largeForPandoc,
 } from '../test/behaviour/documents/endless.testing.ts';
-import { loadConfig } from '../src/platform/config/config.ts';
+import { loadConfig } from '../src/server/settings.ts';
 import type { DocumentFormat } from '../src/features/documents/documents.ts';
 import { isWorkcrateError } from '../src/platform/errors.ts';
 import { createLog } from '../src/platform/observability/log.ts';

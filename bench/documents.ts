@@ -11,7 +11,7 @@ import { enableCompileCache } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { loadConfig } from '../src/platform/config/config.ts';
+import { loadConfig } from '../src/server/settings.ts';
 import type { DocumentFormat } from '../src/features/documents/documents.ts';
 import { createLog } from '../src/platform/observability/log.ts';
 import { openDocuments } from '../src/server/documents.ts';

@@ -12,7 +12,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { loadConfig } from '../src/platform/config/config.ts';
+import { loadConfig } from '../src/server/settings.ts';
 import { startWorkcrate } from '../src/server/start.ts';
 
 const measurements = Array.from({ length: 1000 }, (_, day) => `${day},${Math.sin(day / 58) * 10 + 12}`);

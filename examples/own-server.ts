@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadConfig } from '../src/platform/config/config.ts';
+import { loadConfig } from '../src/server/settings.ts';
 import { startWorkcrate } from '../src/server/start.ts';
 
 /** A server for one example, on a data folder that goes with it. */

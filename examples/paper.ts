@@ -13,7 +13,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { loadConfig } from '../src/platform/config/config.ts';
+import { loadConfig } from '../src/server/settings.ts';
 import { startWorkcrate } from '../src/server/start.ts';
 
 /** A pendulum that is let go at several angles, as a PNG without any library. */

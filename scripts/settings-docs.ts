@@ -8,18 +8,13 @@ import { join } from 'node:path';
 import { formatDefault } from '../src/platform/config/config.ts';
 import { trueOrFalse } from '../src/platform/config/kinds.ts';
 import type { Setting } from '../src/platform/config/setting.ts';
-import {
-  toEnvironmentName,
-  toFileKey,
-  toFlagName,
-  settings,
-  type SettingName,
-} from '../src/platform/config/settings.ts';
+import { allSettings, type SettingName } from '../src/server/settings.ts';
+import { toEnvironmentName, toFileKey, toFlagName } from '../src/platform/config/setting.ts';
 import { formatTable } from './markdown-table.ts';
 import { foundOut, notes, parts } from './settings-notes.ts';
 
-const names = Object.keys(settings) as SettingName[];
-const settingOf = (name: SettingName): Setting<unknown> => settings[name] as Setting<unknown>;
+const names = Object.keys(allSettings) as SettingName[];
+const settingOf = (name: SettingName): Setting<unknown> => allSettings[name]!;
 
 interface Part {
   readonly title: string;

@@ -1,4 +1,4 @@
-import type { SettingName } from '../src/platform/config/settings.ts';
+import type { SettingName } from '../src/server/settings.ts';
 
 /** The parts of the list of settings, each from the setting that it begins with. */
 export const parts: readonly (readonly [first: SettingName, title: string])[] = [

@@ -6,7 +6,8 @@ import { parseArgs } from 'node:util';
 import { demandCommand, getHelp, loadCommand } from './cli/commands.ts';
 import { completeFlags, listFlagOptions } from './cli/flags.ts';
 import { didYouMean, usageError } from './cli/usage-error.ts';
-import { loadConfig, printConfig, type LoadedConfig } from './platform/config/config.ts';
+import { printConfig, type LoadedConfig } from './platform/config/config.ts';
+import { loadConfig, allSettings } from './server/settings.ts';
 import { isWorkcrateError } from './platform/errors.ts';
 import { createLog } from './platform/observability/log.ts';
 import { packageVersion } from './platform/version.ts';
@@ -20,7 +21,7 @@ async function main(argv: string[]): Promise<number> {
   const command = isPrinting && words.length === 0 ? null : demandCommand(words);
   const loaded = loadConfig(flags);
   warnOfUnknown(loaded);
-  if (command === null || isPrinting) return printHelp(printConfig(loaded));
+  if (command === null || isPrinting) return printHelp(printConfig(allSettings, loaded));
   const run = await loadCommand[command]();
   return run({ ...loaded, flags, words: words.slice(1) });
 }

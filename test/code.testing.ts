@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before } from 'node:test';
 import { checkSandbox } from '../src/cli/doctor-sandbox.ts';
-import { loadConfig, type Config } from '../src/platform/config/config.ts';
+import { loadConfig, type ServerConfig as Config } from '../src/server/settings.ts';
 import { startServer, type TestServer, type ToolReply } from './server.testing.ts';
 
 /** Where the runner says why bubblewrap does not work, or nothing: to find out takes a second, and once is enough. */

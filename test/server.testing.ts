@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { Client, StreamableHTTPClientTransport, type CallToolResult } from '@modelcontextprotocol/client';
-import { loadConfig, type Config } from '../src/platform/config/config.ts';
+import { loadConfig, type ServerConfig as Config } from '../src/server/settings.ts';
 import { findPostgres, type TestPostgres } from '../src/ports/database/postgres.testing.ts';
 import { createLog, type Log } from '../src/platform/observability/log.ts';
 import { startWorkcrate } from '../src/server/start.ts';

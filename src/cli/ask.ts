@@ -11,7 +11,8 @@ import {
   sendFile,
   type ServerAddress,
 } from '../features/ask/agent.ts';
-import { copyEnvironment, readOperatorKey, toFlagOptions, type Config } from '../platform/config/config.ts';
+import { copyEnvironment, readOperatorKey, toFlagOptions } from '../platform/config/config.ts';
+import { allSettings, type ServerConfig as Config } from '../server/settings.ts';
 import { isWorkcrateError, WorkcrateError } from '../platform/errors.ts';
 import { programName } from '../platform/program.ts';
 import {
@@ -143,7 +144,7 @@ function findAgentServer(input: AskInput): ServerAddress {
 const ownSettings = new Set(['endpoint', 'model', 'api-key', 'endpoint-timeout']);
 
 function listServerFlags(flags: AskInput['flags']): string[] {
-  return [...Object.keys(toFlagOptions()), 'config'].flatMap((name) => {
+  return [...Object.keys(toFlagOptions(allSettings)), 'config'].flatMap((name) => {
     const value = ownSettings.has(name) ? undefined : flags[name];
     return value === undefined ? [] : [`--${name}=${value}`];
   });

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { Remark } from '../core/audit/chain.ts';
 import { findServerByFolder, readRemembered, type RememberedHead } from '../core/audit/read.ts';
-import type { Config } from '../platform/config/config.ts';
+import type { ServerConfig as Config } from '../server/settings.ts';
 import { countWaitingEvents } from '../core/audit/waiting.ts';
 import type { Database } from '../ports/database/database.ts';
 import { openBackend } from '../ports/database/open.ts';

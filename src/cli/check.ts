@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Config } from '../platform/config/config.ts';
+import type { ServerConfig as Config } from '../server/settings.ts';
 import { lockFolder } from '../platform/data-folder/data-folder.ts';
 import type { Database } from '../ports/database/database.ts';
 import { openDatabase } from '../ports/database/open.ts';

@@ -2,7 +2,7 @@
  * The help of every command, as data: what it takes, its flags, the settings that matter to it, examples. `help.ts`
  * prints it and `commands.ts` checks words by it. Which flags exist is in `flags.ts`, all settings are in `platform/config/`.
  */
-import type { SettingName } from '../platform/config/config.ts';
+import type { SettingName } from '../server/settings.ts';
 import { askCommand } from './ask-help.ts';
 import { jsonFlag, makeKeyFlag, serverFlag } from './flag-help.ts';
 import { gatewayCommand } from './gateway-help.ts';

@@ -1,8 +1,9 @@
 import type { LoadedConfig } from '../platform/config/config.ts';
+import type { ServerConfig } from '../server/settings.ts';
 import type { ServerMode } from '../server/start.ts';
 
 /** What a command is given; it returns the exit code. */
-export interface CommandInput extends LoadedConfig {
+export interface CommandInput extends LoadedConfig<ServerConfig> {
   readonly flags: Readonly<Record<string, string | undefined>>;
 }
 

@@ -1,5 +1,5 @@
 import { createOpenPins } from '../features/gateway/pins.ts';
-import type { Config } from '../platform/config/config.ts';
+import type { ServerConfig as Config } from '../server/settings.ts';
 import { isWorkcrateError } from '../platform/errors.ts';
 import type { ServerReport } from '../features/gateway/report.ts';
 import { localCaller } from '../core/identity.ts';

@@ -1,4 +1,4 @@
-import type { Config } from '../platform/config/config.ts';
+import type { ServerConfig as Config } from '../server/settings.ts';
 import { testRules } from '../features/guard/examples.ts';
 import { loadRules } from '../features/guard/rule-file.ts';
 import { createLog } from '../platform/observability/log.ts';

@@ -1,4 +1,4 @@
-import type { Config } from '../platform/config/config.ts';
+import type { ServerConfig as Config } from '../server/settings.ts';
 import { createRegistries, findNpmFolder, type PackageLanguage } from '../features/packages/packages.ts';
 import type { Sandbox } from '../ports/sandbox/sandbox.ts';
 import { isWorkcrateError } from '../platform/errors.ts';

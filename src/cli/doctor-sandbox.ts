@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Config } from '../platform/config/config.ts';
+import type { ServerConfig as Config } from '../server/settings.ts';
 import { toInstallCommand, describePackages, findMissingPackages } from '../core/runs/tools.ts';
 import { createLog } from '../platform/observability/log.ts';
 import { openSandbox } from '../ports/sandbox/open.ts';

@@ -1,4 +1,4 @@
-import type { Config } from '../platform/config/config.ts';
+import type { ServerConfig as Config } from '../server/settings.ts';
 import { createLog } from '../platform/observability/log.ts';
 import { createSkills, shippedSkillsFolder } from '../features/skills/skills.ts';
 import { escapeControls, quoteName } from '../platform/text/text.ts';

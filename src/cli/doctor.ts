@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Config } from '../platform/config/config.ts';
+import type { ServerConfig as Config } from '../server/settings.ts';
 import { openCrateSource, type SourceOptions } from '../features/crates/sources/sources.ts';
 import { openBackend, reachDatabase } from '../ports/database/open.ts';
 import { getErrno, isWorkcrateError } from '../platform/errors.ts';

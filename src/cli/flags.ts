@@ -1,4 +1,5 @@
-import { switchFlags, toFlagOptions } from '../platform/config/config.ts';
+import { listSwitchFlags, toFlagOptions } from '../platform/config/config.ts';
+import { allSettings } from '../server/settings.ts';
 
 /** The flags that are no settings. Which command takes which is in command-help.ts. */
 const commandFlags = {
@@ -50,6 +51,8 @@ const commandFlags = {
   yes: { type: 'string', multiple: true },
 } as const;
 
+const switchFlags = listSwitchFlags(allSettings);
+
 /**
  * Gives flags their values where the words leave them out. `--yes` alone means all, and takes no word behind it: that may
  * be the request. A setting that is true or false is true alone, and takes no word behind it but these two.
@@ -68,4 +71,4 @@ export function completeFlags(argv: readonly string[]): string[] {
 }
 
 /** Every flag there is, as options for the argument parser. */
-export const listFlagOptions = () => ({ ...toFlagOptions(), ...commandFlags });
+export const listFlagOptions = () => ({ ...toFlagOptions(allSettings), ...commandFlags });

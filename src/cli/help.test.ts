@@ -3,7 +3,8 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { parseArgs } from 'node:util';
-import { loadConfig, switchFlags } from '../platform/config/config.ts';
+import { listSwitchFlags } from '../platform/config/config.ts';
+import { loadConfig, allSettings } from '../server/settings.ts';
 import { commandHelp, type CommandHelp } from './command-help.ts';
 import { demandCommand, getHelp, loadCommand } from './commands.ts';
 import { completeFlags, listFlagOptions } from './flags.ts';
@@ -73,6 +74,7 @@ it('every setting that is true or false is switched on by its flag alone, and on
     });
     return [values, positionals];
   };
+  const switchFlags = listSwitchFlags(allSettings);
   assert.ok(switchFlags.size > 5);
   for (const flag of switchFlags) {
     const name = flag.slice(2);

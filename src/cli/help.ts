@@ -1,4 +1,5 @@
 import { formatSettingsHelp } from '../platform/config/config.ts';
+import { allSettings } from '../server/settings.ts';
 import { programName } from '../platform/program.ts';
 import { packageVersion } from '../platform/version.ts';
 import { commandHelp, type CommandHelp, type FlagHelp } from './command-help.ts';
@@ -40,7 +41,7 @@ export function describeCommand(name: string, help: CommandHelp): string {
   return `Usage: ${formatUsageLine(name, help)}
 
 ${summary}
-${below}${own}${more}${listFlags([configFlag, envFileFlag])}${formatSettingsHelp(settings === 'all' ? undefined : settings)}
+${below}${own}${more}${listFlags([configFlag, envFileFlag])}${formatSettingsHelp(allSettings, settings === 'all' ? undefined : settings)}
 Examples
 ${examples.map((example) => `  ${programName} ${example}\n`).join('')}
 ${subcommands === undefined ? '' : `Help on a subcommand: ${programName} ${name} SUBCOMMAND --help\n`}${settings === 'all' ? '' : `All settings: ${programName} serve --help\n`}Read more: ${docs}

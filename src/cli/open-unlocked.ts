@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
-import { findUnreadEnvFile, hidePassword, type Config } from '../platform/config/config.ts';
+import { findUnreadEnvFile, hidePassword } from '../platform/config/config.ts';
+import type { ServerConfig as Config } from '../server/settings.ts';
 import { makeDataFolder } from '../platform/data-folder/data-folder.ts';
 import type { Database } from '../ports/database/database.ts';
 import { openDatabase } from '../ports/database/open.ts';

@@ -2,7 +2,7 @@
  * Lets the code of a replayed run call tools: those that the crate has the answers of, or the real ones of a running
  * server. Nobody is asked, so what does more than read is refused.
  */
-import type { Config } from '../platform/config/config.ts';
+import type { ServerConfig as Config } from '../server/settings.ts';
 import type { ReplayTools } from '../features/crates/pack/replay.ts';
 import { WorkcrateError } from '../platform/errors.ts';
 import { localCaller } from '../core/identity.ts';

@@ -1,5 +1,6 @@
 import { tmpdir } from 'node:os';
-import { readOperatorKey, type Config } from '../platform/config/config.ts';
+import { readOperatorKey } from '../platform/config/config.ts';
+import type { ServerConfig as Config } from '../server/settings.ts';
 import { readMetadata } from '../features/crates/metadata/metadata.ts';
 import {
   createReplayWorkspace,

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { serveStdio, type StdioServerHandle } from '@modelcontextprotocol/server/stdio';
-import type { Config } from '../platform/config/config.ts';
+import type { ServerConfig as Config } from '../server/settings.ts';
 import { createStdioTransport } from '../surfaces/mcp/stdio/transport.ts';
 import { createLog } from '../platform/observability/log.ts';
 import { isAtOrBelow } from '../platform/paths/public-folder.ts';

@@ -7,7 +7,7 @@ import type { Hono } from 'hono';
 import type { Artifacts } from './artifacts/artifacts.ts';
 import type { NoteRequest } from './audit/audit.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Setting } from '../platform/config/setting.ts';
+import type { SettingList, ValuesOf } from '../platform/config/setting.ts';
 import type { Executions, OutputBounds } from './runs/executions.ts';
 import type { Surroundings } from './runs/surroundings.ts';
 import type { Files } from './files/files.ts';
@@ -18,14 +18,6 @@ import type { DeclaredResources } from './offer/resource.ts';
 import type { DeclaredTool, ToolGroup } from './offer/tool.ts';
 import type { Toolbox } from './offer/toolbox.ts';
 import type { Log } from '../platform/observability/log.ts';
-
-/** Settings by their keys: `fileTtl` is `--file-ttl`, `WORKCRATE_FILE_TTL` and `file_ttl`. */
-export type SettingList = Readonly<Record<string, Setting<unknown>>>;
-
-/** What settings came to. */
-export type ValuesOf<Settings extends SettingList> = {
-  readonly [Name in keyof Settings]: Settings[Name] extends Setting<infer Value> ? Value : never;
-};
 
 /** What the settings of the core mean for the tools of every feature. */
 export interface Terms {

@@ -6,7 +6,7 @@ import { auditTool, auditRefusedCalls } from '../core/audit/wrappers.ts';
 import { WorkcrateError } from '../platform/errors.ts';
 import { hashToken, toPublicId } from '../core/links/link.ts';
 import { furtherGroups, toolGroups, type Tool, type ToolContext } from '../core/offer/tool.ts';
-import { loadConfig } from '../platform/config/config.ts';
+import { loadConfig } from './settings.ts';
 import { createClosedOffer } from './offer.ts';
 
 /**

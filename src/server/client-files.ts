@@ -18,7 +18,8 @@ import {
   checkAllowedSetting,
   type ProjectPaths,
 } from '../features/client-files/policy/policy.ts';
-import { defaultClientPaths, type Config } from '../platform/config/config.ts';
+import { defaultClientPaths } from '../features/client-files/settings.ts';
+import type { ServerConfig as Config } from './settings.ts';
 import { WorkcrateError } from '../platform/errors.ts';
 import { readStoredBytes } from '../core/runs/input-files.ts';
 import type { RequestedClientFile, ClientFilePort } from '../core/runs/tools.ts';

@@ -3,7 +3,7 @@
  */
 import type { Audit } from '../core/audit/audit.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Config } from '../platform/config/config.ts';
+import type { ServerConfig as Config } from './settings.ts';
 import type { Guard } from '../features/guard/guard.ts';
 import type { JudgeAnswer } from '../core/offer/request.ts';
 import type { Log } from '../platform/observability/log.ts';

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { loadConfig, type Config } from '../platform/config/config.ts';
+import { loadConfig, type ServerConfig as Config } from './settings.ts';
 import { openCrateSources } from './crates.ts';
 import { findLocalPacks } from './pack-target.ts';
 

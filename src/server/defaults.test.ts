@@ -1,7 +1,7 @@
 /** What a server has that was given no settings, by way of its own assembly: what the requirements promise in figures. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { loadConfig } from '../platform/config/config.ts';
+import { loadConfig } from './settings.ts';
 import { usualAliveMs } from '../surfaces/mcp/progress.ts';
 import { createLog } from '../platform/observability/log.ts';
 import { recordProof } from '../../test/requirements/requirements.testing.ts';

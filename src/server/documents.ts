@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../platform/clock.ts';
 import { toFairLimits } from '../platform/concurrency/fair-queue.ts';
-import type { Config } from '../platform/config/config.ts';
+import type { ServerConfig as Config } from './settings.ts';
 import { createDocumentBuilder, type DocumentBuilder } from '../features/documents/documents.ts';
 import { findFonts } from '../features/documents/typst/fonts.ts';
 import { openDocumentWorkers } from '../features/documents/worker/open.ts';

@@ -4,7 +4,7 @@
  * before the first answer.
  */
 import type { McpServerFactory } from '@modelcontextprotocol/server';
-import type { Config } from '../platform/config/config.ts';
+import type { ServerConfig as Config } from './settings.ts';
 import { asWorkcrateError, WorkcrateError } from '../platform/errors.ts';
 import type { JudgeAnswer } from '../core/offer/request.ts';
 import { wrapHandler } from '../surfaces/mcp/handlers.ts';

@@ -10,7 +10,7 @@ import { createPictureViewer } from '../core/artifacts/run-pictures.ts';
 import { getAuditFolder } from '../core/audit/audit.ts';
 import { restoreRunLines, type RecordedRun } from '../core/audit/run-lines.ts';
 import { toFairLimits } from '../platform/concurrency/fair-queue.ts';
-import type { Config } from '../platform/config/config.ts';
+import type { ServerConfig as Config } from './settings.ts';
 import type { Database } from '../ports/database/database.ts';
 import { isWorkcrateError } from '../platform/errors.ts';
 import { createExecutions } from '../core/runs/executions.ts';

@@ -1,7 +1,8 @@
 /**
  * Opens the gateway with what the settings say. What it does is in `gateway/`.
  */
-import { readVariable, type Config } from '../platform/config/config.ts';
+import { readVariable } from '../platform/config/config.ts';
+import type { ServerConfig as Config } from './settings.ts';
 import type { Gateway, GatewayOptions } from '../features/gateway/gateway.ts';
 import { toUpstreamTool } from '../features/gateway/upstream-tool.ts';
 import type { Guard } from '../features/guard/guard.ts';

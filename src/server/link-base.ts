@@ -2,7 +2,7 @@
  * The start of every link that is handed out, from the settings and the address that the server listens on. Whether a
  * request may use that name is checked by `surfaces/http/host-origin.ts`.
  */
-import type { Config } from '../platform/config/config.ts';
+import type { ServerConfig as Config } from './settings.ts';
 import { isWildcard } from '../surfaces/http/host-origin.ts';
 
 /** What links begin with, for a server that listens at `url`: a container's published port is not the one inside. */

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { loadConfig } from '../platform/config/config.ts';
+import { loadConfig } from './settings.ts';
 import { toOfferedTool } from '../core/offer/tool.ts';
 import type { Tool } from '../core/offer/tool.ts';
 import { createLog } from '../platform/observability/log.ts';

@@ -3,7 +3,7 @@
  * to know them before anything is open. Which there are at all is in `tools.ts` and `resources.ts`.
  */
 import { getAuditFolder } from '../core/audit/audit.ts';
-import type { Config } from '../platform/config/config.ts';
+import type { ServerConfig as Config } from './settings.ts';
 import { WorkcrateError } from '../platform/errors.ts';
 import type { OutputBounds } from '../core/runs/executions.ts';
 import type { Surroundings } from '../core/runs/surroundings.ts';

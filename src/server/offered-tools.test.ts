@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { loadConfig } from '../platform/config/config.ts';
+import { loadConfig } from './settings.ts';
 import { createOwnToolbox, type Toolbox } from '../core/offer/toolbox.ts';
 import { bindTool, type ToolContext } from '../core/offer/tool.ts';
 import { recordProof } from '../../test/requirements/requirements.testing.ts';

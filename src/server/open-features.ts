@@ -3,8 +3,9 @@
  * It knows no feature by name.
  */
 import type { Hono } from 'hono';
-import type { Config } from '../platform/config/config.ts';
-import type { Core, Declared, Feature, Known, OpenFeature, SettingList, Web } from '../core/feature.ts';
+import type { ServerConfig as Config } from './settings.ts';
+import type { SettingList } from '../platform/config/setting.ts';
+import type { Core, Declared, Feature, Known, OpenFeature, Web } from '../core/feature.ts';
 import { bindExtension, type Extension } from '../core/offer/extension.ts';
 import { bindPrompt, type Prompt } from '../core/offer/prompt.ts';
 import { bindResources, type ResourceKind } from '../core/offer/resource.ts';

@@ -8,7 +8,7 @@ import { listServerPlaces, readRemembered } from '../core/audit/read.ts';
 import { verifyAudit } from '../core/audit/verify.ts';
 import { auditRequests } from '../core/audit/wrappers.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { Config } from '../platform/config/config.ts';
+import type { ServerConfig as Config } from './settings.ts';
 import type { Crates } from '../features/crates/crates.ts';
 import type { Database } from '../ports/database/database.ts';
 import { isWorkcrateError, WorkcrateError } from '../platform/errors.ts';

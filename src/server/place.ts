@@ -2,7 +2,7 @@
  * Takes the port and the data folder of a server, before anything else is opened: a server that cannot have them is
  * started once and not twice. The port is used by `listen.ts`.
  */
-import type { Config } from '../platform/config/config.ts';
+import type { ServerConfig as Config } from './settings.ts';
 import { lockFolder } from '../platform/data-folder/data-folder.ts';
 import { isWorkcrateError } from '../platform/errors.ts';
 import { reservePort, reservePortOrAny, type ReservedPort } from '../surfaces/http/port.ts';

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { loadConfig } from '../platform/config/config.ts';
+import { loadConfig } from './settings.ts';
 import type { Surroundings } from '../core/runs/surroundings.ts';
 import { recallSurroundings, rememberSurroundings } from './remembered-surroundings.ts';
 

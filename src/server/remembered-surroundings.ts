@@ -6,7 +6,7 @@
 import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { Config } from '../platform/config/config.ts';
+import type { ServerConfig as Config } from './settings.ts';
 import { getErrno } from '../platform/errors.ts';
 import type { Surroundings } from '../core/runs/surroundings.ts';
 import { packageVersion } from '../platform/version.ts';

@@ -10,7 +10,7 @@ import { auditUploads } from '../core/audit/transfers.ts';
 import { forgetOldWaiting, startWritingWaiting } from '../core/audit/waiting.ts';
 import { auditAnsweredRequests, auditRefusedCalls, auditTool } from '../core/audit/wrappers.ts';
 import type { ClientToolsOptions } from '../features/client-files/tools.ts';
-import type { Config } from '../platform/config/config.ts';
+import type { ServerConfig as Config } from './settings.ts';
 import type { Crates } from '../features/crates/crates.ts';
 import type { DocumentToolsOptions } from '../features/documents/tools.ts';
 import type { FindCrateFiles } from '../core/runs/tools.ts';

@@ -5,7 +5,8 @@
  */
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { readVariable, type Config } from '../platform/config/config.ts';
+import { readVariable } from '../platform/config/config.ts';
+import type { ServerConfig as Config } from './settings.ts';
 import { leavesReserve, measureFreeSpace } from '../platform/data-folder/disk-reserve.ts';
 import { demandBackend } from '../ports/database/open.ts';
 import { isWorkcrateError, WorkcrateError } from '../platform/errors.ts';

@@ -5,7 +5,7 @@
 import { statfs } from 'node:fs/promises';
 import { z } from 'zod';
 import type { Clock } from '../platform/clock.ts';
-import type { Config } from '../platform/config/config.ts';
+import type { ServerConfig as Config } from './settings.ts';
 import type { Database } from '../ports/database/database.ts';
 import { asWorkcrateError, getErrno, isWorkcrateError, publicMessage } from '../platform/errors.ts';
 import { readTotalUsage } from '../core/files/files.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { loadConfig } from '../platform/config/config.ts';
+import { loadConfig } from './settings.ts';
 import { isWorkcrateError } from '../platform/errors.ts';
 import type { StorageOptions } from '../ports/storage/open.ts';
 import { toSourceOptions, toStorageOptions } from './store-options.ts';

@@ -3,7 +3,7 @@
  * not fit together. For the server and for commands that use the same data. It opens nothing.
  */
 import { dirname, join } from 'node:path';
-import type { Config } from '../platform/config/config.ts';
+import type { ServerConfig as Config } from './settings.ts';
 import { parseSourceAddress, type SourceOptions } from '../features/crates/sources/address.ts';
 import { WorkcrateError } from '../platform/errors.ts';
 import type { StorageOptions } from '../ports/storage/open.ts';

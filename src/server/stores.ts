@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { findServerByFolder } from '../core/audit/read.ts';
-import type { Config } from '../platform/config/config.ts';
+import type { ServerConfig as Config } from './settings.ts';
 import { createExternalCrateTargets } from '../features/crates/crates.ts';
 import { lockFolder } from '../platform/data-folder/data-folder.ts';
 import { createBallast } from '../platform/data-folder/disk-ballast.ts';

@@ -3,7 +3,7 @@
  * a key do not reach, nothing is told.
  */
 import type { Clock } from '../platform/clock.ts';
-import type { Config } from '../platform/config/config.ts';
+import type { ServerConfig as Config } from './settings.ts';
 import type { Crates } from '../features/crates/crates.ts';
 import type { Database } from '../ports/database/database.ts';
 import { readUsageOf } from './instrumentation/counts.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { loadConfig } from '../platform/config/config.ts';
+import { loadConfig } from './settings.ts';
 import type { Crates } from '../features/crates/crates.ts';
 import { WorkcrateError } from '../platform/errors.ts';
 import { createLog } from '../platform/observability/log.ts';

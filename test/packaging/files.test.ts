@@ -7,13 +7,14 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
-import { toEnvironmentName, settings } from '../../src/platform/config/settings.ts';
+import { allSettings } from '../../src/server/settings.ts';
+import { toEnvironmentName } from '../../src/platform/config/setting.ts';
 
 const packaging = join(import.meta.dirname, '../../packaging');
 const read = (name: string): Promise<string> => readFile(join(packaging, name), 'utf8');
 /** Settings, and what only compose.yaml reads. */
 const known = new Set([
-  ...Object.keys(settings).map(toEnvironmentName),
+  ...Object.keys(allSettings).map(toEnvironmentName),
   'WORKCRATE_MEMORY',
   'WORKCRATE_HTTPS_PORT',
 ]);

@@ -11,7 +11,8 @@ import { noSandbox } from '../code.testing.ts';
 import { NO_POSTGRES, startPostgres } from '../../src/ports/database/postgres.testing.ts';
 import { emptyLedger, listAll, type Ledger } from '../properties/durability/ledger.testing.ts';
 import { load } from '../properties/durability/load.testing.ts';
-import { toFlagName, settings as allSettings } from '../../src/platform/config/settings.ts';
+import { settings as allSettings } from '../../src/platform/config/settings.ts';
+import { toFlagName } from '../../src/platform/config/setting.ts';
 import { asTheGuideSays, folderTree, sectionOf, shell } from './restore.testing.ts';
 
 const settings = ['--file-ttl', '86400', '--upload-ttl', '86400', '--log-level', 'warn'];

@@ -58,7 +58,7 @@ function findDoorFault({ from, to }: Import, room: string): string | null {
 /** What puts rooms together may look into all but features: those say themselves what they bring. */
 function isOpenToAssembly(from: string, to: string): boolean {
   if (!isAssembly(from)) return false;
-  return !isIn(to, 'features') || to.endsWith('/feature.ts');
+  return !isIn(to, 'features') || /\/(?:feature|settings)\.ts$/.test(to);
 }
 
 export interface Door {

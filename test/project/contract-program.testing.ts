@@ -3,7 +3,7 @@ import { globSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { settings } from '../../src/platform/config/settings.ts';
+import { allSettings } from '../../src/server/settings.ts';
 import { eventually } from '../../src/platform/eventually.testing.ts';
 import { connectHost } from '../behaviour/apps/host.testing.ts';
 import { run, serve, temporaryFolder, upload, type Program } from '../behaviour/cli/program.testing.ts';
@@ -246,7 +246,7 @@ export async function readSettingFacts(): Promise<Facts> {
     `setting ${key} default`,
     key === 'python' ? 'found out' : (JSON.parse(value!.replace(folder.path, '{current folder}')) as unknown),
   ]);
-  const declared = Object.entries(settings).flatMap(([key, setting]): Facts => {
+  const declared = Object.entries(allSettings).flatMap(([key, setting]): Facts => {
     const name = key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
     const { aliases = [], fileAlias = null, secret = false } = setting as Declared;
     return [

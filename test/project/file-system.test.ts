@@ -57,6 +57,7 @@ const allowed: readonly { readonly because: string; readonly files: readonly str
       'src/features/ask/save-links.ts',
       'src/features/ask/send-file.ts',
       'src/platform/config/code-settings.ts',
+      'src/features/packages/settings.ts',
       'src/cli/open-crate.ts',
       'src/platform/config/env-file.ts',
       'src/platform/config/file.ts',

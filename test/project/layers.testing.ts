@@ -173,11 +173,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     assembly: 'tool-search',
   },
   'platform/config': {
-    only: {
-      'features/skills': 'code-settings',
-      'core/feature.ts': 'setting',
-      'features/tool-search': 'settings',
-    },
+    all: 'config kinds setting',
   },
   'platform/data-folder': {
     all: 'data-folder disk-reserve',

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { parseEnv } from 'node:util';
 import { environmentExample, settingsPage } from '../../scripts/settings-docs.ts';
-import { loadConfig } from '../../src/platform/config/config.ts';
-import { toEnvironmentName, settings } from '../../src/platform/config/settings.ts';
+import { loadConfig } from '../../src/server/settings.ts';
+import { allSettings } from '../../src/server/settings.ts';
+import { toEnvironmentName } from '../../src/platform/config/setting.ts';
 
 const textOf = (path: string): string => readFileSync(join(import.meta.dirname, '../..', path), 'utf8');
 const remedy = 'it is not what the settings give: run node scripts/settings-docs.ts';
@@ -20,7 +21,7 @@ it('.env.example is what the settings give', () => {
 
 it('every setting is in both, and every line of .env.example is commented out', () => {
   const [page, example] = [settingsPage(), environmentExample()];
-  for (const name of Object.keys(settings).map(toEnvironmentName)) {
+  for (const name of Object.keys(allSettings).map(toEnvironmentName)) {
     assert.ok(page.includes(`\`${name}\``), name);
     assert.match(example, new RegExp(`^#${name}=`, 'm'));
   }

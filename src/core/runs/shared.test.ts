@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { loadConfig } from '../../platform/config/config.ts';
+import { loadConfig } from '../../server/settings.ts';
 import { findPostgres, NO_POSTGRES } from '../../ports/database/postgres.testing.ts';
 import { recordProof } from '../../../test/requirements/requirements.testing.ts';
 import { requestCancel } from './executions.ts';

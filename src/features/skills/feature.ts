@@ -1,10 +1,18 @@
-import { codeSettings } from '../../platform/config/code-settings.ts';
+import { list } from '../../platform/config/kinds.ts';
+import { defineSetting } from '../../platform/config/setting.ts';
 import { defineFeature, type OpenFeature } from '../../core/feature.ts';
 import type { Skills } from './skills.ts';
 
 export const skills = defineFeature({
   name: 'skills',
-  settings: { replaceSkills: codeSettings.replaceSkills },
+  settings: {
+    replaceSkills: defineSetting(
+      list,
+      [],
+      'skills that come with workcrate, by name, which those of the same name in --skills-path replace',
+      { after: 'skillsPath' },
+    ),
+  },
 
   async declare() {
     const { skillTools } = await import('./tools.ts');

@@ -1,10 +1,18 @@
-import { settings } from '../../platform/config/settings.ts';
+import { optionalText } from '../../platform/config/kinds.ts';
+import { defineSetting } from '../../platform/config/setting.ts';
 import { defineFeature } from '../../core/feature.ts';
 import type { DiscoveryRoom } from './tools.ts';
 
 export const toolSearch = defineFeature({
   name: 'tool-search',
-  settings: { toolRoutes: settings.toolRoutes },
+  settings: {
+    toolRoutes: defineSetting(
+      optionalText,
+      null,
+      'JSON file with further groups of tools, and the words of a request that lead to them',
+      { after: 'tools' },
+    ),
+  },
   declare: async () => ({ tools: (await import('./tools.ts')).discoveryTools }),
   async open({ toolbox }, { toolRoutes }): Promise<{ room: DiscoveryRoom }> {
     const { loadRoutes } = await import('./tool-search.ts');

@@ -9,24 +9,23 @@ import { programName } from '../program.ts';
 import { applyEnvFile } from './env-file.ts';
 import { failAtLine, readConfigFile, type FileValue } from './file.ts';
 import { bytes, trueOrFalse, range, type UidRange } from './kinds.ts';
-import type { Setting, SettingsEnvironment } from './setting.ts';
 import {
   toEnvironmentName,
   toFileKey,
   toFlagName,
-  settings,
-  type Config,
-  type SettingName,
-} from './settings.ts';
+  type Setting,
+  type SettingList,
+  type SettingsEnvironment,
+} from './setting.ts';
+import type { Config } from './settings.ts';
 import { findUnknownVariables, type UnknownVariable } from './unknown.ts';
 
 export { findUnreadEnvFile } from './env-file.ts';
-export { defaultClientPaths } from './content-settings.ts';
-export type { Config, SettingName } from './settings.ts';
+export type { Config } from './settings.ts';
 
 /** Settings and where each came from: a flag, a variable, a line of the config file, or the default. */
-export interface LoadedConfig {
-  readonly config: Config;
+export interface LoadedConfig<Values extends Config = Config> {
+  readonly config: Values;
   readonly origins: ReadonlyMap<string, string>;
   /** Variables that begin as ours do, but are none of ours. */
   readonly unknown: readonly UnknownVariable[];
@@ -34,21 +33,27 @@ export interface LoadedConfig {
 
 type ConfigFlags = Readonly<Record<string, string | undefined>>;
 
-const settingNames = Object.keys(settings) as SettingName[];
-
-/** Flags win over the environment, that over the config file, that over the defaults. */
-export function loadConfig(flags: ConfigFlags, environment: SettingsEnvironment = process.env): LoadedConfig {
+/**
+ * Reads the settings of the core, and of the features that are in the list besides. Flags win over the environment, that
+ * over the config file, that over the defaults.
+ */
+export function loadSettings(
+  settings: SettingList,
+  flags: ConfigFlags,
+  environment: SettingsEnvironment = process.env,
+): LoadedConfig {
   if (flags['service-env'] !== undefined) applyEnvFile(flags['service-env'], environment);
   const path = flags['config'] ?? (environment.WORKCRATE_CONFIG || undefined);
-  const file = path === undefined ? new Map<string, FileValue>() : readConfigFile(path, structuredKeys);
-  if (path !== undefined) refuseUnknownKeys(path, file);
+  const file =
+    path === undefined ? new Map<string, FileValue>() : readConfigFile(path, listStructuredKeys(settings));
+  if (path !== undefined) refuseUnknownKeys(settings, path, file);
   const origins = new Map<string, string>();
-  const entries = settingNames.map((name) => {
-    const { value, origin } = resolveSetting(name, flags, environment, file, path ?? '');
+  const entries = Object.entries(settings).map(([name, setting]) => {
+    const { value, origin } = resolveSetting(name, setting, flags, environment, file, path ?? '');
     origins.set(name, origin);
     return [name, value];
   });
-  const unknown = findUnknownVariables(environment);
+  const unknown = findUnknownVariables(settings, environment);
   return { config: normalizeConfig(Object.fromEntries(entries) as Config), origins, unknown };
 }
 
@@ -56,7 +61,7 @@ export function loadConfig(flags: ConfigFlags, environment: SettingsEnvironment 
 export const readVariable = (name: string): string | undefined => process.env[name];
 
 /** For a server that a command starts: all variables but those of one setting. */
-export function copyEnvironment(without: SettingName): Record<string, string> {
+export function copyEnvironment(without: string): Record<string, string> {
   const hidden = toEnvironmentName(without);
   const entries = Object.entries(process.env).filter(
     ([name, value]) => value !== undefined && name !== hidden,
@@ -73,20 +78,20 @@ export function readOperatorKey(
 }
 
 function resolveSetting(
-  name: SettingName,
+  name: string,
+  setting: Setting<unknown>,
   flags: ConfigFlags,
   environment: SettingsEnvironment,
   file: ReadonlyMap<string, FileValue>,
   path: string,
 ): { value: unknown; origin: string } {
-  const setting = settings[name] as Setting<unknown>;
   const fromFlag = flags[toFlagName(name)];
   if (fromFlag !== undefined) return parseSetting(setting, fromFlag, `--${toFlagName(name)}`);
   for (const variable of [toEnvironmentName(name), ...(setting.aliases ?? [])]) {
     const value = environment[variable];
     if (value !== undefined && value !== '') return parseSetting(setting, value, variable);
   }
-  for (const key of listFileKeys(name)) {
+  for (const key of listFileKeys(name, setting)) {
     const written = file.get(key);
     if (written !== undefined)
       return parseSetting(setting, written.text, `${path}, line ${written.line}: ${key}`);
@@ -112,18 +117,22 @@ function parseSetting(
 /** Hides what comes before the host of a URL. A password that is not percent-encoded may contain `/` and `@`. */
 export const hidePassword = (text: string): string => text.replace(/\/\/.*@/s, '//…@');
 
-function listFileKeys(name: SettingName): string[] {
-  const { fileAlias } = settings[name] as Setting<unknown>;
-  return fileAlias === undefined ? [toFileKey(name)] : [toFileKey(name), fileAlias];
-}
+const listFileKeys = (name: string, { fileAlias }: Setting<unknown>): string[] =>
+  fileAlias === undefined ? [toFileKey(name)] : [toFileKey(name), fileAlias];
 
-const structuredKeys: ReadonlySet<string> = new Set([toFileKey('projects')]);
+const listStructuredKeys = (settings: SettingList): ReadonlySet<string> =>
+  new Set(
+    Object.entries(settings)
+      .filter(([, { kind }]) => kind.isStructured)
+      .map(([name]) => toFileKey(name)),
+  );
 
-function refuseUnknownKeys(path: string, file: ReadonlyMap<string, FileValue>): void {
-  const known = new Set(settingNames.flatMap(listFileKeys));
+function refuseUnknownKeys(settings: SettingList, path: string, file: ReadonlyMap<string, FileValue>): void {
+  const keys = Object.entries(settings).map(([name, setting]) => listFileKeys(name, setting));
+  const known = new Set(keys.flat());
   for (const [key, { line }] of file) if (!known.has(key)) failUnknownKey(path, line, key, known);
-  for (const name of settingNames) {
-    const [first, second] = listFileKeys(name).filter((key) => file.has(key));
+  for (const names of keys) {
+    const [first, second] = names.filter((key) => file.has(key));
     if (second !== undefined)
       failAtLine(path, file.get(second)!.line, `${second} and ${first} are the same setting`);
   }
@@ -165,23 +174,25 @@ function mapFolders(config: Config, change: (path: string) => string): Config {
 const guardLastSpace = (path: string): string => path.replace(/\s$/, '$&/');
 
 /** The config as a config file, each line with its origin. For a secret there is only a comment that it is set. */
-export function printConfig({ config, origins }: LoadedConfig): string {
-  const printed = mapFolders(config, guardLastSpace);
-  return settingNames.map((name) => `${formatSetting(name, printed)}  # ${origins.get(name)}\n`).join('');
+export function printConfig(settings: SettingList, { config, origins }: LoadedConfig): string {
+  const values = new Map<string, unknown>(Object.entries(mapFolders(config, guardLastSpace)));
+  return Object.entries(settings)
+    .map(([name, setting]) => `${formatSetting(name, setting, values.get(name))}  # ${origins.get(name)}\n`)
+    .join('');
 }
 
-function formatSetting(name: SettingName, config: Config): string {
-  const value = config[name];
-  const { secret } = settings[name] as Setting<unknown>;
+function formatSetting(name: string, { kind, secret }: Setting<unknown>, value: unknown): string {
   if (secret && value !== null) return `# ${toFileKey(name)}: (set, not shown)`;
-  const { kind } = settings[name] as Setting<unknown>;
   return `${toFileKey(name)}: ${JSON.stringify(kind === range ? formatRange(value as UidRange) : (value ?? ''))}`;
 }
 
 /** A line of help for each setting, and one with its variables. */
-export function formatSettingsHelp(names: readonly SettingName[] = settingNames): string {
+export function formatSettingsHelp(
+  settings: SettingList,
+  names: readonly string[] = Object.keys(settings),
+): string {
   const lines = names.map((name) => {
-    const setting = settings[name] as Setting<unknown>;
+    const setting = settings[name]!;
     const names = [`--${toFlagName(name)}`.padEnd(22), setting.help].join(' ');
     const usual = formatDefault(setting);
     return `  ${names}${usual === '' ? '' : ` [${usual}]`}\n${' '.repeat(25)}${listVariables(name, setting)}\n`;
@@ -204,15 +215,18 @@ function formatSizeSetting(size: number): string {
   return size < 1024 ** 3 ? `${size / 1024 ** 2}MB` : `${size / 1024 ** 3}GB`;
 }
 
-function listVariables(name: SettingName, setting: Setting<unknown>): string {
+function listVariables(name: string, setting: Setting<unknown>): string {
   return [toEnvironmentName(name), ...(setting.aliases ?? [])].join(', ');
 }
 
 /** The settings as options for the argument parser. */
-export const toFlagOptions = (): Record<string, { type: 'string' }> =>
-  Object.fromEntries(settingNames.map((name) => [toFlagName(name), { type: 'string' }]));
+export const toFlagOptions = (settings: SettingList): Record<string, { type: 'string' }> =>
+  Object.fromEntries(Object.keys(settings).map((name) => [toFlagName(name), { type: 'string' }]));
 
 /** The flags of settings that are true or false. */
-export const switchFlags: ReadonlySet<string> = new Set(
-  settingNames.filter((name) => settings[name].kind === trueOrFalse).map((name) => `--${toFlagName(name)}`),
-);
+export const listSwitchFlags = (settings: SettingList): ReadonlySet<string> =>
+  new Set(
+    Object.entries(settings)
+      .filter(([, { kind }]) => kind === trueOrFalse)
+      .map(([name]) => `--${toFlagName(name)}`),
+  );

@@ -7,6 +7,8 @@ import { isIPv4, isIPv6 } from 'node:net';
 /** How the text of a flag, a variable or a config file becomes a value. Each says what it takes. */
 export interface SettingKind<T> {
   readonly takes: string;
+  /** Whether it is more than plain text in a config file. */
+  readonly isStructured?: boolean;
   parse(text: string): T;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What one setting is, and how to define one. The list of all settings is in `settings.ts`, what values look like as
- * text is in `kinds.ts`.
+ * What one setting is, how to define one, and how lists of them become one. The settings of the core are in `settings.ts`,
+ * those of a feature in its folder; what values look like as text is in `kinds.ts`.
  */
 import type { SettingKind } from './kinds.ts';
 
@@ -15,7 +15,17 @@ export interface Setting<T> {
   readonly fileAlias?: string;
   /** Never printed. */
   readonly secret?: boolean;
+  /** The setting behind which it stands in help and docs; without it, behind the one before it in its list. */
+  readonly after?: string;
 }
+
+/** Settings by their keys. */
+export type SettingList = Readonly<Record<string, Setting<unknown>>>;
+
+/** What settings came to. */
+export type ValuesOf<Settings extends SettingList> = {
+  readonly [Name in keyof Settings]: Settings[Name] extends Setting<infer Value> ? Value : never;
+};
 
 export type SettingsEnvironment = Readonly<Record<string, string | undefined>>;
 
@@ -24,7 +34,7 @@ export function defineSetting<T>(
   kind: SettingKind<T>,
   fallback: T | ((environment: SettingsEnvironment) => T),
   help: string,
-  more: { aliases?: readonly string[]; fileAlias?: string; secret?: boolean } = {},
+  more: Pick<Setting<T>, 'aliases' | 'fileAlias' | 'secret' | 'after'> = {},
 ): Setting<T> {
   const give = typeof fallback === 'function' ? (fallback as (e: SettingsEnvironment) => T) : () => fallback;
   return { kind, fallback: give, help, ...more };
@@ -35,3 +45,42 @@ export const day = 86_400;
 /** In bytes. */
 export const megabyte = 1024 ** 2;
 export const gigabyte = 1024 ** 3;
+
+const splitCamelCase = (name: string): string[] => name.split(/(?=[A-Z])/).map((word) => word.toLowerCase());
+
+export const toFlagName = (name: string): string => splitCamelCase(name).join('-');
+export const toFileKey = (name: string): string => splitCamelCase(name).join('_');
+export const toEnvironmentName = (name: string): string =>
+  `WORKCRATE_${splitCamelCase(name).join('_').toUpperCase()}`;
+
+/**
+ * One list of several. A setting goes behind the one that it names, with those that follow it in its list; what names
+ * none, or one that is not there, goes to the end. Two settings of one name are a mistake of ours.
+ */
+export function joinSettings([core = {}, ...others]: readonly SettingList[]): SettingList {
+  const runs = others.flatMap(splitByPlace);
+  const placed = new Map<string, Setting<unknown>>();
+  const place = (entries: readonly SettingEntry[]): void => {
+    for (const [name, setting] of entries) {
+      if (placed.has(name)) throw new Error(`Two settings are called ${name}.`);
+      placed.set(name, setting);
+      for (const run of runs) if (run[0]![1].after === name) place(run);
+    }
+  };
+  place(Object.entries(core));
+  for (const run of runs) if (!placed.has(run[0]![1].after ?? '')) place(run);
+  return Object.fromEntries(placed);
+}
+
+type SettingEntry = readonly [name: string, setting: Setting<unknown>];
+
+/** Each part begins with a setting that says where it stands. */
+function splitByPlace(list: SettingList): SettingEntry[][] {
+  const runs: SettingEntry[][] = [];
+  for (const entry of Object.entries(list)) {
+    const last = runs.at(-1);
+    if (last === undefined || entry[1].after !== undefined) runs.push([entry]);
+    else last.push(entry);
+  }
+  return runs;
+}

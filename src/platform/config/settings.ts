@@ -1,14 +1,12 @@
 /**
- * The list of all settings, in the order in which `serve --help` shows them. A setting that is added here, or to
- * `code-settings.ts` or `content-settings.ts`, has its flag, its variable and its key in the config file at once.
- * Flags, variables and the file are read by `config.ts`.
+ * The settings of the core, in the order in which `serve --help` shows them. One that is added here, or to
+ * `code-settings.ts`, has its flag, its variable and its key in the config file at once. Features have their own in their
+ * folders. Flags, variables and the file are read by `config.ts`.
  */
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { programName } from '../program.ts';
-import { agentSettings } from './agent-settings.ts';
 import { codeSettings } from './code-settings.ts';
-import { clientSettings, crateSettings, documentSettings } from './content-settings.ts';
 import {
   bytes,
   days,
@@ -26,7 +24,14 @@ import {
   choicesFrom,
   requiredText,
 } from './kinds.ts';
-import { day, defineSetting, gigabyte, megabyte, type Setting, type SettingsEnvironment } from './setting.ts';
+import {
+  day,
+  defineSetting,
+  gigabyte,
+  megabyte,
+  type SettingsEnvironment,
+  type ValuesOf,
+} from './setting.ts';
 
 /** The data folder by default: where the XDG convention has it. */
 function getDefaultDataFolder(environment: SettingsEnvironment): string {
@@ -179,26 +184,6 @@ export const settings = {
     ['default'],
     'groups of tools to offer: default, all, or names (code, artifacts, files, crates, documents, client, skills, discovery, operator, and beyond the default scripts, validation, packages; gateway alone: only what --gateway names)',
   ),
-  toolRoutes: defineSetting(
-    optionalText,
-    null,
-    'JSON file with further groups of tools, and the words of a request that lead to them',
-  ),
-  gateway: defineSetting(
-    optionalText,
-    null,
-    'JSON file with mcpServers, and packages with a manifest: servers whose tools are offered too, each behind its prefix',
-  ),
-  gatewayIdle: defineSetting(
-    seconds(1, 86_400),
-    900,
-    'seconds without use after which the connection of a user to a server behind the gateway is closed',
-  ),
-  gatewayConnections: defineSetting(
-    integer(1, 10_000),
-    100,
-    'connections to servers behind the gateway at once; each user has one for each server',
-  ),
   structured: defineSetting(
     trueOrFalse,
     false,
@@ -256,10 +241,7 @@ export const settings = {
     50 * megabyte,
     'most bytes of the results of one run that are kept until it is packed, so that a later run cannot replace them; 0 keeps none',
   ),
-  ...crateSettings,
-  ...documentSettings,
-  ...clientSettings,
-  ...agentSettings,
+  clientTimeout: defineSetting(seconds(1, 3600), 120, 'seconds that a client has to answer a question'),
   auditLevel: defineSetting(
     choiceFrom('trace', 'info', 'warning', 'off'),
     'trace',
@@ -310,15 +292,5 @@ export const settings = {
   ),
 } as const;
 
-export type SettingName = keyof typeof settings;
-
-export type Config = {
-  readonly [Name in SettingName]: (typeof settings)[Name] extends Setting<infer T> ? T : never;
-};
-
-const splitCamelCase = (name: string): string[] => name.split(/(?=[A-Z])/).map((word) => word.toLowerCase());
-
-export const toFlagName = (name: string): string => splitCamelCase(name).join('-');
-export const toFileKey = (name: string): string => splitCamelCase(name).join('_');
-export const toEnvironmentName = (name: string): string =>
-  `WORKCRATE_${splitCamelCase(name).join('_').toUpperCase()}`;
+/** What the settings of the core came to. */
+export interface Config extends ValuesOf<typeof settings> {}

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { loadConfig } from './config.ts';
-import { toEnvironmentName, settings } from './settings.ts';
+import { loadConfig } from '../../server/settings.ts';
+import { allSettings } from '../../server/settings.ts';
+import { toEnvironmentName } from './setting.ts';
 import { findUnknownVariables } from './unknown.ts';
 
-const names = Object.keys(settings).map(toEnvironmentName);
+const names = Object.keys(allSettings).map(toEnvironmentName);
 
 it('a misspelt variable is noticed, with the setting that was meant', () => {
   for (const [wrong, meant] of [
@@ -16,14 +17,16 @@ it('a misspelt variable is noticed, with the setting that was meant', () => {
     ['WORKCRATE_port', null],
     ['WORKCRATE_SOMETHING_ELSE', null],
   ] as const)
-    assert.deepEqual(findUnknownVariables({ [wrong]: 'x' }), [{ variable: wrong, nearest: meant }]);
+    assert.deepEqual(findUnknownVariables(allSettings, { [wrong]: 'x' }), [
+      { variable: wrong, nearest: meant },
+    ]);
 });
 
 it('settings, their further names and variables of scripts and tests are not taken for mistakes', () => {
   const fine = [...names, 'MCP_PORT', 'AWS_REGION', 'HOME', 'WORKCRATE_CONFIG', 'WORKCRATE_KEY'];
   const ours = ['WORKCRATE_TEST_DATABASE', 'WORKCRATE_NO_INSTALL', 'WORKCRATE_WRITE_SCORECARD'];
   assert.deepEqual(
-    findUnknownVariables(Object.fromEntries([...fine, ...ours].map((name) => [name, '']))),
+    findUnknownVariables(allSettings, Object.fromEntries([...fine, ...ours].map((name) => [name, '']))),
     [],
   );
 });

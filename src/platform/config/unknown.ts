@@ -3,8 +3,7 @@
  * warns.
  */
 import { findNearest } from '../text/edit-distance.ts';
-import type { SettingsEnvironment } from './setting.ts';
-import { toEnvironmentName, settings } from './settings.ts';
+import { toEnvironmentName, type SettingList, type SettingsEnvironment } from './setting.ts';
 
 export interface UnknownVariable {
   readonly variable: string;
@@ -17,21 +16,23 @@ const otherKnownVariables =
   /^WORKCRATE_(?:CONFIG|KEY|NO_INSTALL|WRITE_SCORECARD|(?:TEST|ATTACKS|CONTRACT)_[A-Z0-9_]*)$/;
 
 const variablePrefix = 'WORKCRATE_';
-const knownVariables = Object.keys(settings).map(toEnvironmentName);
-const bareNames = knownVariables.map((name) => name.slice(variablePrefix.length));
 
 /** Variables that look like settings and are none: a misspelt one would otherwise do nothing in silence. */
-export function findUnknownVariables(environment: SettingsEnvironment): UnknownVariable[] {
+export function findUnknownVariables(
+  settings: SettingList,
+  environment: SettingsEnvironment,
+): UnknownVariable[] {
+  const known = Object.keys(settings).map(toEnvironmentName);
   return Object.keys(environment)
     .filter(
-      (name) =>
-        name.startsWith(variablePrefix) && !knownVariables.includes(name) && !otherKnownVariables.test(name),
+      (name) => name.startsWith(variablePrefix) && !known.includes(name) && !otherKnownVariables.test(name),
     )
-    .map((variable) => ({ variable, nearest: findNearestVariable(variable) }));
+    .map((variable) => ({ variable, nearest: findNearestVariable(variable, known) }));
 }
 
 /** Compared without what all of them begin with, so that it does not make short names look alike. */
-function findNearestVariable(variable: string): string | null {
-  const nearest = findNearest(variable.slice(variablePrefix.length), bareNames);
+function findNearestVariable(variable: string, known: readonly string[]): string | null {
+  const bare = known.map((name) => name.slice(variablePrefix.length));
+  const nearest = findNearest(variable.slice(variablePrefix.length), bare);
   return nearest === null ? null : variablePrefix + nearest;
 }

@@ -13,7 +13,7 @@ import {
   type Client,
   type ClientCapabilities,
 } from '@modelcontextprotocol/client';
-import type { Config } from '../../../src/platform/config/config.ts';
+import type { ServerConfig as Config } from '../../../src/server/settings.ts';
 import {
   article,
   articles,

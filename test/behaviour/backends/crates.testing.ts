@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { loadConfig, type Config } from '../../../src/platform/config/config.ts';
+import { loadConfig, type ServerConfig as Config } from '../../../src/server/settings.ts';
 import { openCrateSource, type SourceOptions } from '../../../src/features/crates/sources/sources.ts';
 import { toSourceOptions } from '../../../src/server/store-options.ts';
 import { createBlobs } from '../../../src/ports/storage/azure/client.ts';

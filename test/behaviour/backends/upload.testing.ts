@@ -4,7 +4,7 @@ import { readdir } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Config } from '../../../src/platform/config/config.ts';
+import type { ServerConfig as Config } from '../../../src/server/settings.ts';
 import type { Database } from '../../../src/ports/database/database.ts';
 import { openDatabase } from '../../../src/ports/database/open.ts';
 import { eventually, patienceMs } from '../../../src/platform/eventually.testing.ts';

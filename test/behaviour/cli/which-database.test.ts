@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { describeOpened } from '../../../src/cli/open-unlocked.ts';
-import { loadConfig } from '../../../src/platform/config/config.ts';
+import { loadConfig } from '../../../src/server/settings.ts';
 import { run, temporaryFolder } from './program.testing.ts';
 
 it('a command says which database it opened, and that it made one', async () => {

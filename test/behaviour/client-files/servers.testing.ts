@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { McpServerFactory } from '@modelcontextprotocol/server';
-import { loadConfig, type Config } from '../../../src/platform/config/config.ts';
+import { loadConfig, type ServerConfig as Config } from '../../../src/server/settings.ts';
 import { openDatabase } from '../../../src/ports/database/open.ts';
 import { eventually } from '../../../src/platform/eventually.testing.ts';
 import { createLog } from '../../../src/platform/observability/log.ts';

@@ -1,6 +1,6 @@
 /** What tests of signing in at an issuer share: a server whose page is a client of a real issuer, and a person there. */
 import type { Page } from 'playwright-core';
-import type { Config } from '../../../src/platform/config/config.ts';
+import type { ServerConfig as Config } from '../../../src/server/settings.ts';
 import { startIssuer, type PageClient, type TestIssuer } from '../users/issuer.testing.ts';
 import { startTeam, type Team } from '../users/team.testing.ts';
 

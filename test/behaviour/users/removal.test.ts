@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Config } from '../../../src/platform/config/config.ts';
+import type { ServerConfig as Config } from '../../../src/server/settings.ts';
 import { othersNoticedMs } from '../../../src/ports/database/database.ts';
 import { openDatabase } from '../../../src/ports/database/open.ts';
 import { eventually } from '../../../src/platform/eventually.testing.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport, type ClientOptions } from '@modelcontextprotocol/client';
-import { loadConfig, type Config } from '../../../src/platform/config/config.ts';
+import { loadConfig, type ServerConfig as Config } from '../../../src/server/settings.ts';
 import { openDatabase } from '../../../src/ports/database/open.ts';
 import { findPostgres, NO_POSTGRES } from '../../../src/ports/database/postgres.testing.ts';
 import { furtherGroups, toolGroups } from '../../../src/core/offer/tool.ts';

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import type { Config } from '../../../src/platform/config/config.ts';
+import type { ServerConfig as Config } from '../../../src/server/settings.ts';
 import { hasReserve } from '../../../src/platform/data-folder/disk-reserve.ts';
 import { eventually } from '../../../src/platform/eventually.testing.ts';
 import { findEngine, noEngine } from '../../../src/ports/sandbox/docker/engine.testing.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { loadConfig } from '../../../src/platform/config/config.ts';
+import { loadConfig } from '../../../src/server/settings.ts';
 import { recordProof } from '../../requirements/requirements.testing.ts';
 import { run, serve, temporaryFolder, upload } from '../../behaviour/cli/program.testing.ts';
 import {

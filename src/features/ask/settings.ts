@@ -1,15 +1,13 @@
-/**
- * The settings of `workcrate ask`: which model it works with. `settings.ts` puts them into the list of all settings; they
- * are used in `cli/ask.ts` alone.
- */
-import { optionalBaseUrl, optionalText, seconds } from './kinds.ts';
-import { defineSetting } from './setting.ts';
+/** The settings of `workcrate ask`: which model it works with. */
+import { optionalBaseUrl, optionalText, seconds } from '../../platform/config/kinds.ts';
+import { defineSetting } from '../../platform/config/setting.ts';
 
-export const agentSettings = {
+export const askSettings = {
   endpoint: defineSetting(
     optionalBaseUrl,
     null,
     'ask: base URL of an OpenAI-compatible API, such as http://127.0.0.1:11434/v1',
+    { after: 'clientTimeout' },
   ),
   model: defineSetting(optionalText, null, 'ask: name of the model at the endpoint'),
   apiKey: defineSetting(

@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
-import { isWorkcrateError } from '../errors.ts';
-import { recordProof } from '../../../test/requirements/requirements.testing.ts';
-import { toFlagOptions, loadConfig, printConfig, formatSettingsHelp } from './config.ts';
-import { scratchFile, settingText } from './settings.testing.ts';
-import { toEnvironmentName, toFileKey, toFlagName, settings, type SettingName } from './settings.ts';
+import { isWorkcrateError } from '../platform/errors.ts';
+import { recordProof } from '../../test/requirements/requirements.testing.ts';
+import { toFlagOptions, printConfig, formatSettingsHelp } from '../platform/config/config.ts';
+import { joinSettings, toEnvironmentName, toFileKey, toFlagName } from '../platform/config/setting.ts';
+import { scratchFile, settingText } from '../platform/config/settings.testing.ts';
+import { loadConfig, allSettings, type SettingName } from './settings.ts';
 
-const names = Object.keys(settings) as SettingName[];
-const secrets = names.filter((name) => 'secret' in settings[name] && settings[name].secret);
+const names = Object.keys(allSettings) as SettingName[];
+const secrets = names.filter((name) => allSettings[name]!.secret);
 const home = { HOME: '/home/me' };
 
 /** Null where it loads, else the message of the refusal; any other error is a failure of the test. */
@@ -105,7 +106,7 @@ it('what --print-config shows is a config file that gives the same config again,
       ([flag, text]) => refusal(() => loadConfig({ [flag]: text! }, home)) === null,
     );
     const first = loadConfig(Object.fromEntries(accepted), home);
-    file.write(printConfig(first));
+    file.write(printConfig(allSettings, first));
     const second = loadConfig({ config: file.path }, home);
     const hidden = Object.fromEntries(secrets.map((name) => [name, null]));
     assert.deepEqual(second.config, { ...first.config, ...hidden });
@@ -122,8 +123,12 @@ it('a refused secret is not repeated in the message', () => {
   assert.doesNotMatch(message!, /hush/);
   const url = 'http://me:hush@store/';
   for (const flag of ['s3-endpoint', 'oauth-issuer', 'public-url', 'webhook-url'])
-    assert.doesNotMatch(refusal(() => printConfig(loadConfig({ [flag]: url }, home))) ?? '', /hush/, flag);
-  assert.doesNotMatch(printConfig(loadConfig({ 'webhook-url': url }, home)), /hush/);
+    assert.doesNotMatch(
+      refusal(() => printConfig(allSettings, loadConfig({ [flag]: url }, home))) ?? '',
+      /hush/,
+      flag,
+    );
+  assert.doesNotMatch(printConfig(allSettings, loadConfig({ 'webhook-url': url }, home)), /hush/);
 });
 
 it('relative folders are meant from where the program was started', () => {
@@ -136,9 +141,21 @@ it('relative folders are meant from where the program was started', () => {
 });
 
 it('every setting has a flag, a variable and a line of help', () => {
-  assert.deepEqual(Object.keys(toFlagOptions()), names.map(toFlagName));
+  assert.deepEqual(Object.keys(toFlagOptions(allSettings)), names.map(toFlagName));
   for (const name of names) {
-    assert.ok(formatSettingsHelp().includes(`--${toFlagName(name)} `), name);
-    assert.ok(formatSettingsHelp().includes(toEnvironmentName(name)), name);
+    assert.ok(formatSettingsHelp(allSettings).includes(`--${toFlagName(name)} `), name);
+    assert.ok(formatSettingsHelp(allSettings).includes(toEnvironmentName(name)), name);
   }
+});
+
+it('a setting stands behind the one that it names, with those that follow it in its list', () => {
+  const make = (after?: string) => ({ ...allSettings['host']!, ...(after === undefined ? {} : { after }) });
+  const joined = joinSettings([
+    { a: make(), b: make(), c: make() },
+    { d: make('a'), e: make() },
+    { f: make('a'), g: make('b') },
+    { h: make(), i: make('e'), j: make('none') },
+  ]);
+  assert.equal(Object.keys(joined).join(''), 'adeifbgchj');
+  assert.throws(() => joinSettings([{ a: make() }, { a: make() }]), /Two settings are called a/);
 });

@@ -1,8 +1,8 @@
 /**
- * The setting `projects`, the only one with a structure: which folders of a client's project may be read. It does not
- * apply them: `features/client-files/` does.
+ * The setting `projects`, the only one with a structure: which folders of a client's project may be read. The config file
+ * may write it in YAML. It is applied in `policy/`.
  */
-import { BadValue, list, type SettingKind } from './kinds.ts';
+import { BadValue, list, type SettingKind } from '../../platform/config/kinds.ts';
 
 /** What a config file says of one project of clients, in the words of the file. */
 export interface ProjectSetting {
@@ -13,6 +13,7 @@ export interface ProjectSetting {
 
 /** A list of projects: YAML in a config file, JSON elsewhere. */
 export const projectList: SettingKind<readonly ProjectSetting[]> = {
+  isStructured: true,
   takes:
     'a list of projects such as [{"root": "/home/me/project", "filesystem": {"allowed_paths": ["docs", "data"]}}]',
   parse(text) {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { loadConfig } from './config.ts';
+import { loadConfig } from '../../server/settings.ts';
 import { projectList } from './projects.ts';
-import { scratchFile } from './settings.testing.ts';
+import { scratchFile } from '../../platform/config/settings.testing.ts';
 
 const one = [{ root: '/p', filesystem: { allowed_paths: ['docs', 'data'] } }];
 

@@ -1,0 +1,55 @@
+/**
+ * All settings: those of the core, and those of every feature. What a setting is, and how flags, variables and files
+ * become its value, is in `platform/config/`.
+ */
+import { joinSettings, type SettingsEnvironment, type ValuesOf } from '../platform/config/setting.ts';
+import { loadSettings, type Config, type LoadedConfig } from '../platform/config/config.ts';
+import { settings as coreSettings } from '../platform/config/settings.ts';
+import { askSettings } from '../features/ask/settings.ts';
+import { clientFileSettings } from '../features/client-files/settings.ts';
+import { codeModeSettings } from '../features/code-mode/settings.ts';
+import { crateSettings } from '../features/crates/settings.ts';
+import { documentSettings } from '../features/documents/settings.ts';
+import { gatewaySettings } from '../features/gateway/settings.ts';
+import { guardSettings } from '../features/guard/settings.ts';
+import { networkSettings } from '../features/network/settings.ts';
+import { packageSettings } from '../features/packages/settings.ts';
+import { scriptSettings } from '../features/scripts/settings.ts';
+import { features } from './features.ts';
+
+type FeatureSettings = UnionToIntersection<(typeof features)[number]['settings']>;
+type UnionToIntersection<Union> = (Union extends unknown ? (given: Union) => void : never) extends (
+  given: infer Intersection,
+) => void
+  ? Intersection
+  : never;
+
+const others = {
+  ...gatewaySettings,
+  ...networkSettings,
+  ...packageSettings,
+  ...guardSettings,
+  ...codeModeSettings,
+  ...scriptSettings,
+  ...crateSettings,
+  ...documentSettings,
+  ...clientFileSettings,
+  ...askSettings,
+};
+
+/** What all settings came to. */
+export interface ServerConfig extends Config, ValuesOf<typeof others>, ValuesOf<FeatureSettings> {}
+
+export type SettingName = keyof ServerConfig;
+
+/** In the order in which help and docs show them. */
+export const allSettings = joinSettings([
+  coreSettings,
+  ...features.map((feature) => feature.settings),
+  others,
+]);
+
+export const loadConfig = (
+  flags: Readonly<Record<string, string | undefined>>,
+  environment?: SettingsEnvironment,
+): LoadedConfig<ServerConfig> => loadSettings(allSettings, flags, environment) as LoadedConfig<ServerConfig>;
