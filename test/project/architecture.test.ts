@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { it } from 'node:test';
 import { getLayer, listRooms, readProduct } from './check-layers.testing.ts';
 
@@ -69,6 +69,32 @@ it('a README of a room names no file that is not there', () => {
   });
   assert.deepEqual(missing, []);
 });
+
+it('a README below src/ has its path as its title', () => {
+  const wrong = globSync('src/**/README.md', { cwd: root })
+    .map((file) => ({ file, title: `# ${dirname(file).slice('src/'.length)}` }))
+    .filter(({ file, title }) => !readFileSync(join(root, file), 'utf8').startsWith(`${title}\n`))
+    .map(({ file, title }) => `${file} has to begin with "${title}"`);
+  assert.deepEqual(wrong, []);
+});
+
+it('a README of a room names no folder that is not there', () => {
+  const missing = rooms.flatMap((room) => {
+    const file = `src/${room}/README.md`;
+    if (!existsSync(join(root, file))) return [];
+    const named = [
+      ...readFileSync(join(root, file), 'utf8').matchAll(/`((?:\.\.\/)*[\w-]+\/(?:[\w-]+\/)*)`/g),
+    ];
+    const bases = [`src/${room}`, `src/${room}/..`, 'src', '.'];
+    return named
+      .map(([, path]) => path!)
+      .filter((path) => !isOfDataFolder(path) && !bases.some((base) => existsSync(join(root, base, path))))
+      .map((path) => `${file} names ${path}: say the path below src/, or one beside the README`);
+  });
+  assert.deepEqual(missing, []);
+});
+
+const isOfDataFolder = (path: string): boolean => ['audit/', 'logs/', 'places/'].includes(path);
 
 function countWords(markdown: string): number {
   return markdown.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word)).length;
