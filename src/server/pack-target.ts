@@ -109,7 +109,7 @@ export function findLocalPacks(config: Config): LocalPacks[] {
       folder: target.directory,
       what: `packed crates stay on this server, in ${target.directory}: others on this database do not find them`,
       remedy:
-        'If there are other servers, give all of them the same --pack-to, such as s3://BUCKET/crates (docs/guide/scale.md)',
+        'If there are other servers, give all of them the same --pack-to, such as s3://BUCKET/crates (docs/guide/deploy.md)',
     });
   const earlier = findEarlierPackFolder(config);
   if (earlier !== null)

@@ -37,7 +37,7 @@ export function endNotRecordedError(session: Named, cause: unknown): WorkcrateEr
 export function elsewhereError(session: Named): WorkcrateError {
   return new WorkcrateError(
     'session_elsewhere',
-    `The session ${nameSession(session)} is open on another server of this installation, and a session lives in one server. Call again, which may reach that server; or start another session here. The operator can route the calls of a client to one server (docs/guide/scale.md).`,
+    `The session ${nameSession(session)} is open on another server of this installation, and a session lives in one server. Call again, which may reach that server; or start another session here. The operator can route the calls of a client to one server (docs/guide/deploy.md).`,
   );
 }
 
