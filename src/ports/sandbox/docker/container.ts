@@ -272,11 +272,13 @@ export async function startContainer(
     await ignoreMissingContainer(engine.call('DELETE', `/containers/${id}?force=1&v=1`));
     await ways[Symbol.asyncDispose]();
   };
+  let socket: Socket | null = null;
   try {
-    const socket = await withContainerErrors(options, engine.attach(id));
+    socket = await withContainerErrors(options, engine.attach(id));
     await withContainerErrors(options, engine.call('POST', `/containers/${id}/start`));
     return wrapContainer(engine, { id, pass, toolsPass: tools?.pass ?? null, remove }, socket);
   } catch (error) {
+    socket?.destroy();
     await remove();
     throw error;
   }

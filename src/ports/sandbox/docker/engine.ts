@@ -6,7 +6,7 @@ import { getErrno, WorkcrateError } from '../../../platform/errors.ts';
 // outbound: the Docker engine is at a unix socket, and runs take over its connections
 
 /** No request to the engine takes longer on a healthy machine. */
-const mostWaitingMs = 60_000;
+const usualWaitMs = 60_000;
 /** Runs have connections of their own to the engine, so they do not wait for each other. */
 const unpooled = false;
 
@@ -29,10 +29,11 @@ export class EngineError extends Error {
   }
 }
 
-export function openDockerEngine(socketPath: string): Engine {
+export function openDockerEngine(socketPath: string, maxWaitMs = usualWaitMs): Engine {
+  const at = { socketPath, maxWaitMs };
   return {
     async call<T>(method: string, path: string, body?: object): Promise<T> {
-      const { response } = await sendToEngine(socketPath, method, path, body);
+      const { response } = await sendToEngine(at, method, path, body);
       const isJson = response.headers['content-type']?.startsWith('application/json') === true;
       const answer: unknown = isJson ? await json(response) : void response.resume();
       if (response.statusCode! < 400) return answer as T;
@@ -40,7 +41,7 @@ export function openDockerEngine(socketPath: string): Engine {
     },
     async attach(container) {
       const path = `/containers/${container}/attach?stream=1&stdin=1&stdout=1&stderr=1`;
-      const { response, socket } = await sendToEngine(socketPath, 'POST', path, undefined, true);
+      const { response, socket } = await sendToEngine(at, 'POST', path, undefined, true);
       if (socket !== null) return socket;
       throw new EngineError(response.statusCode!, getEngineMessage(await json(response)));
     },
@@ -54,7 +55,7 @@ interface EngineAnswer {
 }
 
 async function sendToEngine(
-  socketPath: string,
+  { socketPath, maxWaitMs }: { readonly socketPath: string; readonly maxWaitMs: number },
   method: string,
   path: string,
   body?: object,
@@ -67,11 +68,11 @@ async function sendToEngine(
     ...(upgrade ? { connection: 'Upgrade', upgrade: 'tcp' } : {}),
   };
   const outgoing = request({ socketPath, method, path, headers, agent: unpooled });
-  outgoing.setTimeout(upgrade ? 0 : mostWaitingMs, () =>
-    outgoing.destroy(new Error('The engine does not answer.')),
-  );
+  outgoing.setTimeout(maxWaitMs, () => outgoing.destroy(new Error('The engine does not answer.')));
   outgoing.once('response', (response) => resolve({ response, socket: null }));
   outgoing.once('upgrade', (response, socket, head) => {
+    // From here on nothing has to come by it for as long as the container lives.
+    socket.setTimeout(0);
     if (head.length > 0) socket.unshift(head);
     resolve({ response, socket: socket as Socket });
   });
