@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path';
 import { it } from 'node:test';
 import { crateRulesPage } from '../../scripts/crate-rules-docs.ts';
 import { errorsPage } from '../../scripts/errors-docs.ts';
+import { metricsPage } from '../../scripts/metrics-docs.ts';
 import { startServer } from '../server.testing.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -120,6 +121,11 @@ it('docs/reference/crate-rules.md is what the rules of validation give', () => {
 it('docs/reference/errors.md is what the error codes give', () => {
   const remedy = 'it is not what src/platform/error-codes.json gives: run node scripts/errors-docs.ts';
   assert.equal(readPage('docs/reference/errors.md'), errorsPage(), remedy);
+});
+
+it('docs/reference/metrics.md is what the metrics give', () => {
+  const remedy = 'it is not what the metrics in src/ give: run node scripts/metrics-docs.ts';
+  assert.equal(readPage('docs/reference/metrics.md'), metricsPage(), remedy);
 });
 
 it('README has at most 700 words, and names both commands', () => {

@@ -27,25 +27,25 @@ export function createMetrics() {
     ...documentMetrics(registers),
     toolCalls: new Counter({
       name: 'workcrate_tool_calls_total',
-      help: 'Tool calls, by tool and how they ended',
+      help: 'Tool calls; the result is ok or the error code',
       labelNames: ['tool', 'result'] as const,
       registers,
     }),
     mcpRequests: new Counter({
       name: 'workcrate_mcp_requests_total',
-      help: 'Requests for resources, prompts and completions, by method and how they ended',
+      help: 'Requests for resources, prompts and completions; the result is ok or the error code',
       labelNames: ['method', 'result'] as const,
       registers,
     }),
     auth: new Counter({
       name: 'workcrate_auth_total',
-      help: 'Keys and tokens shown, by what came of it',
+      help: 'Keys and tokens that were checked: ok, refused, issuer_down, failed',
       labelNames: ['result'] as const,
       registers,
     }),
     errors: new Counter({
       name: 'workcrate_errors_total',
-      help: 'Failed requests, by error code',
+      help: 'Refused requests for files and uploads, refused hosts, origins and callers, by error code',
       labelNames: ['code'] as const,
       registers,
     }),
@@ -55,7 +55,7 @@ export function createMetrics() {
 function recordBuild(registers: Registry[]): void {
   const build = new Gauge({
     name: 'workcrate_build_info',
-    help: 'Always 1; the labels tell what runs',
+    help: 'Always 1; the labels say what runs',
     labelNames: ['version', 'node'] as const,
     registers,
   });
@@ -65,7 +65,7 @@ function recordBuild(registers: Registry[]): void {
 function transferMetrics(registers: Registry[]) {
   const downloads = new Counter({
     name: 'workcrate_downloads_total',
-    help: 'Answers to requests for files, by how they ended',
+    help: 'Answers to requests for files: 200, 206, 302, 304, 412, 416, or broken',
     labelNames: ['result'] as const,
     registers,
   });
@@ -74,7 +74,7 @@ function transferMetrics(registers: Registry[]) {
   const transfers = { in: 0, out: 0 };
   const gauge: Gauge<'direction'> = new Gauge({
     name: 'workcrate_transfers_active',
-    help: 'Transfers under way',
+    help: 'Transfers under way, in and out',
     labelNames: ['direction'] as const,
     registers,
     collect() {
@@ -94,13 +94,13 @@ function transferMetrics(registers: Registry[]) {
     }),
     uploads: new Counter({
       name: 'workcrate_uploads_total',
-      help: 'Requests that brought bytes of a file, by how they ended',
+      help: 'Upload requests: complete, partial, broken, refused',
       labelNames: ['result'] as const,
       registers,
     }),
     uploadBytes: new Counter({
       name: 'workcrate_upload_bytes_total',
-      help: 'Bytes of files kept',
+      help: 'Bytes of files stored',
       registers,
     }),
     transfers,
@@ -110,7 +110,7 @@ function transferMetrics(registers: Registry[]) {
 function linkMetrics(registers: Registry[]) {
   const made = new Counter({
     name: 'workcrate_links_total',
-    help: 'Links made, by what they are for',
+    help: 'Links created: file, bundle, upload, elsewhere (crates and files in them)',
     labelNames: ['kind'] as const,
     registers,
   });
@@ -118,7 +118,7 @@ function linkMetrics(registers: Registry[]) {
   const lookups = { hits: 0, misses: 0 };
   const looked: Counter<'result'> = new Counter({
     name: 'workcrate_link_lookups_total',
-    help: 'Links looked up for downloads: hit where what was remembered still held, miss where the database was asked',
+    help: 'Links looked up for downloads: hit from memory, miss from the database',
     labelNames: ['result'] as const,
     registers,
     collect() {
@@ -149,7 +149,7 @@ function clientMetrics(registers: Registry[]) {
     watchClientCache(statistics: () => Statistics): void {
       const cache: Gauge<'what'> = new Gauge({
         name: 'workcrate_client_cache',
-        help: 'Files of clients in memory: hits, misses, evictions and invalidations since the start; entries and bytes now',
+        help: 'Cached files of clients: hits, misses, evictions and invalidations since the start; entries and bytes now',
         labelNames: ['what'] as const,
         registers,
         collect() {
@@ -173,19 +173,19 @@ export interface SyncCounts {
 function crateMetrics(registers: Registry[]) {
   const looks = new Counter({
     name: 'workcrate_crate_source_looks_total',
-    help: 'Looks at sources of crates, by how they ended',
+    help: 'Looks at sources of crates by this process: ok, unreachable',
     labelNames: ['result'] as const,
     registers,
   });
   const indexed = new Counter({
     name: 'workcrate_crates_indexed_total',
-    help: 'Crates that were read into the index, found broken, or left it',
+    help: 'Crates that were read into the index, found broken, or removed',
     labelNames: ['result'] as const,
     registers,
   });
   const last: Gauge = new Gauge({
     name: 'workcrate_last_crate_sync_timestamp_seconds',
-    help: 'When the index of crates was last brought up to date',
+    help: 'When this process last brought the index of crates up to date; 0 if never',
     registers,
   });
   return {
@@ -207,13 +207,13 @@ const buildBuckets = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 function documentMetrics(registers: Registry[]) {
   const documents = new Counter({
     name: 'workcrate_documents_total',
-    help: 'Documents asked for, by format and how that ended',
+    help: 'Requested documents; the result is ok or the error code',
     labelNames: ['format', 'result'] as const,
     registers,
   });
   const durations = new Histogram({
     name: 'workcrate_document_seconds',
-    help: 'How long building took, all formats and the wait for a turn included',
+    help: 'How long building took, for all formats and including the time in the queue',
     buckets: buildBuckets,
     registers,
   });
@@ -224,7 +224,7 @@ function documentMetrics(registers: Registry[]) {
     watchDocuments(occupancy: () => Readonly<Record<'running' | 'queued', number>>): void {
       const builds: Gauge<'state'> = new Gauge({
         name: 'workcrate_document_builds',
-        help: 'Documents being built, and waiting for it',
+        help: 'Documents running and queued',
         labelNames: ['state'] as const,
         registers,
         collect() {
@@ -248,13 +248,13 @@ export interface MeteredRun {
 function runMetrics(registers: Registry[]) {
   const executions = new Counter({
     name: 'workcrate_executions_total',
-    help: 'Runs of code, by language and how they ended',
+    help: 'Runs that have ended, by language and end reason',
     labelNames: ['language', 'reason'] as const,
     registers,
   });
   const durations = new Histogram({
     name: 'workcrate_execution_seconds',
-    help: 'How long runs of code took, without the wait for their turn',
+    help: 'How long runs took, without the time in the queue',
     labelNames: ['language', 'reason'] as const,
     buckets: runBuckets,
     registers,
@@ -274,7 +274,7 @@ function runMetrics(registers: Registry[]) {
     watchCodeSessions(count: () => number): void {
       const sessions: Gauge = new Gauge({
         name: 'workcrate_code_sessions',
-        help: 'Interpreters open for users that keep their state from call to call',
+        help: 'Open sessions of code: interpreters that keep their state from call to call',
         registers,
         collect: () => sessions.set(count()),
       });
@@ -282,7 +282,7 @@ function runMetrics(registers: Registry[]) {
     watchSessions(count: () => number): void {
       const sessions: Gauge = new Gauge({
         name: 'workcrate_mcp_sessions',
-        help: 'Sessions open with clients of MCP versions that have them',
+        help: 'Open sessions of clients with an MCP version before 2026-07-28',
         registers,
         collect: () => sessions.set(count()),
       });
@@ -301,7 +301,7 @@ export interface StoreUsage {
 function storeMetrics(registers: Registry[]) {
   const queries = new Histogram({
     name: 'workcrate_database_query_seconds',
-    help: 'How long queries took, the wait for their turn included',
+    help: 'How long queries took, including the time in the queue: ok, failed',
     labelNames: ['result'] as const,
     buckets: queryBuckets,
     registers,
@@ -312,7 +312,7 @@ function storeMetrics(registers: Registry[]) {
   const byResult = { ok: queries.labels({ result: 'ok' }), failed: queries.labels({ result: 'failed' }) };
   const requests = new Histogram({
     name: 'workcrate_storage_request_seconds',
-    help: 'How long requests to the object store took, by operation and how they ended',
+    help: 'How long requests to the object store took, each try: ok, a status such as 404, failed',
     labelNames: ['operation', 'result'] as const,
     buckets: requestBuckets,
     registers,
@@ -341,10 +341,10 @@ function watchUsage(registers: Registry[], usage: () => Promise<StoreUsage>): vo
       },
     });
   };
-  watch('workcrate_files', 'Files kept', ({ files }) => files);
+  watch('workcrate_files', 'Stored files, as the quota counts them', ({ files }) => files);
   watch(
     'workcrate_file_bytes',
-    'Bytes of files kept or promised, as the quota counts them',
+    'Bytes of stored files and of uploads under way, as the quota counts them',
     ({ bytes }) => bytes,
   );
 }
@@ -363,7 +363,7 @@ function sweepMetrics(registers: Registry[]) {
   });
   const last = new Gauge({
     name: 'workcrate_last_sweep_timestamp_seconds',
-    help: 'When the last sweep ended well; 0 before the first',
+    help: 'When the last successful sweep ended; 0 before the first',
     registers,
   });
   return {

@@ -7,13 +7,13 @@ import { Gauge, type Registry } from '@prometheus-io/client';
 export function sandboxMetrics(registers: Registry[]) {
   const up = new Gauge({
     name: 'workcrate_sandbox_up',
-    help: 'Whether code can be run, as found at the start; absent where the settings ask for no sandbox',
+    help: '1 if the sandbox worked when the server started, 0 if the settings ask for one and none works; absent with --sandbox off',
     labelNames: ['sandbox'] as const,
     registers,
   });
   const notHeld = new Gauge({
     name: 'workcrate_sandbox_not_held',
-    help: 'Walls and limits of the sandbox: 1 where it does not enforce one, 0 where it does',
+    help: '1 for each wall or limit that the sandbox does not enforce on this machine, 0 for the others',
     labelNames: ['limit'] as const,
     registers,
   });
@@ -29,7 +29,7 @@ export function sandboxMetrics(registers: Registry[]) {
     watchSandbox(occupancy: () => Readonly<Record<'running' | 'queued' | 'warm', number>>): void {
       const runs: Gauge<'state'> = new Gauge({
         name: 'workcrate_runs',
-        help: 'Runs under way and waiting, and interpreters that wait for one',
+        help: 'Runs running and queued, and interpreters that wait for one (warm)',
         labelNames: ['state'] as const,
         registers,
         collect() {
