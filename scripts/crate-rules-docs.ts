@@ -1,12 +1,12 @@
 /**
- * Makes docs/reference/crate-rules.md from the rules in src/features/crates/validate/, so that the page cannot say anything else.
+ * Makes docs/reference/crate-rules.md from the rules in src/features/crate-validation/, so that the page cannot say anything else.
  *
  *   node scripts/crate-rules-docs.ts
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Rule, RuleProfile } from '../src/features/crates/validate/rule.ts';
-import { validationRules } from '../src/features/crates/validate/validate.ts';
+import type { Rule, RuleProfile } from '../src/features/crate-validation/rule.ts';
+import { validationRules } from '../src/features/crate-validation/validate.ts';
 import { formatTable } from './markdown-table.ts';
 
 const titles: Readonly<Record<RuleProfile, string>> = {

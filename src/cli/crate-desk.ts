@@ -1,4 +1,5 @@
 import { createExternalCrateTargets, type Crates } from '../features/crates/crates.ts';
+import type { Packing } from '../features/packing/packing.ts';
 import { makeDataFolder } from '../platform/data-folder/data-folder.ts';
 import { openDatabase } from '../ports/database/open.ts';
 import { isWorkcrateError, WorkcrateError } from '../platform/errors.ts';
@@ -9,10 +10,9 @@ import { createLinks } from '../core/links/links.ts';
 import { openUploads } from '../core/links/open-uploads.ts';
 import { createLog } from '../platform/observability/log.ts';
 import { programName } from '../platform/program.ts';
-import { openCrates, openCrateSources } from '../server/crates.ts';
+import { openCrates, openCrateSources, openPacking } from '../server/crates.ts';
 import { getWorkspacesFolder, getSandboxUids } from '../server/execution.ts';
-import { getDatabaseLocation, toStorageOptions } from '../server/store-options.ts';
-import { getQuotas } from '../server/stores.ts';
+import { getDatabaseLocation, getQuotas, toStorageOptions } from '../server/store-options.ts';
 import { openStorage } from '../ports/storage/open.ts';
 import { demandUserName } from '../core/users/names.ts';
 import { createWorkspaces } from '../core/workspaces/workspaces.ts';
@@ -22,6 +22,7 @@ import { createInterruptSignal } from './signals.ts';
 /** What a command about crates works with. */
 export interface CrateDesk extends AsyncDisposable {
   readonly crates: Crates;
+  readonly packing: Packing;
   readonly caller: Caller;
   /** The data folder, for messages. */
   readonly data: string;
@@ -86,10 +87,16 @@ export async function openCrateDesk({ config: given, flags }: CommandInput): Pro
     getCalls: (who: Caller, id: string) => getCalls(database, who, id),
     ...createKeptReader({ database, places }),
   };
-  const crates = opened.use(
-    openCrates({ config, clock, log, database, sources, files, links, executions, places }),
-  );
+  const crates = opened.use(openCrates({ config, log, sources, files, links }));
+  const packing = openPacking({ config, crates, clock, log, database, sources, files, executions, places });
   const { signal } = opened.use(createInterruptSignal());
   const all = opened.move();
-  return { crates, caller, signal, data: config.data, [Symbol.asyncDispose]: () => all.disposeAsync() };
+  return {
+    crates,
+    packing,
+    caller,
+    signal,
+    data: config.data,
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
 }

@@ -1,6 +1,6 @@
 import { pipeline } from 'node:stream/promises';
 import type { Crates, SourceReport, SyncProgress } from '../features/crates/crates.ts';
-import { crateSpecificationVersions } from '../features/crates/pack/pack.ts';
+import { crateSpecificationVersions } from '../features/packing/pack.ts';
 import { toListingAnswer, toSearchAnswer } from '../features/crates/tools/schema.ts';
 import { getErrno, type WorkcrateError } from '../platform/errors.ts';
 import type { SubcommandOf } from './command-help.ts';
@@ -279,13 +279,13 @@ async function* copyEachChunk(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<
 }
 
 async function packCommand(
-  { crates, caller, signal }: CrateDesk,
+  { packing, caller, signal }: CrateDesk,
   input: CratesInput,
   words: readonly string[],
 ) {
   const request = toPackRequest(input.flags, words);
   const watching = { signal, progress: () => {} };
-  const packed = await crates.pack(caller, request, watching, async (indexed) => indexed);
+  const packed = await packing.pack(caller, request, watching, async (indexed) => indexed);
   const { crateId, locator, size, notes } = packed;
   if (wantsJson(input)) return toPrettyJson({ crate_id: crateId, resource_locator: locator, size, notes });
   return [`Packed as ${crateId}: ${locator} (${size} bytes)`, ...toBulletLines(notes), ''].join('\n');

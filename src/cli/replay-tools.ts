@@ -3,7 +3,7 @@
  * server. Nobody is asked, so what does more than read is refused.
  */
 import type { ServerConfig as Config } from '../server/settings.ts';
-import type { ReplayTools } from '../features/crates/pack/replay.ts';
+import type { ReplayTools } from '../features/packing/replay.ts';
 import { WorkcrateError } from '../platform/errors.ts';
 import { localCaller } from '../core/identity.ts';
 import type { ToolContext } from '../core/offer/tool.ts';

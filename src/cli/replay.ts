@@ -7,7 +7,7 @@ import {
   replayCrate,
   toReplayJson,
   formatReplayReport,
-} from '../features/crates/pack/replay.ts';
+} from '../features/packing/replay.ts';
 import { WorkcrateError } from '../platform/errors.ts';
 import type { Toolbox } from '../core/offer/toolbox.ts';
 import { createLog } from '../platform/observability/log.ts';

@@ -3,7 +3,7 @@ import {
   toValidationAnswer,
   validateCrate,
   validationProfiles,
-} from '../features/crates/validate/validate.ts';
+} from '../features/crate-validation/validate.ts';
 import type { CommandInput } from './command.ts';
 import { openNamedCrate } from './open-crate.ts';
 import { createInterruptSignal } from './signals.ts';

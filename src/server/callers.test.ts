@@ -83,10 +83,12 @@ const executions: Reasons<Executions> = {
   sweep: ofServer,
 };
 const crates: Reasons<Crates> = {
+  forget: ofServer,
   isIndexed: ofServer,
   isOfSeveral: ofServer,
   packedBytes: byOwner,
   sync: ofServer,
+  takeIn: ofServer,
 };
 const documents: Reasons<DocumentBuilder> = { occupancy: ofServer };
 const bridge: Reasons<ClientFiles> = {

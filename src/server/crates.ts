@@ -1,6 +1,6 @@
 /**
- * Opens the sources of crates, the index and the packer, and looks at the sources regularly. It refuses sources that
- * overlap. It neither reads nor searches a crate: `crates/` does.
+ * Opens the sources of crates, the index, packing and validation, and looks at the sources regularly. It refuses sources
+ * that overlap. It neither reads nor searches a crate: `features/crates/` does.
  */
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -13,22 +13,19 @@ import {
   type IndexingSettings,
   type ConfiguredSource,
 } from '../features/crates/crates.ts';
-import { createCratePacker, createPackQuota } from '../features/crates/pack/pack.ts';
+import { createPacking, type Packing, type PackingOptions } from '../features/packing/packing.ts';
 import { readLastingName, type SourceOptions } from '../features/crates/sources/address.ts';
 import {
   findPackLeftovers,
   partFileMaxAgeMs,
   removePackLeftovers,
 } from '../features/crates/sources/folder-put.ts';
-import type { Database } from '../ports/database/database.ts';
 import { isWorkcrateError, WorkcrateError } from '../platform/errors.ts';
-import type { Executions } from '../core/runs/executions.ts';
 import type { Files } from '../core/files/files.ts';
 import type { Links } from '../core/links/links.ts';
 import type { Log } from '../platform/observability/log.ts';
 import type { Sessions } from '../core/runs/sessions/sessions.ts';
 import type { Source } from '../ports/storage/source.ts';
-import type { Workspaces } from '../core/workspaces/workspaces.ts';
 import type { AppContext } from './context.ts';
 import {
   findEarlierPackFolder,
@@ -38,7 +35,7 @@ import {
   getPackTargetKind,
   identifyFolder,
 } from './pack-target.ts';
-import { getCrateIndexLocation, toSourceOptions } from './store-options.ts';
+import { getCrateIndexLocation, getQuotas, toSourceOptions } from './store-options.ts';
 
 export type CrateSources = Awaited<ReturnType<typeof openCrateSources>>;
 
@@ -163,53 +160,37 @@ function refuseOverlaps(sources: readonly Pick<Source, 'kind' | 'url'>[]): void 
 const identifySource = ({ kind, url }: Pick<Source, 'kind' | 'url'>) =>
   kind === 'folder' ? identifyFolder(fileURLToPath(url)) : { own: null, above: [] };
 
-export interface OpenCratesOptions extends Pick<AppContext, 'config' | 'clock' | 'log'> {
-  readonly database: Database;
+export interface OpenCratesOptions extends Pick<AppContext, 'config' | 'log'> {
   readonly sources: CrateSources;
   readonly files: Files;
   readonly links: Links;
-  readonly executions: Pick<Executions, 'get' | 'getCalls' | 'findResult' | 'notePacked'>;
-  readonly sessions?: Pick<Sessions, 'cells'> | undefined;
-  readonly places: Pick<Workspaces, 'find'>;
 }
 
-/** Opens index, search and packing: the part of the composition root for crates. */
-export function openCrates(options: OpenCratesOptions): Crates {
-  const { config, database, sources, files, links, executions, places, clock, log } = options;
-  const maxBytes = config.maxFileSize;
-  const reserveRoom = createPackQuota({
-    database,
-    quotas: toPackQuotas(config),
-    // The index is asked once something is packed, when it is there.
-    held: (owner) => crates.packedBytes(owner),
-    isForSeveral: config.auth.length > 0,
-    clock,
-    log,
-  });
-  const target = sources.packs;
-  const findSession = options.sessions?.cells;
-  const packing = createCratePacker({
-    files,
-    places,
-    executions,
-    findSession,
-    target,
-    maxBytes,
-    reserveRoom,
-    clock,
-  });
+/** Opens index and search: the part of the composition root for crates. */
+export function openCrates({ config, sources, files, links, log }: OpenCratesOptions): Crates {
   const mostBytes = config.crateDownloadLimitMb * 1024 ** 2;
   const settings = toIndexingSettings(config, sources);
-  const crates = createCrates({ settings, sources: sources.all, files, links, packing, mostBytes, log });
-  return crates;
+  return createCrates({ settings, sources: sources.all, files, links, mostBytes, log });
 }
 
-/** A user may pack as much as they may keep in files. */
-function toPackQuotas(config: Config) {
-  const { quotaUserBytes: userBytes, quotaUserFiles: userFiles } = config;
-  const { quotaTotalBytes: totalBytes, quotaTotalFiles: totalFiles } = config;
-  return { userBytes, userFiles, totalBytes, totalFiles };
+type PackRooms = Pick<PackingOptions, 'crates' | 'database' | 'files' | 'executions' | 'places'>;
+
+export interface OpenPackingOptions extends PackRooms, Pick<AppContext, 'config' | 'clock' | 'log'> {
+  readonly sources: CrateSources;
+  readonly sessions?: Pick<Sessions, 'cells'> | undefined;
 }
+
+/** Opens packing: crates go to the last of the sources. */
+export const openPacking = ({ config, sources, sessions, ...rooms }: OpenPackingOptions): Packing =>
+  createPacking({
+    ...rooms,
+    // A user may pack as much as they may keep in files.
+    quotas: getQuotas(config),
+    isForSeveral: config.auth.length > 0,
+    findSession: sessions?.cells,
+    target: sources.packs,
+    maxBytes: config.maxFileSize,
+  });
 
 function toIndexingSettings(config: Config, { named, all }: CrateSources): IndexingSettings {
   const { embeddingsUrl: url, embeddingsModel: model, embeddingsKey: key, semantics } = config;

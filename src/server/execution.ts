@@ -25,7 +25,7 @@ import { openSandbox } from '../ports/sandbox/open.ts';
 import type { Sandbox } from '../ports/sandbox/sandbox.ts';
 import { createScripts } from '../features/scripts/scripts.ts';
 import { createSessions } from '../core/runs/sessions/sessions.ts';
-import { createInputProvider } from '../features/crates/pack/provide-input.ts';
+import { createInputProvider } from '../features/packing/provide-input.ts';
 import { createWorkspaces, type Workspaces } from '../core/workspaces/workspaces.ts';
 import type { AppContext } from './context.ts';
 import { auditNetworkUse, openNetworks, type RunNetworks } from './network.ts';

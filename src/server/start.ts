@@ -11,7 +11,7 @@ import { forgetOldWaiting, startWritingWaiting } from '../core/audit/waiting.ts'
 import { auditAnsweredRequests, auditRefusedCalls, auditTool } from '../core/audit/wrappers.ts';
 import type { ClientToolsOptions } from '../features/client-files/tools.ts';
 import type { ServerConfig as Config } from './settings.ts';
-import type { Crates } from '../features/crates/crates.ts';
+import { createCrateValidation } from '../features/crate-validation/crate-validation.ts';
 import type { DocumentToolsOptions } from '../features/documents/tools.ts';
 import type { FindCrateFiles } from '../core/runs/tools.ts';
 import type { Gateway } from '../features/gateway/gateway.ts';
@@ -34,14 +34,14 @@ import { openGuard } from './guard.ts';
 import { createClientFilePort, openClientBridge } from './client-files.ts';
 import { createCallControl, type CallControl } from './call-control.ts';
 import type { AppContext } from './context.ts';
-import { openCrates, watchCrates } from './crates.ts';
+import { openCrates, openPacking, watchCrates } from './crates.ts';
 import { openDocuments } from './documents.ts';
 import { startCodeRunner, type CodeRunner } from './execution.ts';
 import { openServerGateway } from './gateway.ts';
 import { getLinkBase } from './link-base.ts';
 import { startListening } from './listen.ts';
 import { features as allFeatures } from './features.ts';
-import { createOffer, readToolGroups, toFactoryTerms, toTerms } from './offer.ts';
+import { createOffer, readToolGroups, toFactoryTerms, toTerms, type ToolRooms } from './offer.ts';
 import { declareFeatures, openFeatures, type FeatureOffer } from './open-features.ts';
 import { chooseGroups } from './tools.ts';
 import { takePlace, type TakePlace } from './place.ts';
@@ -84,7 +84,11 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
   const tasks = started.use(await openTasks(context, stores));
   const code = started.use(await startCodeRunner({ ...context, ...stores }));
   rememberSurroundings(config, code.surroundings);
-  const crates = meterCrates(started.use(openCrates({ ...context, ...stores, ...code })), context.metrics);
+  const crates = meterCrates(started.use(openCrates({ ...context, ...stores })), context.metrics);
+  const packing = openPacking({ ...context, ...stores, ...code, crates });
+  const validation = started.use(
+    createCrateValidation({ ...config, crates, sources: stores.sources.named, log }),
+  );
   const writer = startDocuments(context, started);
   startSweeping(context, stores, code, tasks, started);
 
@@ -96,7 +100,7 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
   const pins = createPins(stores.database);
   const gateway = started.use(await openServerGateway({ ...context, pins, ownTools: () => ownNames }));
   const tables = started.use(createTableReader(context));
-  const rooms = { crates, tables, ...writer, ...client };
+  const rooms = { crates, packing, validation, tables, ...writer, ...client };
   const around = { baseUrl, gateway };
   const { features, offer, ownNames, toolbox } = await openOffer(
     context,
@@ -240,10 +244,8 @@ async function openOffer(
   return { features, toolbox, ...offered };
 }
 
-type OfferedRooms = { readonly crates: Crates; readonly tables: TableReader } & Pick<
-  DocumentToolsOptions,
-  'documents' | 'library'
-> &
+type OfferedRooms = { readonly tables: TableReader } & Pick<ToolRooms, 'crates' | 'packing' | 'validation'> &
+  Pick<DocumentToolsOptions, 'documents' | 'library'> &
   Pick<ClientToolsOptions, 'bridge' | 'cache'>;
 
 /** The tools, resources and prompts of the groups that are switched on. */

@@ -25,6 +25,15 @@ export const getCrateIndexLocation = ({ database, data }: Config): string =>
 /** The folder of the bytes, where they are kept on disk. */
 export const getFilesFolder = ({ filesDir, data }: Config): string => filesDir ?? join(data, 'files');
 
+export function getQuotas(config: Config) {
+  return {
+    userBytes: config.quotaUserBytes,
+    userFiles: config.quotaUserFiles,
+    totalBytes: config.quotaTotalBytes,
+    totalFiles: config.quotaTotalFiles,
+  };
+}
+
 /** The options of the storage that the settings name. Refuses incomplete settings. */
 export function toStorageOptions(config: Config): StorageOptions {
   switch (config.storage) {

@@ -4,7 +4,6 @@
  */
 import { join } from 'node:path';
 import { findServerByFolder } from '../core/audit/read.ts';
-import type { ServerConfig as Config } from './settings.ts';
 import { createExternalCrateTargets } from '../features/crates/crates.ts';
 import { lockFolder } from '../platform/data-folder/data-folder.ts';
 import { createBallast } from '../platform/data-folder/disk-ballast.ts';
@@ -27,7 +26,7 @@ import { openCrateSources, removeCutOffPackings } from './crates.ts';
 import { warnOfLocalPacks } from './pack-target.ts';
 import { demandReadiness } from './readiness.ts';
 import { openServerId } from './server-id.ts';
-import { getDatabaseLocation, getSqliteFolder, toStorageOptions } from './store-options.ts';
+import { getDatabaseLocation, getQuotas, getSqliteFolder, toStorageOptions } from './store-options.ts';
 import { watchPaths } from './watched-paths.ts';
 
 export type Stores = Awaited<ReturnType<typeof openStores>>;
@@ -131,13 +130,4 @@ function logOrphans({ removed, quarantined }: SweptOrphans, log: Log): void {
     because: 'the database knows none of these files, and they are more than a crash leaves: were rows lost?',
     kept_for_days: 30,
   });
-}
-
-export function getQuotas(config: Config) {
-  return {
-    userBytes: config.quotaUserBytes,
-    userFiles: config.quotaUserFiles,
-    totalBytes: config.quotaTotalBytes,
-    totalFiles: config.quotaTotalFiles,
-  };
 }

@@ -7,12 +7,14 @@ import { createViewTools, type ViewToolsOptions } from '../features/apps/tools.t
 import { createArtifactTools, type ArtifactToolsOptions } from '../core/artifacts/tools.ts';
 import { createAuditTools } from '../core/audit/tools.ts';
 import { createClientTools, type ClientToolsOptions } from '../features/client-files/tools.ts';
+import { createValidationTools, type ValidationToolsOptions } from '../features/crate-validation/tools.ts';
 import { createCrateTools, type CrateToolsOptions } from '../features/crates/tools.ts';
 import { documentTools, type DocumentToolsOptions } from '../features/documents/tools.ts';
 import { WorkcrateError } from '../platform/errors.ts';
 import { createExecutionTools } from '../core/runs/tools.ts';
 import { fileTools } from '../core/files/tools.ts';
 import { packageTools, type PackagesRoom } from '../features/packages/tools.ts';
+import { createPackTools, type PackToolsOptions } from '../features/packing/tools.ts';
 import { linkTools, type LinkToolsOptions } from '../core/links/tools.ts';
 import { declareScriptTools, type ScriptsRoom } from '../features/scripts/tools.ts';
 import { createSessionTools, type SessionToolsOptions } from '../core/runs/sessions/tools.ts';
@@ -24,6 +26,8 @@ export type ToolsOptions = LinkToolsOptions &
   ScriptsRoom &
   ArtifactToolsOptions &
   CrateToolsOptions &
+  PackToolsOptions &
+  ValidationToolsOptions &
   DocumentToolsOptions &
   ClientToolsOptions &
   ViewToolsOptions & {
@@ -45,6 +49,8 @@ function listAllTools(options: ToolsOptions, ofFeatures: readonly Tool[]): Tool[
     ...linkTools(options),
     ...fileTools(options.files),
     ...createCrateTools(options),
+    ...createPackTools(options),
+    ...createValidationTools(options),
     ...documentTools(options),
     ...createClientTools(options),
     ...ofFeatures,

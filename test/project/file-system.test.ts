@@ -107,7 +107,7 @@ const allowed: readonly { readonly because: string; readonly files: readonly str
     files: [
       'src/features/client-files/requests/filesystem-challenge.ts',
       'src/cli/doctor-sandbox.ts',
-      'src/features/crates/pack/replay-workspace.ts',
+      'src/features/packing/replay-workspace.ts',
       'src/ports/sandbox/gate.ts',
       'src/ports/sandbox/tool-files.ts',
       'src/ports/sandbox/subprocess/folders.ts',

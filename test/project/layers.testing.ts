@@ -29,7 +29,7 @@ export interface Doors {
 export const doors: Readonly<Record<string, Doors>> = {
   'core/artifacts': {
     only: {
-      'features/crates': 'changes',
+      'features/packing': 'changes',
       'features/prompts': 'resources',
       'surfaces/pages': 'route',
     },
@@ -83,28 +83,32 @@ export const doors: Readonly<Record<string, Doors>> = {
     assembly: 'store tool-calls',
     only: {
       'core/runs': 'call-summary store tool-calls',
-      'features/crates': 'offered-tool recorded store',
+      'features/packing': 'offered-tool recorded store',
     },
+  },
+  'features/crate-validation': {
+    assembly: 'crate-validation tools validate',
   },
   'features/crates': {
     assembly:
-      'crate crates metadata/metadata pack/pack pack/provide-input pack/replay resources sources/address sources/folder-put sources/sources tools tools/schema validate/validate views',
+      'crate crates metadata/metadata resources sources/address sources/folder-put sources/sources tools tools/schema views',
     only: {
       'features/apps': 'crates',
+      'features/crate-validation':
+        'crate crates metadata/metadata sources/sources tools/redact-folders tools/schema',
+      'features/packing':
+        'contents/archive crate crates metadata/metadata sources/sources tools/redact-folders tools/schema',
       'surfaces/pages': 'views',
     },
   },
   'features/crates/contents': {
-    all: 'contents copies inline-text',
+    all: 'archive contents copies inline-text',
   },
   'features/crates/index': {
     all: 'ranking reading writing',
   },
   'features/crates/metadata': {
     all: 'metadata summary',
-  },
-  'features/crates/pack': {
-    all: 'pack archive entities specification',
   },
   'features/crates/query': {
     all: 'facets parse text-fields',
@@ -116,10 +120,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     all: 'stop-words words',
   },
   'features/crates/tools': {
-    all: 'find pack redact-folders share sync validate',
-  },
-  'features/crates/validate': {
-    all: 'validate profiles report',
+    all: 'find redact-folders schema share sync',
   },
   'features/crates/workers': {
     all: 'workers lost-index',
@@ -159,6 +160,9 @@ export const doors: Readonly<Record<string, Doors>> = {
   },
   'features/packages': {
     assembly: 'packages tools',
+  },
+  'features/packing': {
+    assembly: 'pack packing provide-input replay tools',
   },
   'features/scripts': {
     assembly: 'scripts tools',
@@ -234,6 +238,7 @@ export const doors: Readonly<Record<string, Doors>> = {
   'ports/storage': {
     only: {
       'features/crates': 'open source',
+      'features/packing': 'source',
     },
   },
   'ports/storage/azure': {

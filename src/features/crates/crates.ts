@@ -1,28 +1,27 @@
 /**
- * The door of crates: search, read, share, pack and sync for a caller. It starts the process that writes the index and
- * the thread that searches it, and has a lost index rebuilt. It does not touch the index itself (`workers/` does), and
- * checks no permissions beyond what the index lets a viewer see.
+ * The door of crates: search, read, share and sync for a caller. It starts the process that writes the index and the
+ * thread that searches it, and has a lost index rebuilt. It does not touch the index itself (`workers/` does), checks no
+ * permissions beyond what the index lets a viewer see, and writes no crates: `features/packing/` does.
  */
 import { extname } from 'node:path';
-import { isWorkcrateError, WorkcrateError } from '../../platform/errors.ts';
+import { WorkcrateError } from '../../platform/errors.ts';
 import type { Files } from '../../core/files/files.ts';
 import type { Caller } from '../../core/identity.ts';
 import type { Links } from '../../core/links/links.ts';
 import type { Log } from '../../platform/observability/log.ts';
-import type { Source, SourceObject } from '../../ports/storage/source.ts';
+import type { Source } from '../../ports/storage/source.ts';
 import { createHelperProcess, createThread, type Thread } from '../../platform/workers/workers.ts';
 import type { CrateLocation } from './crate.ts';
 import { createCrateContents } from './contents/contents.ts';
 import type { EntityRequest, SearchRequest, StatusRequest } from './index/reading.ts';
 import { crateSummarySchema, type CrateSummary } from './metadata/summary.ts';
-import type { CratePacker, PackRequest, PackProgress } from './pack/pack.ts';
 import type { SyncResult } from './sync/shared-sync.ts';
-import type { ValidationProfile } from './validate/validate.ts';
 import { getLostIndexFile, identifyIndex, removeLogOfDeletedIndex } from './workers/lost-index.ts';
 import type { IndexingMethods, IndexingSettings, SearchingMethods, SyncProgress } from './workers/workers.ts';
 
 export { createExternalCrateTargets } from './contents/copies.ts';
-export { openIndexedSources, type ConfiguredSource, type SourceReport } from './sync/sync.ts';
+export { openIndexedSources, type ConfiguredSource } from './sources/sources.ts';
+export type { SourceReport } from './sync/sync.ts';
 export type { IndexingSettings, SyncProgress } from './workers/workers.ts';
 
 export interface CratesOptions {
@@ -32,7 +31,6 @@ export interface CratesOptions {
   readonly sources: readonly Source[];
   readonly files: Pick<Files, 'add' | 'maxFileSize' | 'demandQuota'>;
   readonly links: Pick<Links, 'share' | 'shareExternalTarget'>;
-  readonly packing: CratePacker;
   /** The largest crate that is sent as bytes. */
   readonly mostBytes: number;
   readonly log: Log;
@@ -47,20 +45,10 @@ export interface CrateSyncOptions {
   readonly wait?: boolean;
 }
 
-/** A packed crate that is in the index. */
-export interface IndexedPackedCrate {
-  readonly crateId: string;
-  readonly locator: string;
-  readonly size: number;
-  readonly sha256: string;
-  /** Sentences about what is left out or unusual. */
-  readonly notes: readonly string[];
-}
-
 export type Crates = ReturnType<typeof createCrates>;
 
 export function createCrates(options: CratesOptions) {
-  const { settings, packing, log } = options;
+  const { settings, log } = options;
   // This must be done before anything opens the index.
   removeLogOfDeletedIndex(settings.location);
   const [writer, reader] = [toWorkerUrl('indexing-thread'), toWorkerUrl('searching-thread')];
@@ -90,17 +78,6 @@ export function createCrates(options: CratesOptions) {
   }
 
   const findPlace: FindPlace = async (...given) => (await find(...given)).place;
-
-  /** Removes a packed crate that could not be indexed. A failure in here is only logged: the caller gets the first one. */
-  async function takeBack(made: SourceObject): Promise<void> {
-    try {
-      await packing.target.remove(made);
-      const written = { source: packing.target.url, object: made.name };
-      await indexing.call('forget', written, { signal: AbortSignal.timeout(rollbackTimeoutMs) });
-    } catch (error) {
-      log.warn('crates.not_taken_back', { object: made.name, error });
-    }
-  }
 
   return {
     sourceUrls: options.sources.map(({ url }) => url),
@@ -137,7 +114,14 @@ export function createCrates(options: CratesOptions) {
       find: findPlace,
     }),
 
-    ...createMetadataCalls(findPlace, indexing),
+    /** Where a crate is; `not_found` if there is none that the caller may see. */
+    locate: findPlace,
+
+    /** The actions of a crate, with what they used and made. */
+    async readProvenance(caller: Caller, crateId: string, signal: AbortSignal) {
+      const place = await findPlace(caller, crateId, signal);
+      return indexing.call('readProvenance', { viewer: caller.user, place }, { signal });
+    },
 
     /** Brings the index up to date, or joins a sync that is under way here. */
     sync: ({ signal, report, forget = false, wait = false }: CrateSyncOptions): Promise<SyncResult> =>
@@ -151,31 +135,13 @@ export function createCrates(options: CratesOptions) {
     /** Whether users have private crates there. Others must not even learn how many. */
     isOfSeveral: (source: string): boolean => isForSeveral && packUrls.includes(source),
 
-    /**
-     * Packs a crate, indexes it so that it is found at once, and hands it out. If any of that fails, the crate is
-     * removed again.
-     */
-    async pack<T>(
-      caller: Caller,
-      request: PackRequest,
-      watching: PackProgress,
-      handOut: (packed: IndexedPackedCrate) => Promise<T>,
-    ): Promise<T> {
-      await using packed = await packing.pack(caller, request, watching);
-      const { object, sha256, notes } = packed;
-      try {
-        const written = { source: packing.target.url, object: object.name };
-        const crateId = await indexing.call('takeIn', written, { signal: watching.signal });
-        const { locator } = await findPlace(caller, crateId, watching.signal);
-        await packing.notePacked(caller, packed);
-        return await handOut({ crateId, locator, size: object.size, sha256, notes });
-      } catch (error) {
-        await takeBack(object);
-        throw packing.target.kind === 'folder' && isWorkcrateError(error, 'source_unreachable')
-          ? packedCrateUnreadableError(error)
-          : error;
-      }
-    },
+    /** Indexes one crate that was just written, so that it is found at once; gives its id. */
+    takeIn: (written: { source: string; object: string }, signal: AbortSignal): Promise<string> =>
+      indexing.call('takeIn', written, { signal }),
+
+    /** Removes one crate from the index that was removed from its source. */
+    forget: (removed: { source: string; object: string }, signal: AbortSignal): Promise<void> =>
+      indexing.call('forget', removed, { signal }),
 
     async [Symbol.asyncDispose](): Promise<void> {
       await indexing[Symbol.asyncDispose]();
@@ -203,32 +169,6 @@ async function countPacked(
 }
 
 type FindPlace = (caller: Caller, crateId: string, signal: AbortSignal) => Promise<CrateLocation>;
-
-/** What needs all of a crate's metadata, and not the index. */
-function createMetadataCalls(findPlace: FindPlace, indexing: Thread<IndexingMethods>) {
-  return {
-    /** Judges a crate by the rules of RO-Crate, and of what it states or what is asked for. */
-    async validate(caller: Caller, crateId: string, profile: ValidationProfile | null, signal: AbortSignal) {
-      const place = await findPlace(caller, crateId, signal);
-      return indexing.call('validate', { viewer: caller.user, place, profile }, { signal });
-    },
-
-    /** The actions of a crate, with what they used and made. */
-    async readProvenance(caller: Caller, crateId: string, signal: AbortSignal) {
-      const place = await findPlace(caller, crateId, signal);
-      return indexing.call('readProvenance', { viewer: caller.user, place }, { signal });
-    },
-  };
-}
-
-const rollbackTimeoutMs = 10_000;
-
-const packedCrateUnreadableError = (cause: WorkcrateError): WorkcrateError =>
-  new WorkcrateError(
-    'storage_failed',
-    'The crate was written but could not be read back, so it was removed. The disk for packed crates is failing: the server log says how.',
-    { cause },
-  );
 
 /** Works both from the TypeScript sources and from a build. */
 const toWorkerUrl = (name: string): URL =>

@@ -5,7 +5,7 @@
 import { isWorkcrateError, WorkcrateError } from '../../platform/errors.ts';
 import { guessMediaType } from '../../core/files/files.ts';
 import { collectBytes } from '../../platform/streams.ts';
-import { entityIdToPath } from './pack/entities.ts';
+import { entityIdToPath } from './metadata/metadata.ts';
 
 type ReadFile = (path: string) => AsyncIterable<Uint8Array>;
 

@@ -4,26 +4,16 @@
  */
 import type { Tool } from '../../core/offer/tool.ts';
 import { createFindTools } from './tools/find.ts';
-import { createPackCrateTool } from './tools/pack.ts';
-import { createFolderRedaction, redactToolFolders } from './tools/redact-folders.ts';
+import { redactCrateTools } from './tools/redact-folders.ts';
 import { createShareTools, type CrateShareToolsOptions } from './tools/share.ts';
 import { createSyncTools } from './tools/sync.ts';
-import { createValidateCrateTool } from './tools/validate.ts';
 
 export type CrateToolsOptions = CrateShareToolsOptions;
 
-/** Tools that find crates, look into them, hand out what they hold, make new ones, and judge them. */
-export function createCrateTools(options: CrateToolsOptions): Tool[] {
-  const tools = [
+/** Tools that find crates, look into them, and hand out what they hold. */
+export const createCrateTools = (options: CrateToolsOptions): Tool[] =>
+  redactCrateTools(options.crates, [
     ...createFindTools(options.crates),
     ...createShareTools(options),
-    createPackCrateTool(options),
     ...createSyncTools(options.crates),
-    createValidateCrateTool(options.crates),
-  ];
-  const { sourceUrls, isForSeveral } = options.crates;
-  // A single user is the operator too, and may want to know where a crate is.
-  return isForSeveral
-    ? tools.map((tool) => redactToolFolders(tool, createFolderRedaction(sourceUrls)))
-    : tools;
-}
+  ]);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { recordProof } from '../../requirements/requirements.testing.ts';
-import { membersOf } from '../../../src/features/crates/pack/packing.testing.ts';
+import { membersOf } from '../../../src/features/packing/packing.testing.ts';
 import { archive } from '../../../src/platform/zip/unzip-archive.testing.ts';
 import { backends } from '../../server.testing.ts';
 import { metadata, startCrateServer } from './crates.testing.ts';

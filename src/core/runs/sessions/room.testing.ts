@@ -1,7 +1,7 @@
 import type { ExecutionRequest } from '../executions.ts';
 import { ada, openRoom, watching, type RoomOptions } from '../room.testing.ts';
 import { join } from 'node:path';
-import { createInputProvider } from '../../../features/crates/pack/provide-input.ts';
+import { createInputProvider } from '../../../features/packing/provide-input.ts';
 import { createLog } from '../../../platform/observability/log.ts';
 import type { Execution } from '../executions.ts';
 import type { Sandbox } from '../../../ports/sandbox/sandbox.ts';

@@ -14,7 +14,7 @@ import {
 import { collectBytes } from '../../../platform/streams.ts';
 import { createZipLayout } from '../../../platform/zip/zip.ts';
 import type { CrateLocation } from '../crate.ts';
-import { createArchive, type ArchiveMember } from '../pack/archive.ts';
+import { createArchive, type ArchiveMember } from './archive.ts';
 import type { CrateContainer, CrateFile } from '../sources/sources.ts';
 import type { ExternalCrateTarget, FindSource } from './copies.ts';
 

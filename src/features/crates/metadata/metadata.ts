@@ -1,6 +1,6 @@
 /**
  * Reads the bytes of an RO-Crate metadata file, tolerantly: what is odd becomes an issue. The steps are in the other
- * files of this folder. It fetches no context and checks no profile; `pack/` writes metadata.
+ * files of this folder. It fetches no context, checks no profile and writes no metadata: other features do.
  */
 import { WorkcrateError } from '../../../platform/errors.ts';
 import type { CrateMetadata, Entity } from '../crate.ts';
@@ -9,7 +9,7 @@ import { createMetadataIssues, type MetadataGraph, type MetadataIssues, type Nod
 import { findDescriptor, findRootEntity, readRootEntity } from './root.ts';
 import { buildMetadataGraph } from './walk.ts';
 
-// What `validate/` reads documents with, since it has to see them as they were written.
+// What a validation reads documents with, since it has to see them as they were written.
 export { parseFreeFormDate } from './dates.ts';
 export {
   isJsonObject,
@@ -18,6 +18,7 @@ export {
   type ContextTerms,
   type JsonObject,
 } from './document.ts';
+export { entityIdToPath, missingMark, pathToEntityId } from './file-ids.ts';
 export { createMetadataIssues, parseRoCrateVersion } from './graph.ts';
 export { toEntityKey } from './ids.ts';
 

@@ -3,7 +3,7 @@
  * crate says, and reads metadata alone: whether a file is really there, it does not know.
  */
 import type { CrateMetadata, Entity, EntityProperty } from '../crate.ts';
-import { entityIdToPath } from '../pack/entities.ts';
+import { entityIdToPath } from '../metadata/metadata.ts';
 
 /** Something that an action used or made: a file, a parameter, a program. */
 export interface ProvenanceThing {

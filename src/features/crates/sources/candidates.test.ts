@@ -5,7 +5,7 @@ import { it } from 'node:test';
 import { recordProof } from '../../../../test/requirements/requirements.testing.ts';
 import type { TestSource } from '../../../ports/storage/source.contract.ts';
 import type { CrateLocation } from '../crate.ts';
-import { parsePackedObjectOwner as packOwner } from '../pack/pack.ts';
+import { parsePackedObjectOwner as packOwner } from './packed-names.ts';
 import { findCandidates, ownedByEverybody } from './discover.ts';
 import { fill, testFolder } from './folder-source.testing.ts';
 import { createFolderSource } from './folder-source.ts';

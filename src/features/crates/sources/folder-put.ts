@@ -1,6 +1,6 @@
 /**
  * Writes a packed crate into a folder source, atomically and durably, and removes what packings that died left there.
- * It neither makes the archive (`pack/`) nor enforces quotas (`pack/quota.ts`).
+ * It neither makes the archive nor enforces quotas: `features/packing/` does.
  */
 import { randomBytes } from 'node:crypto';
 import { constants, fsync, write } from 'node:fs';

@@ -8,7 +8,7 @@ import { chunksOf } from '../../../ports/storage/bytes.testing.ts';
 import { NO_CEPH, startCeph } from '../../../ports/storage/ceph.testing.ts';
 import type { Source } from '../../../ports/storage/source.ts';
 import { collectBytes } from '../../../platform/streams.ts';
-import { parsePackedObjectOwner as packOwner } from '../pack/pack.ts';
+import { parsePackedObjectOwner as packOwner } from './packed-names.ts';
 import { openCrateSource, type SourceOptions } from './address.ts';
 import { openCrateContainer } from './container.ts';
 import { findCandidates } from './discover.ts';

@@ -4,6 +4,14 @@
  */
 export { openCrateSource, type SourceOptions } from './address.ts';
 export {
+  demandSource,
+  openIndexedSources,
+  openIndexedSourcesOnce,
+  ownerNobody,
+  type ConfiguredSource,
+  type IndexedSource,
+} from './configured.ts';
+export {
   openCrateContainer,
   type CrateContainer,
   type CrateFile,
@@ -18,3 +26,4 @@ export {
   type CandidateSearch,
   type GetObjectOwner,
 } from './discover.ts';
+export { createPackedObjectName, parsePackedObjectOwner } from './packed-names.ts';

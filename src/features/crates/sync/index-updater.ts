@@ -12,8 +12,7 @@ import type { IndexWriter, SourceState, SummedUp } from '../index/writing.ts';
 import { summarizeCrate } from '../metadata/summary.ts';
 import type { Fitting } from '../semantic/semantic.ts';
 import { acquireSyncLease } from './lease.ts';
-import { ownerNobody } from './loose-archives.ts';
-import type { IndexedSource } from './sync.ts';
+import { ownerNobody, type IndexedSource } from '../sources/sources.ts';
 
 /** A batch is one transaction; a larger one would block other writers for too long. */
 const maxBatchCrates = 500;

@@ -1,4 +1,5 @@
 import type { BrokenCrate, CrateLocation } from '../crate.ts';
+import { ownerNobody } from '../sources/sources.ts';
 
 /** What an archive without metadata is: a file of the crate in whose folder it is, or a broken crate. */
 type LooseArchiveKind = 'payload' | 'broken';
@@ -62,9 +63,6 @@ const toLooseStamp = ({ stamp }: CrateLocation, takenFor: LooseArchiveKind): str
 
 /** Whether something with this stored stamp is a crate, even a broken one. */
 export const isCrateStamp = (stamp: string): boolean => !stamp.endsWith(looseStampSuffixes.payload);
-
-/** The owner of what nobody may see. */
-export const ownerNobody = '';
 
 const toBrokenArchive = (place: CrateLocation, takenFor: LooseArchiveKind): BrokenCrate => ({
   place: {

@@ -5,22 +5,14 @@
 import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../ports/database/database.ts';
 import { isWorkcrateError, publicMessage, WorkcrateError } from '../../../platform/errors.ts';
-import { localCaller } from '../../../core/identity.ts';
 import type { Log } from '../../../platform/observability/log.ts';
-import { sourceUnreachableError, type Source } from '../../../ports/storage/source.ts';
+import { sourceUnreachableError } from '../../../ports/storage/source.ts';
 import type { CrateLocation } from '../crate.ts';
-import { parsePackedObjectOwner } from '../pack/pack.ts';
-import {
-  findCandidates,
-  ownedByEverybody,
-  openCrateSource,
-  type GetObjectOwner,
-  type SourceOptions,
-} from '../sources/sources.ts';
+import { findCandidates, type IndexedSource } from '../sources/sources.ts';
 import { mapConcurrently } from './in-parallel.ts';
 import type { IndexUpdater, KnownStamp } from './index-updater.ts';
 import { acquireSyncLease } from './lease.ts';
-import { isCrateStamp, createLooseArchives, ownerNobody } from './loose-archives.ts';
+import { isCrateStamp, createLooseArchives } from './loose-archives.ts';
 import { tryReadAlone, tryReadConcurrently, type ReadAttempt, type CrateRetries } from './retry.ts';
 
 export { createCrateRetries } from './retry.ts';
@@ -230,37 +222,6 @@ function checkSourceNotEmptied(
       'be empty, put any file into it.',
   );
 }
-
-/** A source as the settings name it: plain data, for other threads too. */
-export interface ConfiguredSource {
-  readonly options: SourceOptions;
-  /** Whether packed crates go there: of `several` users, each with an owner, or of the `one` user. */
-  readonly packsOf: 'several' | 'one' | null;
-}
-
-/** A source whose crates are in the index. */
-export interface IndexedSource {
-  readonly source: Source;
-  readonly ownerOf: GetObjectOwner;
-}
-
-export async function openIndexedSources(named: readonly ConfiguredSource[]): Promise<IndexedSource[]> {
-  const opened: IndexedSource[] = [];
-  for (const { options, packsOf } of named)
-    opened.push({ source: await openCrateSource(options), ownerOf: createOwnerLookup(packsOf) });
-  return opened;
-}
-
-function createOwnerLookup(packsOf: ConfiguredSource['packsOf']): GetObjectOwner {
-  if (packsOf === null) return ownedByEverybody;
-  return packsOf === 'several'
-    ? getPackOwner
-    : (name) => (getPackOwner(name) === localCaller.user ? null : getPackOwner(name));
-}
-
-/** An object below `core/users/` without a valid owner is visible to nobody, rather than to everybody. */
-const getPackOwner: GetObjectOwner = (name) =>
-  parsePackedObjectOwner(name) ?? (name.startsWith('users/') ? ownerNobody : null);
 
 /** Ten times a second is as much as anybody can follow. */
 const progressIntervalMs = 100;

@@ -2,7 +2,8 @@
 import { formatBytes, quoteName, quoteShort } from '../../../platform/text/text.ts';
 import type { CrateFileListing } from '../contents/contents.ts';
 import type { CrateSummary } from '../metadata/summary.ts';
-import { describeNext, formatLocator, quoteSome } from './search-text.ts';
+import { formatLocator } from './schema.ts';
+import { describeNext, quoteSome } from './search-text.ts';
 
 const maxDescription = 2000;
 const maxListItem = 200;

@@ -6,7 +6,7 @@ import type { Tool } from '../../../core/offer/tool.ts';
 export type RedactFolders = (text: string) => string;
 
 /** Only the operator needs to know where a source is on the disk: answers and errors name its last folder only. */
-export function createFolderRedaction(sourceUrls: readonly string[]): RedactFolders {
+function createFolderRedaction(sourceUrls: readonly string[]): RedactFolders {
   const folders = sourceUrls.filter((url) => url.startsWith('file:'));
   return (text) => folders.reduce((shown, url) => shown.replaceAll(url, `${getLastUrlFolder(url)}/`), text);
 }
@@ -34,8 +34,18 @@ export async function hideFolders<T>(
   }
 }
 
+/** Hides them from the answers of tools where there are several users. A single user is the operator too. */
+export function redactCrateTools(
+  { sourceUrls, isForSeveral }: SharedSources,
+  tools: readonly Tool[],
+): Tool[] {
+  if (!isForSeveral) return [...tools];
+  const hide = createFolderRedaction(sourceUrls);
+  return tools.map((tool) => redactToolFolders(tool, hide));
+}
+
 /** Wraps a tool so that every text it answers goes through `hide`. */
-export function redactToolFolders(tool: Tool, hide: RedactFolders): Tool {
+function redactToolFolders(tool: Tool, hide: RedactFolders): Tool {
   const hidden = <T>(value: T): T => mapStringsDeep(value, hide) as T;
   return {
     ...tool,

@@ -1,5 +1,6 @@
 /** Parts of schemas that several tools use, and answers that the tools share with `--json` on the command line. */
 import { z } from 'zod';
+import { toPlainJson } from '../../../platform/text/text.ts';
 import { listAs } from '../../../core/offer/schema.ts';
 import type { CrateFileListing } from '../contents/contents.ts';
 import type { SearchPage } from '../index/reading.ts';
@@ -57,3 +58,7 @@ export const makeCount = (least: number, most: number, fallback: number, descrip
 
 /** How many to skip: the tools say with which offset to call again. */
 export const offsetSchema = makeCount(0, 1_000_000_000, 0);
+
+/** As it is, unless it could be taken for something else. */
+export const formatLocator = (locator: string): string =>
+  /^[\x21-\x7e]+$/.test(locator) ? locator : toPlainJson(locator);

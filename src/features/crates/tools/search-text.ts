@@ -4,6 +4,7 @@
  */
 import { quoteShort, toPlainJson } from '../../../platform/text/text.ts';
 import type { EntityPage, FieldList, SearchPage, SearchResult } from '../index/reading.ts';
+import { formatLocator } from './schema.ts';
 
 const maxTitle = 160;
 const maxAuthor = 60;
@@ -81,10 +82,6 @@ export function quoteSome(texts: readonly string[], most: number, mostCharacters
   const more = texts.length - shown.length;
   return `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
-
-/** As it is, unless it could be taken for something else. */
-export const formatLocator = (locator: string): string =>
-  /^[\x21-\x7e]+$/.test(locator) ? locator : toPlainJson(locator);
 
 type ValueCounts = FieldList['filters'][number]['values'];
 

@@ -16,8 +16,14 @@ import { formatBytes, quoteName } from '../../../platform/text/text.ts';
 import { maxInlineTextBytes } from '../contents/inline-text.ts';
 import type { Crates } from '../crates.ts';
 import { describeFiles } from './crate-text.ts';
-import { crateIdSchema, makeCount, offsetSchema, toFileAnswer, toListingAnswer } from './schema.ts';
-import { formatLocator } from './search-text.ts';
+import {
+  crateIdSchema,
+  formatLocator,
+  makeCount,
+  offsetSchema,
+  toFileAnswer,
+  toListingAnswer,
+} from './schema.ts';
 
 export interface CrateShareToolsOptions {
   readonly crates: Crates;

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { defineTool, type Tool } from '../../../core/offer/tool.ts';
 import type { Crates } from '../crates.ts';
 import type { IndexStatus } from '../index/reading.ts';
-import { makeCount, offsetSchema } from './schema.ts';
-import { describeNext, formatLocator } from './search-text.ts';
+import { formatLocator, makeCount, offsetSchema } from './schema.ts';
+import { describeNext } from './search-text.ts';
 
 /** Tools that update the index, and show its state. */
 export function createSyncTools(crates: Crates): Tool[] {

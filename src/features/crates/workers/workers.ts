@@ -8,7 +8,6 @@ import type { Database } from '../../../ports/database/database.ts';
 import { isDamagedDatabase, openDatabase } from '../../../ports/database/open.ts';
 import { isWorkcrateError, WorkcrateError } from '../../../platform/errors.ts';
 import type { Log } from '../../../platform/observability/log.ts';
-import type { Source } from '../../../ports/storage/source.ts';
 import type { CallContext } from '../../../platform/workers/workers.ts';
 import {
   bytesIn,
@@ -23,19 +22,20 @@ import { createFitting, createMeaning, type EndpointOptions, type Provider } fro
 import type { CrateLocation } from '../crate.ts';
 import { readMetadata } from '../metadata/metadata.ts';
 import { readProvenance, type Provenance } from '../provenance/provenance.ts';
-import { computeCrateId, openCrateContainer, toCrateLocation } from '../sources/sources.ts';
+import {
+  computeCrateId,
+  demandSource,
+  openCrateContainer,
+  openIndexedSourcesOnce,
+  toCrateLocation,
+  type ConfiguredSource,
+  type IndexedSource,
+} from '../sources/sources.ts';
 import { createIndexUpdater } from '../sync/index-updater.ts';
 import { readCrate } from '../sync/retry.ts';
 import { createSharedSync, type SyncResult } from '../sync/shared-sync.ts';
 import { describeSyncUnderWay } from '../sync/under-way.ts';
-import {
-  createCrateRetries,
-  openIndexedSources,
-  syncAllSources,
-  type ConfiguredSource,
-  type SourceReport,
-} from '../sync/sync.ts';
-import { toValidationAnswer, validateCrate, type ValidationProfile } from '../validate/validate.ts';
+import { createCrateRetries, syncAllSources, type SourceReport } from '../sync/sync.ts';
 import { identifyIndex, removeLogOfDeletedIndex, setIndexAside } from './index-file.ts';
 import { lostIndexError, getLostIndexFile } from './lost-index.ts';
 
@@ -47,7 +47,7 @@ export function createIndexingWorker(
 ) {
   const clock = Date.now;
   const { location, semantics: provider, endpoint, maxMetadata } = settings;
-  const watched = memoizeUntilFailure(() => openIndexedSources(settings.sources));
+  const watched = openIndexedSourcesOnce(settings.sources);
   const index = createIndexHolder(location, async (database) => {
     const reader = createIndexReader(database, null);
     const writer = createIndexWriter(database, { clock });
@@ -120,7 +120,7 @@ export function createIndexingWorker(
       return place.crateId;
     },
 
-    ...createMetadataCalls(watched, maxMetadata),
+    ...createMetadataCalls(watched),
 
     /** Removes one crate from the index that was removed from its source. */
     async forget({ source, object }: { source: string; object: string }): Promise<void> {
@@ -137,35 +137,17 @@ export function createIndexingWorker(
   };
 }
 
-/** The calls that parse all of a crate's metadata, which may be large: not where users wait, and one at a time. */
-function createMetadataCalls(watched: () => ReturnType<typeof openIndexedSources>, maxMetadata: number) {
-  const validations = createFairQueue(validationQueueOptions);
-  async function demandSource(place: CrateLocation): Promise<Source> {
-    const found = (await watched()).find((one) => one.source.url === place.source);
-    if (found) return found.source;
-    throw new WorkcrateError('crate_gone', `${place.source} is no longer a source of this server.`);
-  }
-
+/** The call that parses all of a crate's metadata, which may be large: not where users wait, and one at a time. */
+function createMetadataCalls(watched: () => Promise<readonly IndexedSource[]>) {
+  const readings = createFairQueue(readingQueueOptions);
   return {
-    /** Judges a crate by the rules of RO-Crate. */
-    async validate(
-      { viewer, place, profile }: { viewer: string; place: CrateLocation; profile: ValidationProfile | null },
-      { signal }: CallContext,
-    ) {
-      const source = await demandSource(place);
-      return validations.run({ user: viewer, signal }, async () => {
-        await using container = await openCrateContainer(source, place, { signal });
-        return toValidationAnswer(await validateCrate({ container, place, maxMetadata, profile, signal }));
-      });
-    },
-
     /** How a crate was made. */
     async readProvenance(
       { viewer, place }: { viewer: string; place: CrateLocation },
       { signal }: CallContext,
     ): Promise<Provenance> {
-      const source = await demandSource(place);
-      return validations.run({ user: viewer, signal }, async () => {
+      const source = demandSource(await watched(), place.source);
+      return readings.run({ user: viewer, signal }, async () => {
         await using container = await openCrateContainer(source, place, { signal });
         return readProvenance(readMetadata(await container.metadata(maxGraphMetadata, signal)));
       });
@@ -181,16 +163,6 @@ const busyPauseMs = 500;
 
 /** What is told of a sync: how far it is, or that another process is at it. */
 export type SyncProgress = SourceReport | { readonly waiting: true };
-
-/** Runs it once; again only after a failure. */
-function memoizeUntilFailure<T>(work: () => Promise<T>): () => Promise<T> {
-  let done: Promise<T> | null = null;
-  return () =>
-    (done ??= work().catch((error: unknown) => {
-      done = null;
-      throw error;
-    }));
-}
 
 export type IndexingMethods = ReturnType<typeof createIndexingWorker>;
 
@@ -219,7 +191,7 @@ const makeQueueOptions = (what: string, most: number, mostOfUser: number): FairQ
 
 const searchQueueOptions = makeQueueOptions('searches', 16, 4);
 /** One at a time: the metadata of a crate may fill much of the memory of the process. */
-const validationQueueOptions = makeQueueOptions('validations', 1, 1);
+const readingQueueOptions = makeQueueOptions('graphs of crates', 1, 1);
 
 /** The calls of the thread that searches. It never writes, and no user's searches block those of others. */
 export function createSearchingWorker(settings: IndexSettings, log: Log) {
