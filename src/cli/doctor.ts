@@ -15,7 +15,6 @@ import { findRefusals, type RefusedPart } from '../server/startable.ts';
 import { getDatabaseLocation, toSourceOptions, toStorageOptions } from '../server/store-options.ts';
 import { openStorage } from '../ports/storage/open.ts';
 import { escapeControls } from '../platform/text/text.ts';
-import { sendfileAvailable } from '../platform/transfer/transfer.ts';
 import { demandIssuer } from '../core/users/issuer-url.ts';
 import { listKeys } from '../core/users/keys.ts';
 import { createIssuer } from '../core/users/oauth.ts';
@@ -46,7 +45,6 @@ export async function runDoctor({ config }: CommandInput): Promise<number> {
       what: escapeControls(message),
     })),
     checkNode(),
-    checkSendfile(config),
     checkPathLayer(),
     ...(refusals.has('disk') ? [] : [checkFolder('data folder', config.data, '--data')]),
     ...(config.filesDir === null ? [] : [checkFolder('files folder', config.filesDir, '--files-dir')]),
@@ -80,17 +78,6 @@ function checkNode(): Finding {
   return major >= 26
     ? { state: 'ok', what }
     : { state: 'broken', what, remedy: 'Install Node 26, such as with npm install --global node@26' };
-}
-
-function checkSendfile(config: Config): Finding {
-  if (config.sendfile === 'off')
-    return { state: 'note', what: 'files are read and then sent: sendfile is off (--sendfile off)' };
-  if (sendfileAvailable()) return { state: 'ok', what: 'files are sent by the kernel (sendfile)' };
-  return {
-    state: 'note',
-    what: 'files are read and then sent, which takes about twice the CPU',
-    remedy: 'sendfile needs Linux and a Node with node:ffi (26.10 or later)',
-  };
 }
 
 function checkPathLayer(): Finding {

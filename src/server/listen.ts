@@ -307,13 +307,11 @@ async function createTransferRoutes(
     clock,
     log,
   });
-  const sendfile = config.sendfile === 'auto';
   const { completed } = webhook;
   const downloads = createDownloadRoute({
     links,
     metrics,
     log,
-    sendfile,
     idleMs,
     completed,
     served,

@@ -276,7 +276,6 @@ export const packages: Readonly<Record<string, string>> = {
   'mime-types': 'core/files',
   'node:child_process':
     'ports/sandbox features/gateway platform/workers features/documents features/packages/configured.ts platform/paths/remove-tree.ts platform/paths/sync.ts',
-  'node:ffi': 'platform/transfer',
   'node:sqlite': 'ports/database platform/data-folder',
   'node:worker_threads': 'platform/workers features/crates/workers features/documents/pandoc',
   pg: 'ports/database',

@@ -42,7 +42,6 @@ export interface DownloadRouteOptions {
   readonly links: Links;
   readonly metrics: Metrics;
   readonly log: Log;
-  readonly sendfile: boolean;
   readonly idleMs: number;
   /** Called for every download that reached its end. */
   readonly completed: (link: Link, download: Download) => Promise<void>;
@@ -257,13 +256,13 @@ async function sendDownload(
   download: Download,
   plan: DownloadPlan,
 ): Promise<Sent> {
-  const { links, metrics, sendfile, idleMs } = options;
+  const { links, metrics, idleMs } = options;
   const opened = plan.range === null && plan.length === 0 ? null : await download.open();
   metrics.transfers.out++;
   try {
     res.writeHead(plan.status, plan.headers);
     const body = opened === null ? [] : plan.body(opened);
-    const sent = await sendSegments(res, body, { length: plan.length, sendfile, idleMs });
+    const sent = await sendSegments(res, body, { length: plan.length, idleMs });
     reportServed(options, res, link, download, toServed(plan, sent));
     return sent;
   } catch (error) {

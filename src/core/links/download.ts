@@ -148,7 +148,7 @@ async function openUpTo(open: () => Promise<OpenObject>, end: number): Promise<O
   throw bytesGoneError();
 }
 
-/** Checks the CRC of every range that is read. The bytes must be seen for that, so sendfile cannot send them. */
+/** Checks the CRC of every range that is read. The bytes must be seen for that, so they are no range of a file. */
 function checkCrcWhileReading(object: OpenObject, expected: number): OpenObject {
   return {
     size: object.size,

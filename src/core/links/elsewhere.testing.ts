@@ -59,7 +59,6 @@ export async function openElsewhere(things: Map<string, Thing>) {
     links,
     metrics,
     log,
-    sendfile: true,
     idleMs: 5000,
     completed: async (_link, { sha256 }) => void ended.push(sha256),
     served: (_link, _download, served) => void given.push(served),

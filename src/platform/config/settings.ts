@@ -269,11 +269,6 @@ export const settings = {
     60,
     'seconds after which a transfer without progress is ended',
   ),
-  sendfile: defineSetting(
-    choiceFrom('auto', 'off'),
-    'auto',
-    'let the kernel send files where possible: auto or off',
-  ),
   stopDelay: defineSetting(
     seconds(0, 600),
     0,

@@ -1,14 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import { Socket } from 'node:net';
-import { ClientGone, SMALL_BUFFER, takeSmall, type PooledBuffer } from './reading.ts';
-
-/** What Node keeps below a socket. Not public API, hence read in this file only and never assumed. */
-interface Handle {
-  readonly fd?: number;
-  readonly writeQueueSize?: number;
-}
-
-const getSocketHandle = (socket: Socket) => (socket as Socket & { _handle?: Handle | null })._handle ?? null;
+import type { Socket } from 'node:net';
+import { ClientGone, smallBufferBytes, takeSmall, type PooledBuffer } from './reading.ts';
 
 /** The client of one response, whose turn on the socket has come. */
 export class ResponseClient {
@@ -54,7 +46,8 @@ export class ResponseClient {
   async write(bytes: Uint8Array): Promise<void> {
     await this.#settled((done) => {
       this.#socket.cork();
-      this.#sendHeaders();
+      if (!this.#headersGone) this.#res.flushHeaders();
+      this.#headersGone = true;
       this.#socket.write(bytes, done);
       this.#socket.uncork();
     });
@@ -65,25 +58,6 @@ export class ResponseClient {
   async end(bytes: Uint8Array | null): Promise<void> {
     await this.#settled((done) => (bytes === null ? this.#res.end(done) : this.#res.end(bytes, done)));
     this.sent += bytes?.length ?? 0;
-  }
-
-  /**
-   * Calls with the socket's descriptor, which is valid only within the call: a destroyed socket's number
-   * may already be another file's. -1 without a call where Node still has bytes to send before.
-   */
-  withDescriptor(use: (descriptor: number) => number): number {
-    this.demandPresence();
-    this.#sendHeaders();
-    const descriptor = getSocketHandle(this.#socket)?.fd ?? -1;
-    if (descriptor < 0 || this.#socket.writableLength > 0) return -1;
-    const moved = use(descriptor);
-    if (moved > 0) this.sent += moved;
-    return moved;
-  }
-
-  #sendHeaders(): void {
-    if (!this.#headersGone) this.#res.flushHeaders();
-    this.#headersGone = true;
   }
 
   #settled(start: (done: (error?: Error | null) => void) => void): Promise<void> {
@@ -100,16 +74,14 @@ export class ResponseClient {
   }
 }
 
-/** Whether bytes put into the descriptor are what the client gets: not so with TLS or a wrapped stream. */
-export function isPlainTcp(socket: Socket): boolean {
-  return (
-    Object.getPrototypeOf(socket) === Socket.prototype && getSocketHandle(socket)?.constructor.name === 'TCP'
-  );
+/** What Node keeps below a socket. Not public API, hence read here only and never assumed. */
+interface Handle {
+  readonly writeQueueSize?: number;
 }
 
-/** Destroys the socket once nothing has left Node's queue for a whole period. */
+/** Destroys the socket once nothing has left the kernel's queue for a whole period. */
 function watchIdle(socket: Socket, idleMs: number): Disposable {
-  const queued = () => getSocketHandle(socket)?.writeQueueSize ?? 0;
+  const queued = () => (socket as Socket & { _handle?: Handle | null })._handle?.writeQueueSize ?? 0;
   let before = queued();
   const timer = setTimeout(() => {
     const now = queued();
@@ -121,7 +93,7 @@ function watchIdle(socket: Socket, idleMs: number): Disposable {
 }
 
 /** From this size on a write of its own costs less than the copy. */
-const WORTH_A_WRITE = 16 * 1024;
+const minOwnWrite = 16 * 1024;
 
 /** Small stretches collected into one write: a ZIP of 100,000 files, or a small file with its headers. */
 export class WriteBuffer {
@@ -138,7 +110,7 @@ export class WriteBuffer {
   }
 
   hasSpace(length: number): boolean {
-    return this.#filled + length <= SMALL_BUFFER;
+    return this.#filled + length <= smallBufferBytes;
   }
 
   /** Space for bytes for which there is some. The caller fills it before anything else is added. */
@@ -149,7 +121,7 @@ export class WriteBuffer {
   }
 
   async add(bytes: Uint8Array): Promise<void> {
-    const alone = bytes.length >= WORTH_A_WRITE;
+    const alone = bytes.length >= minOwnWrite;
     if (alone || !this.hasSpace(bytes.length)) await this.flush();
     if (alone) await this.#client.write(bytes);
     else this.space(bytes.length).set(bytes);

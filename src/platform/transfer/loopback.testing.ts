@@ -15,12 +15,6 @@ const folder = mkdtempSync(join(tmpdir(), 'workcrate-transfer-'));
 process.on('exit', () => rmSync(folder, { recursive: true }));
 let files = 0;
 
-/** Both backends, by the option that chooses between them. */
-export const BACKENDS = [
-  { name: 'sendfile', sendfile: true },
-  { name: 'pooled', sendfile: false },
-] as const;
-
 /** An object in a file, with the path for tests that spoil it. */
 export async function fileObject(bytes: Uint8Array): Promise<OpenObject & { path: string }> {
   const path = join(folder, String((files += 1)));

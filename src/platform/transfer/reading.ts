@@ -1,6 +1,6 @@
 /**
  * Reads stored bytes into pooled buffers for a response. Backpressure: a piece is read once the client has taken the
- * one before. `sendfile.ts` needs none of this where the kernel moves the bytes itself.
+ * one before.
  */
 import { read, readSync } from 'node:fs';
 import { isWorkcrateError, WorkcrateError } from '../errors.ts';
@@ -37,17 +37,12 @@ class BufferPool {
   }
 }
 
-const tiny = new BufferPool(4 * 1024, 256);
 const small = new BufferPool(64 * 1024, 64);
 const large = new BufferPool(1024 * 1024, 16);
 /** Slow clients may use this many large buffers (24 MB); later clients get a small one. */
-const LARGE_IN_USE = 24;
+const maxLargeInUse = 24;
 
-export const SMALL_BUFFER = small.size;
-
-export function takeTiny(): PooledBuffer {
-  return tiny.take();
-}
+export const smallBufferBytes = small.size;
 
 export function takeSmall(): PooledBuffer {
   return small.take();
@@ -55,12 +50,12 @@ export function takeSmall(): PooledBuffer {
 
 /** A large buffer, or a small one where too many large ones are out. */
 function takeLarge(): PooledBuffer {
-  return large.inUse < LARGE_IN_USE ? large.take() : small.take();
+  return large.inUse < maxLargeInUse ? large.take() : small.take();
 }
 
 /** The buffers that all transfers together use at this moment. */
 export function buffersInUse(): { count: number; bytes: number } {
-  const pools = [tiny, small, large];
+  const pools = [small, large];
   return {
     count: pools.reduce((sum, pool) => sum + pool.inUse, 0),
     bytes: pools.reduce((sum, pool) => sum + pool.inUse * pool.size, 0),
@@ -68,28 +63,29 @@ export function buffersInUse(): { count: number; bytes: number } {
 }
 
 /** A client that takes longer than this for a buffer would only keep a large one from others. */
-const PROMPT_MS = 100;
+const maxPromptMs = 100;
+
+/** A file up to this size is read on this thread: from the page cache that costs less than to hand it to another. */
+const maxReadAtOnce = 256 * 1024;
 
 /**
  * Backpressure: reads and writes alternate, with one buffer at a time, so that a slow client uses no more than that.
  */
 export async function sendPooled(client: ResponseClient, { file, start, end }: FileRange): Promise<void> {
-  for (let at = start, prompt = true; at < end;) {
-    using buffer = prompt ? takeLarge() : takeSmall();
+  for (let at = start, isPrompt = true; at < end;) {
+    using buffer = isPrompt ? takeLarge() : takeSmall();
     const bytes = buffer.bytes.subarray(0, Math.min(end - at, buffer.bytes.length));
-    await fillInBackground(file, bytes, at);
+    if (end - start <= maxReadAtOnce) fillAtOnce(file, bytes, at);
+    else await fillInBackground(file, bytes, at);
     const began = performance.now();
     await client.write(bytes);
-    prompt = performance.now() - began < PROMPT_MS;
+    isPrompt = performance.now() - began < maxPromptMs;
     at += bytes.length;
   }
 }
 
-/** Fills `into` from the file at `position`, or throws: a file that ends early is a failure here. */
-export type FillBuffer = (file: number, into: Buffer, position: number) => void | Promise<void>;
-
-/** Through the thread pool, so that a slow disk does not hold up other clients. */
-export async function fillInBackground(file: number, into: Buffer, position: number): Promise<void> {
+/** Through the thread pool, so that a slow disk does not hold up other clients. A file that ends early is a failure. */
+async function fillInBackground(file: number, into: Buffer, position: number): Promise<void> {
   for (let filled = 0; filled < into.length;) {
     const got = await readOnce(file, into, filled, position + filled);
     if (got === 0) throw objectTruncatedError();
@@ -105,7 +101,7 @@ function readOnce(file: number, into: Buffer, offset: number, position: number):
   });
 }
 
-/** On this thread: a tenth less CPU for a small file in the page cache, and sendfile blocks no less. */
+/** The same on this thread. */
 export function fillAtOnce(file: number, into: Buffer, position: number): void {
   for (let filled = 0; filled < into.length;) {
     const got = readOnceNow(file, into, filled, position + filled);
@@ -140,10 +136,6 @@ export function wrongLengthError(promised: number): WorkcrateError {
   return new WorkcrateError('internal', 'A response body was not of the Content-Length that was promised.', {
     details: { promised },
   });
-}
-
-export function getErrorCode(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
 /** Whether a read ended because its signal was aborted. */

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  BACKENDS,
   body,
   bodyOf,
   closing,
@@ -12,7 +11,7 @@ import {
   streamObject,
   whole,
 } from './loopback.testing.ts';
-import { buffersInUse, sendfileAvailable } from './transfer.ts';
+import { buffersInUse } from './transfer.ts';
 
 const KB = 1024;
 const SIZES = [
@@ -28,53 +27,43 @@ const SIZES = [
   7_654_321,
 ];
 
-test('sendfile is available where these tests are meant to prove it', { skip: notHere() }, () => {
-  assert.equal(sendfileAvailable(), true);
+test('files of every size class arrive byte for byte', async () => {
+  for (const size of SIZES) {
+    const bytes = noise(size);
+    await using object = await fileObject(bytes);
+    await using server = await serve(body(() => [whole(object)], { length: size }));
+    const response = await received(server.port, closing());
+    assert.ok(bodyOf(response).equals(bytes), `${size} bytes`);
+    assert.deepEqual(await server.outcomes[0], { sent: size, complete: true });
+  }
+  assert.equal(buffersInUse().count, 0);
 });
 
-function notHere(): string | false {
-  return process.platform === 'linux' ? false : 'sendfile(2) is used on Linux only';
-}
+test('a range is sent from its start to before its end', async () => {
+  const bytes = noise(3_000_000);
+  await using object = await fileObject(bytes);
+  for (const [start, end] of [
+    [0, 1],
+    [2_999_999, 3_000_000],
+    [5, 5],
+    [1_000, 2_900_000],
+  ] as const) {
+    const options = { length: end - start };
+    await using server = await serve(body(() => [{ object, start, end }], options));
+    assert.ok(bodyOf(await received(server.port, closing())).equals(bytes.subarray(start, end)));
+  }
+});
 
-for (const { name, sendfile } of BACKENDS) {
-  test(`${name}: files of every size class arrive byte for byte`, async () => {
-    for (const size of SIZES) {
-      const bytes = noise(size);
-      await using object = await fileObject(bytes);
-      await using server = await serve(body(() => [whole(object)], { length: size, sendfile }));
-      const response = await received(server.port, closing());
-      assert.ok(bodyOf(response).equals(bytes), `${size} bytes`);
-      assert.deepEqual(await server.outcomes[0], { sent: size, complete: true });
-    }
-    assert.equal(buffersInUse().count, 0);
-  });
-
-  test(`${name}: a range is sent from its start to before its end`, async () => {
-    const bytes = noise(3_000_000);
-    await using object = await fileObject(bytes);
-    for (const [start, end] of [
-      [0, 1],
-      [2_999_999, 3_000_000],
-      [5, 5],
-      [1_000, 2_900_000],
-    ] as const) {
-      const options = { length: end - start, sendfile };
-      await using server = await serve(body(() => [{ object, start, end }], options));
-      assert.ok(bodyOf(await received(server.port, closing())).equals(bytes.subarray(start, end)));
-    }
-  });
-
-  test(`${name}: a response without segments ends, and so does one to HEAD whatever the segments`, async () => {
-    await using object = await fileObject(noise(100_000));
-    await using empty = await serve(body(() => [], { length: 0, sendfile }));
-    assert.equal(bodyOf(await received(empty.port, closing())).length, 0);
-    await using server = await serve(body(() => [whole(object)], { length: 100_000, sendfile }));
-    const head = await received(server.port, closing('/', 'HEAD'));
-    assert.match(head.toString(), /Content-Length: 100000/);
-    assert.equal(bodyOf(head).length, 0);
-    assert.deepEqual(await server.outcomes[0], { sent: 0, complete: true });
-  });
-}
+test('a response without segments ends, and so does one to HEAD whatever the segments', async () => {
+  await using object = await fileObject(noise(100_000));
+  await using empty = await serve(body(() => [], { length: 0 }));
+  assert.equal(bodyOf(await received(empty.port, closing())).length, 0);
+  await using server = await serve(body(() => [whole(object)], { length: 100_000 }));
+  const head = await received(server.port, closing('/', 'HEAD'));
+  assert.match(head.toString(), /Content-Length: 100000/);
+  assert.equal(bodyOf(head).length, 0);
+  assert.deepEqual(await server.outcomes[0], { sent: 0, complete: true });
+});
 
 test('an object without a descriptor is read as a stream', async () => {
   for (const chunk of [1_000, 16_384, 300_000]) {

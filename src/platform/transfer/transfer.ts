@@ -6,19 +6,16 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { awaitEndOfTurn, yieldToEventLoop } from '../concurrency/yield.ts';
-import { ResponseClient, WriteBuffer, isPlainTcp } from './client.ts';
+import { ResponseClient, WriteBuffer } from './client.ts';
 import {
   ClientGone,
   fillAtOnce,
-  fillInBackground,
   isAbort,
-  sendPooled,
-  SMALL_BUFFER,
   objectTruncatedError,
+  sendPooled,
+  smallBufferBytes,
   wrongLengthError,
-  type FillBuffer,
 } from './reading.ts';
-import { sendByKernel, sendfileCall, TURN_BYTES, type Sendfile } from './sendfile.ts';
 
 export { buffersInUse } from './reading.ts';
 
@@ -26,7 +23,7 @@ export { buffersInUse } from './reading.ts';
 export interface ReadableObject {
   /** A chunk is valid only until the next one is asked for. */
   read(start: number, end: number, signal?: AbortSignal): AsyncIterable<Uint8Array>;
-  /** A file descriptor on the whole object, for sendfile; null where there is none. */
+  /** A file descriptor on the whole object, to read at any offset; null where there is none. */
   readonly descriptor: number | null;
 }
 
@@ -50,8 +47,6 @@ export interface FileRange {
 export interface SendOptions {
   /** The Content-Length in the headers. A body of another length breaks the connection. */
   readonly length: number;
-  /** False keeps every read off this thread and out of the kernel's sendfile, for disks that stall. */
-  readonly sendfile?: boolean | undefined;
   /** A client that reads nothing for this long is cut off; the default is 60,000. */
   readonly idleMs?: number | undefined;
   /** Cuts the transfer off. */
@@ -63,11 +58,6 @@ export interface Sent {
   readonly sent: number;
   /** False if the client went away, stalled, or was cut off by the signal. */
   readonly complete: boolean;
-}
-
-/** Whether this process can use sendfile(2), for `workcrate doctor`. */
-export function sendfileAvailable(): boolean {
-  return sendfileCall() !== null;
 }
 
 /**
@@ -85,14 +75,13 @@ export async function sendSegments(
   const socket = turn instanceof Promise ? await turn : turn;
   if (socket === null) return { sent: 0, complete: false };
   const client = new ResponseClient(res, socket, options.idleMs ?? 60_000);
-  const sendfile = options.sendfile === false || !isPlainTcp(socket) ? null : sendfileCall();
   const stopListening = onAbort(options.signal, client.drop);
   try {
     // Answers that are ready in one turn leave one after the other: a client that is woken for each of them, while the
     // next is still being made, costs more than a small answer itself.
     await awaitEndOfTurn();
     if (res.req.method === 'HEAD') await client.end(null);
-    else await sendBody(client, segments, sendfile, options.length);
+    else await sendBody(client, segments, options.length);
     return { sent: client.sent, complete: true };
   } catch (error) {
     const left = error instanceof ClientGone || (client.gone && isAbort(error));
@@ -130,27 +119,29 @@ export function socketInTurn(res: ServerResponse): Socket | null | Promise<Socke
 
 // Promises, `for await` and `using` are avoided for small files: they took a third of the time.
 
+/** After this many bytes of one client the others get their turn. */
+const turnBytes = 2 * 1024 * 1024;
+
 /** What a segment counts for at least, since a tiny one costs time too. */
-const SEGMENT_COST = 32 * 1024;
+const minSegmentCost = 32 * 1024;
 
 /** Sends each segment in the cheapest way there is for it, `promised` bytes in all, and ends the response. */
 async function sendBody(
   client: ResponseClient,
   segments: AsyncIterable<BodySegment> | Iterable<BodySegment>,
-  sendfile: Sendfile | null,
   promised: number,
 ): Promise<void> {
   const buffer = new WriteBuffer(client);
-  let [left, turn] = [promised, TURN_BYTES];
+  let [left, turn] = [promised, turnBytes];
   try {
     await forEachInOrder(segments, (segment) => {
       left -= getSegmentLength(segment);
       // Before any byte too many: the client would read it as the next response.
       if (left < 0) throw wrongLengthError(promised);
-      const pending = sendSegment(client, buffer, segment, sendfile);
-      turn -= Math.max(getSegmentLength(segment), SEGMENT_COST);
+      const pending = sendSegment(client, buffer, segment);
+      turn -= Math.max(getSegmentLength(segment), minSegmentCost);
       if (turn > 0) return pending;
-      turn = TURN_BYTES;
+      turn = turnBytes;
       return Promise.resolve(pending).then(yieldToEventLoop);
     });
     if (left > 0) throw wrongLengthError(promised);
@@ -179,33 +170,19 @@ function sendSegment(
   client: ResponseClient,
   buffer: WriteBuffer,
   segment: BodySegment,
-  sendfile: Sendfile | null,
 ): void | Promise<void> {
   if ('bytes' in segment) return buffer.add(segment.bytes);
   const { object, start, end } = segment;
   if (object.descriptor === null) return sendStream(client, buffer, segment);
   const range = { file: object.descriptor, start, end };
-  if (end - start > SMALL_BUFFER) return sendLarge(client, buffer, range, sendfile);
-  return sendSmall(buffer, range, sendfile === null ? fillInBackground : fillAtOnce);
+  if (end - start <= smallBufferBytes) return sendSmall(buffer, range);
+  return buffer.isEmpty ? sendPooled(client, range) : buffer.flush().then(() => sendPooled(client, range));
 }
 
-function sendSmall(
-  buffer: WriteBuffer,
-  { file, start, end }: FileRange,
-  fill: FillBuffer,
-): void | Promise<void> {
-  if (buffer.hasSpace(end - start)) return fill(file, buffer.space(end - start), start);
-  return buffer.flush().then(() => fill(file, buffer.space(end - start), start));
-}
-
-function sendLarge(
-  client: ResponseClient,
-  buffer: WriteBuffer,
-  range: FileRange,
-  sendfile: Sendfile | null,
-): void | Promise<void> {
-  if (!buffer.isEmpty) return buffer.flush().then(() => sendLarge(client, buffer, range, sendfile));
-  return sendfile === null ? sendPooled(client, range) : sendByKernel(client, sendfile, range);
+function sendSmall(buffer: WriteBuffer, range: FileRange): void | Promise<void> {
+  const { file, start, end } = range;
+  if (!buffer.hasSpace(end - start)) return buffer.flush().then(() => sendSmall(buffer, range));
+  fillAtOnce(file, buffer.space(end - start), start);
 }
 
 /** For storage without descriptors. The read is aborted when the client goes away. */

@@ -25,7 +25,7 @@ export interface OpenObject extends AsyncDisposable {
    * caller that keeps it must copy it. Rejects when `signal` fires.
    */
   read(start: number, end: number, signal?: AbortSignal): AsyncIterable<Uint8Array>;
-  /** A file descriptor on the whole object where the backend has one, for sendfile; null elsewhere. */
+  /** A file descriptor on the whole object where the backend has one, to read at any offset; null elsewhere. */
   readonly descriptor: number | null;
 }
 

@@ -51,7 +51,7 @@ export function openSourceFile(folder: SourceFolder, name: string): OpenSourceOb
   return {
     object,
     size: object.size,
-    // Bytes that the kernel sends by itself (sendfile) could not be verified.
+    // Bytes that are sent by their descriptor could not be verified.
     descriptor: null,
     read: (start, end, signal) => readSourceChunks(folder, file.fd, { start, end }, check, signal),
     async [Symbol.asyncDispose]() {
