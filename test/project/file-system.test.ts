@@ -84,6 +84,7 @@ const allowed: readonly { readonly because: string; readonly files: readonly str
       'src/features/tool-search/route-file.ts',
       'src/features/code-mode/tool-calls.ts',
       'src/platform/version.ts',
+      'src/platform/html/browser-script.ts',
     ],
   },
   {

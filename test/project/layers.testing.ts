@@ -183,7 +183,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     all: 'data-folder disk-reserve',
   },
   'platform/html': {
-    all: 'html response',
+    all: 'html response browser-script elements.browser',
     only: {
       'surfaces/pages': 'highlight qr',
       'features/apps': 'style',

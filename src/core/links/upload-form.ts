@@ -1,30 +1,31 @@
-/** The piece of a page with which a person sends files: it is shown by its script (`upload-script.ts`), which sends them. */
+/** The piece of a page with which a person sends files: it is shown by its script (`send-files.browser.ts`), which sends them. */
+import { createBrowserScript } from '../../platform/html/browser-script.ts';
 import { html, nothing, type Html } from '../../platform/html/html.ts';
 
-export { uploadScript } from './upload-script.ts';
+export const uploadScript = createBrowserScript(import.meta, 'send-files');
 
 export interface UploadForm {
   /** How many files it takes. */
-  readonly most: number;
+  readonly maxFiles: number;
   /** Where an address is asked for when files are sent, by a form with this token; absent on the page of an address. */
   readonly ask?: { readonly path: string; readonly token: string };
 }
 
-export const renderUploadForm = ({ most, ask }: UploadForm): Html =>
+export const renderUploadForm = ({ maxFiles, ask }: UploadForm): Html =>
   html`<div
     class="sender"
     hidden
-    data-most="${most}"
+    data-max="${maxFiles}"
     ${ask === undefined ? nothing : html`data-ask="${ask.path}" data-token="${ask.token}"`}
   >
     <div class="drop">
       <p>
-        ${most === 1 ? 'Drop the file here, or choose it:' : `Drop files here, or choose them, up to ${most}:`}
+        ${maxFiles === 1 ? 'Drop the file here, or choose it:' : `Drop files here, or choose them, up to ${maxFiles}:`}
       </p>
       <input
         type="file"
-        aria-label="${most === 1 ? 'File to send' : 'Files to send'}"
-        ${most === 1 ? nothing : html`multiple`}
+        aria-label="${maxFiles === 1 ? 'File to send' : 'Files to send'}"
+        ${maxFiles === 1 ? nothing : html`multiple`}
       />
     </div>
     <ul class="sending"></ul>

@@ -11,8 +11,6 @@ import { formatBytes } from '../../platform/text/text.ts';
 import { renderUploadForm, uploadScript } from './upload-form.ts';
 import type { Upload } from './upload.ts';
 
-const policy = createPolicy({ script: uploadScript, sends: true, submits: true });
-
 export interface UploadState {
   readonly upload: Upload;
   readonly offset: number;
@@ -33,8 +31,10 @@ export async function answerUploadPage(res: ServerResponse, state: UploadState):
     body: isOpen ? renderOpen(state) : renderArrived(state),
     ...(isOpen && { script: uploadScript }),
   });
-  answerPage(res, 200, page, policy, formHeaders);
+  answerPage(res, 200, page, createUploadPolicy(), formHeaders);
 }
+
+const createUploadPolicy = (): string => createPolicy({ script: uploadScript, sends: true, submits: true });
 
 /** Without a referrer a browser would send the form as if from nowhere; the address goes to this server alone. */
 const formHeaders = { 'Referrer-Policy': 'same-origin' };
@@ -46,7 +46,7 @@ export async function answerRefusedForm(res: ServerResponse, status: number, wor
     <p>${words}</p>
     <p><a href="">Back</a></p>
   </section>`;
-  answerPage(res, status, await renderPage({ title: 'Not sent', body }), policy, formHeaders);
+  answerPage(res, status, await renderPage({ title: 'Not sent', body }), createUploadPolicy(), formHeaders);
 }
 
 function renderOpen({ upload, offset, files, maxFileSize }: UploadState): Html {
@@ -68,7 +68,7 @@ function renderOpen({ upload, offset, files, maxFileSize }: UploadState): Html {
           </p>`
         : nothing
     }
-    ${renderUploadForm({ most: filesLeft ?? 1 })}
+    ${renderUploadForm({ maxFiles: filesLeft ?? 1 })}
     <noscript>
       <form method="post" enctype="multipart/form-data">
         <div class="drop">

@@ -2,13 +2,9 @@
  * Puts a view together: one page that needs no other file and no network, so that it works within the strictest policy of
  * hosts. It has the style of all pages, and follows the theme of the host.
  */
+import { createBrowserScript } from '../../platform/html/browser-script.ts';
 import { colours, listColours, style } from '../../platform/html/style.ts';
-import { bridge } from './bridge.ts';
-import { crateView } from './crate-view.ts';
-import { filePanel } from './file-panel.ts';
-import { filePickerView } from './file-picker-view.ts';
-import { runView } from './run-view.ts';
-import { tableView } from './table-view.ts';
+import { packageVersion } from '../../platform/version.ts';
 
 export const viewNames = ['crate', 'file-picker', 'run', 'table'] as const;
 
@@ -21,12 +17,7 @@ export const viewTitles: Readonly<Record<ViewName, string>> = {
   table: 'A file',
 };
 
-const scripts: Readonly<Record<ViewName, string>> = {
-  crate: bridge + filePanel + crateView,
-  'file-picker': bridge + filePickerView,
-  run: bridge + filePanel + runView,
-  table: bridge + filePanel + tableView,
-};
+const scripts = new Map(viewNames.map((name) => [name, createBrowserScript(import.meta, `${name}-view`)]));
 
 /**
  * What views have besides: the theme of the host, which may differ from that of the system, and heights that do not
@@ -96,7 +87,7 @@ mark { background: transparent; color: inherit; font-weight: 650; text-decoratio
 /** The whole page of a view. */
 export function renderView(name: ViewName): string {
   return `<!doctype html>
-<html lang="en">
+<html lang="en" data-version="${packageVersion}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -105,7 +96,7 @@ export function renderView(name: ViewName): string {
 </head>
 <body>
 <main id="view"><p class="muted" role="status">Waiting for the host …</p></main>
-<script>${scripts[name]}</script>
+<script>${scripts.get(name)!.text}</script>
 </body>
 </html>
 `;

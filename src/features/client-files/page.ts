@@ -6,64 +6,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { dirname, isAbsolute } from 'node:path';
 import { WorkcrateError } from '../../platform/errors.ts';
+import { createBrowserScript } from '../../platform/html/browser-script.ts';
 import { html, nothing, renderPage, renderTime, type Html } from '../../platform/html/html.ts';
 import { answerPage, createPolicy } from '../../platform/html/response.ts';
 import type { ClientFiles } from './client-files.ts';
 import { endRecord } from './requests/commands.ts';
 import type { PendingUpload } from './requests/pending-uploads.ts';
 
-// outbound: it is the browser that asks, in the page of an upload
-
-/**
- * What the page does: sends the chosen file, or the names, sizes and times of a chosen folder and no content. It is
- * plain text here, since its hash has to stand in the policy of the page. Browsers choose no empty folder, so that
- * there is a button for it. The project's own folder may have any name.
- */
-const pageScript = `'use strict';
-const token = location.pathname.split('/').pop();
-const [input, state] = ['input', 'output'].map((name) => document.querySelector(name));
-const [send, empty] = document.querySelectorAll('button');
-const asked = document.querySelector('code').textContent.normalize('NFC');
-const isFolder = input.hasAttribute('webkitdirectory');
-const lines = (files) => [
-  ...Array.from(files, (file) => {
-    const path = file.webkitRelativePath.split('/').slice(1).join('/');
-    return JSON.stringify({ path, type: 'file', size: file.size, mtime: file.lastModified }) + '\\n';
-  }),
-  '${endRecord}\\n',
-];
-const isOther = ([first]) => {
-  if (first === undefined || (isFolder && asked === 'project')) return false;
-  const name = isFolder ? first.webkitRelativePath.split('/')[0] : first.name;
-  return name.normalize('NFC') !== asked;
-};
-const ready = () => {
-  send.disabled = input.files.length === 0;
-  if (empty) empty.disabled = input.files.length > 0;
-};
-const put = async (body) => {
-  send.disabled = true;
-  if (empty) empty.disabled = true;
-  state.value = 'Sending…';
-  try {
-    const answer = await fetch('../uploads/' + token, { method: 'PUT', body, credentials: 'omit' });
-    if (!answer.ok) throw new Error((await answer.json()).error);
-    input.disabled = true;
-    state.value = 'Sent. You can close this page.';
-  } catch (error) {
-    ready();
-    state.value = 'Not sent: ' + error.message;
-  }
-};
-input.addEventListener('change', () => {
-  ready();
-  state.value = isOther(input.files) ? 'Asked for was ' + asked + '. Send this one only if you mean to.' : '';
-});
-send.addEventListener('click', () => put(isFolder ? new Blob(lines(input.files)) : input.files[0]));
-if (empty) empty.addEventListener('click', () => put(new Blob(lines([]))));
-`;
-
-const policy = createPolicy({ script: pageScript, sends: true });
+const askScript = createBrowserScript(import.meta, 'ask-page');
 
 /** What the page tells: whoever has its address reads it. */
 export type AskedFor = Pick<PendingUpload, 'operation' | 'name' | 'path' | 'expiresAt'>;
@@ -73,7 +23,7 @@ export function renderUploadPage(asked: AskedFor, server: string): Promise<strin
   const isFile = asked.operation === 'read';
   return renderPage({
     title: 'Send to Workcrate',
-    script: pageScript,
+    script: askScript,
     body: html`<section class="card">
       <h1>Send to Workcrate</h1>
       <p>
@@ -86,7 +36,7 @@ export function renderUploadPage(asked: AskedFor, server: string): Promise<strin
         ${
           isFile
             ? html`<input type="file" aria-label="File" />`
-            : html`<input type="file" webkitdirectory aria-label="Folder" />`
+            : html`<input type="file" webkitdirectory data-end="${endRecord}" aria-label="Folder" />`
         }
       </div>
       <div class="actions">
@@ -121,7 +71,12 @@ export function createAskRoute(bridge: Pick<ClientFiles, 'page'>) {
       throw new WorkcrateError('method_not_allowed', 'This page only answers GET.');
     const awaited = await bridge.page(token);
     if (awaited !== null)
-      return answerPage(res, 200, await renderUploadPage(awaited, req.headers.host ?? ''), policy);
+      return answerPage(
+        res,
+        200,
+        await renderUploadPage(awaited, req.headers.host ?? ''),
+        createPolicy({ script: askScript, sends: true }),
+      );
     throw new WorkcrateError(
       'upload_not_found',
       'This page is unknown, was used or has expired. Tell your assistant to ask again.',

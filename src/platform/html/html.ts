@@ -3,6 +3,7 @@
  * answers a request (`response.ts` does).
  */
 import { html, raw } from 'hono/html';
+import type { BrowserScript } from './browser-script.ts';
 import { colours, style } from './style.ts';
 
 export { html, raw } from 'hono/html';
@@ -18,8 +19,8 @@ export interface Page {
   readonly body: Html;
   /** Links to other pages, beside the name of the program. */
   readonly navigation?: Html;
-  /** The only script that the page runs; its hash has to be in the policy of the answer. */
-  readonly script?: string;
+  /** The only script that the page runs; the policy of the answer has to allow it. */
+  readonly script?: BrowserScript;
 }
 
 const crate = 'M3 7.5 12 3l9 4.5v9L12 21l-9-4.5z M3 7.5 12 12l9-4.5 M12 12v9';
@@ -53,7 +54,7 @@ export async function renderPage({ title, body, navigation, script }: Page): Pro
           <header class="brand">${mark} <span>Workcrate</span> ${navigation ?? nothing}</header>
           <main>${body}</main>
         </div>
-        ${script === undefined ? nothing : raw(`<script>${script}</script>`)}
+        ${script === undefined ? nothing : raw(`<script>${script.text}</script>`)}
       </body>
     </html> `;
   return page.toString();

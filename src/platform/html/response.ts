@@ -2,8 +2,8 @@
  * Who gets a page, and how it is answered: programs must never get one where they expect bytes or JSON, and a page runs
  * nothing but its own script.
  */
-import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { toPolicySource, type BrowserScript } from './browser-script.ts';
 import { style } from './style.ts';
 
 /**
@@ -21,11 +21,11 @@ export function isOpenedInBrowser({ method, headers }: Pick<IncomingMessage, 'me
 
 const byteHeaders = ['range', 'if-range', 'if-match', 'if-none-match', 'if-modified-since'] as const;
 
-const toSource = (text: string): string => `'sha256-${hash('sha256', text, 'base64')}'`;
+const styleSource = toPolicySource(style);
 
 export interface PolicyTerms {
   /** The one script of the page. */
-  readonly script?: string;
+  readonly script?: BrowserScript;
   /** Whether it sends to this server. */
   readonly sends?: boolean;
   /** Whether it shows pictures, sound or frames of this server. */
@@ -43,8 +43,8 @@ export function createPolicy({
 }: PolicyTerms = {}): string {
   return [
     "default-src 'none'",
-    `style-src ${toSource(style)}`,
-    ...(script === undefined ? [] : [`script-src ${toSource(script)}`]),
+    `style-src ${styleSource}`,
+    ...(script === undefined ? [] : [`script-src ${script.source}`]),
     ...(sends ? ["connect-src 'self'"] : []),
     shows ? "img-src 'self' data:" : 'img-src data:',
     ...(shows ? ["media-src 'self'", "frame-src 'self'"] : []),

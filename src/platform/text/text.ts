@@ -24,6 +24,12 @@ export function formatDuration(ms: number): string {
 const joinUnits = (large: number, largeUnit: string, small: number, smallUnit: string): string =>
   `${large} ${largeUnit}${small === 0 ? '' : ` ${small} ${smallUnit}`}`;
 
+export const formatCount = (count: number): string => count.toLocaleString('en-US');
+
+/** A number with what is counted, as `1 link` or `2,000 links`. */
+export const countThings = (count: number, thing: string): string =>
+  `${formatCount(count)} ${thing}${count === 1 ? '' : 's'}`;
+
 /**
  * What JSON leaves as it is, although terminals act on it, take it for the end of a line, or show the rest in another
  * order or not at all.

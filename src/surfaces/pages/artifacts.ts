@@ -5,7 +5,7 @@ import { html, nothing, type Html } from '../../platform/html/html.ts';
 import { describeType } from '../../core/links/link-page.ts';
 import { collectBytes } from '../../platform/streams.ts';
 import { formatBytes } from '../../platform/text/text.ts';
-import { copyScript } from './connect.ts';
+import { copyScript } from './frame.ts';
 import { answerArtifactContent, describeArtifact } from './content.ts';
 import type { LibraryRooms } from './library-rooms.ts';
 import { renderTabs } from './library-tabs.ts';

@@ -33,20 +33,3 @@ const renderCommand = ({ client, how }: ConnectLine): Html =>
     <pre tabindex="0"><code>${how}</code></pre>
     <button class="quiet small" type="button" hidden aria-label="Copy the line for ${client}">Copy</button>
   </section>`;
-
-/** Where a browser has no clipboard for this page, as over plain HTTP, the line is selected instead. */
-export const copyScript = `for (const section of document.querySelectorAll('.copy')) {
-  const [button, line] = [section.querySelector('button'), section.querySelector('code, input')];
-  button.hidden = false;
-  button.addEventListener('click', async () => {
-    try {
-      await navigator.clipboard.writeText(line.value ?? line.textContent);
-      button.textContent = 'Copied';
-    } catch {
-      if (line.select) line.select();
-      else getSelection().selectAllChildren(line);
-      button.textContent = 'Selected: copy it now';
-    }
-    setTimeout(() => { button.textContent = 'Copy'; }, 3000);
-  });
-}`;

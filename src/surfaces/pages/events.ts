@@ -5,10 +5,11 @@
  */
 import { WorkcrateError } from '../../platform/errors.ts';
 import type { Caller } from '../../core/identity.ts';
+import type { PageEvents } from './live-events.ts';
 
-export interface ServerEvent {
-  readonly event: string;
-  readonly data: unknown;
+export interface ServerEvent<Name extends keyof PageEvents> {
+  readonly event: Name;
+  readonly data: PageEvents[Name];
   /** What the browser sends as `Last-Event-ID` when it comes back. */
   readonly id?: number;
 }
@@ -16,7 +17,11 @@ export interface ServerEvent {
 const encoder = new TextEncoder();
 
 /** An event as it is sent. Where many pages get the same, it is written once for all. */
-export function encodeEvent({ event, data, id }: ServerEvent): Uint8Array {
+export function encodeEvent<Name extends keyof PageEvents>({
+  event,
+  data,
+  id,
+}: ServerEvent<Name>): Uint8Array {
   const place = id === undefined ? '' : `id: ${id}\n`;
   return encoder.encode(`${place}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
 }

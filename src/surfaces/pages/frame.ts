@@ -1,7 +1,14 @@
 /** What the pages at `/` share: the navigation, how times and states are told, and forms that only these pages can send. */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createBrowserScript, type BrowserScript } from '../../platform/html/browser-script.ts';
 import { html, nothing, renderPage, type Html } from '../../platform/html/html.ts';
 import { createPolicy, toPageResponse } from '../../platform/html/response.ts';
+
+/** For pages that change while they are open. */
+export const liveScript = createBrowserScript(import.meta, 'live-page');
+
+/** For pages with lines to copy. */
+export const copyScript = createBrowserScript(import.meta, 'copy-line');
 
 const views = [
   ['/', 'Runs'],
@@ -19,7 +26,7 @@ export interface ViewPage {
   /** The address of the view in the navigation. */
   readonly view: (typeof views)[number][0];
   readonly body: Html;
-  readonly script?: string;
+  readonly script?: BrowserScript;
   readonly status?: number;
   /** Whether the visitor sees the views for operators. */
   readonly mayOperate?: boolean;
@@ -75,12 +82,6 @@ export function renderAgo(at: number, now: number): Html {
   const words = ms < 60_000 ? 'just now' : `${Math.floor(ms / length)} ${unit} ago`;
   return html`<time datetime="${iso}" title="${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC">${words}</time>`;
 }
-
-/** A number with what is counted, as `1 link` or `2,000 links`. */
-export const countThings = (count: number, thing: string): string =>
-  `${formatCount(count)} ${thing}${count === 1 ? '' : 's'}`;
-
-export const formatCount = (count: number): string => count.toLocaleString('en-US');
 
 /** The head of a column; that of numbers is aligned with them, and that of buttons stays in sight. */
 export type ListHead = string | { readonly number: string } | { readonly action: string };

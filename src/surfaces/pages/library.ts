@@ -22,7 +22,7 @@ const renderLibrary = (list: FileList, token: string): Html =>
   html`${renderTabs('/library')}
     <h1>Files</h1>
     <section aria-label="Send files">
-      ${renderUploadForm({ most: mostAtOnce, ask: { path: '/library/upload', token } })}
+      ${renderUploadForm({ maxFiles: maxFilesAtOnce, ask: { path: '/library/upload', token } })}
       <noscript>${renderAction('/library/upload', 'Send files', token)}</noscript>
     </section>
     <form class="filter" method="get" action="/library" role="search">
@@ -76,7 +76,7 @@ function renderPaging({ next, text, isFirst }: FileList): Html {
 }
 
 /** As many files as a person may send at once. */
-const mostAtOnce = 100;
+const maxFilesAtOnce = 100;
 
 export function addLibraryRoutes(routes: Hono, routing: Routing, rooms: LibraryRooms): void {
   const { tools, show, change } = routing;
@@ -97,7 +97,7 @@ export function addLibraryRoutes(routes: Hono, routing: Routing, rooms: LibraryR
   routes.post(
     '/library/upload',
     change('/library', async (visitor, form) => {
-      const files = Math.min(Math.max(Number(form.get('files')) || mostAtOnce, 2), mostAtOnce);
+      const files = Math.min(Math.max(Number(form.get('files')) || maxFilesAtOnce, 2), maxFilesAtOnce);
       const wanted = { filename: 'files', max_files: files };
       return toOwnPath((await tools.call(visitor, 'request_upload', wanted)).uploadUrl);
     }),

@@ -1,8 +1,8 @@
 /** Running code and links of all users, each with the button that ends it. */
 import { html, nothing, type Html } from '../../platform/html/html.ts';
 import type { LinkOfAll, LinksOfAll } from '../../core/links/links.ts';
-import { formatDuration } from '../../platform/text/text.ts';
-import { countThings, formatCount, renderAgo, renderList, renderMoment } from './frame.ts';
+import { countThings, formatCount, formatDuration } from '../../platform/text/text.ts';
+import { renderAgo, renderList, renderMoment } from './frame.ts';
 import type { RunOfAll } from './operate-access.ts';
 import { toTellingLine } from './runs.ts';
 

@@ -1,9 +1,8 @@
 /** How the server is: what needs a look first, in large figures, then when it last looked after itself, then plots. */
 import { html, nothing, renderTime, type Html } from '../../platform/html/html.ts';
 import type { PlottedHistory } from '../../platform/observability/history.ts';
-import { formatBytes, formatDuration } from '../../platform/text/text.ts';
+import { countThings, formatBytes, formatCount, formatDuration } from '../../platform/text/text.ts';
 import { renderBar } from './bar.ts';
-import { countThings, formatCount } from './frame.ts';
 import type { OperatorStatus, SyncedSource } from './operate-access.ts';
 import { renderPlot } from './plot.ts';
 

@@ -1,9 +1,9 @@
 /** Who uses the server, and who fills the disk: whoever takes most comes first. */
 import { html, nothing, type Html } from '../../platform/html/html.ts';
-import { formatBytes } from '../../platform/text/text.ts';
+import { countThings, formatBytes } from '../../platform/text/text.ts';
 import { programName } from '../../platform/program.ts';
 import { renderBar } from './bar.ts';
-import { countThings, renderAgo, renderList } from './frame.ts';
+import { renderAgo, renderList } from './frame.ts';
 import type { UserOfAll } from './operate-access.ts';
 
 const kinds = [

@@ -5,11 +5,11 @@
 import { Hono } from 'hono';
 import type { CrateViews } from '../../features/crates/views.ts';
 import type { Toolbox } from '../../core/offer/toolbox.ts';
-import { copyScript, renderConnect, type ConnectLine } from './connect.ts';
+import { renderConnect, type ConnectLine } from './connect.ts';
 import { addCrateRoutes } from './crates.ts';
 import { addDocumentRoutes } from './documents.ts';
 import { createFeeds } from './feed.ts';
-import { createFormTokens } from './frame.ts';
+import { copyScript, createFormTokens } from './frame.ts';
 import { addGraphRoutes } from './run-graph.ts';
 import type { LibraryRooms } from './library-rooms.ts';
 import { addLibraryRoutes } from './library.ts';

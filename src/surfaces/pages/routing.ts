@@ -4,6 +4,7 @@
  */
 import type { Context } from 'hono';
 import { asWorkcrateError, isOurFault, publicMessage, WorkcrateError } from '../../platform/errors.ts';
+import type { BrowserScript } from '../../platform/html/browser-script.ts';
 import { html, type Html } from '../../platform/html/html.ts';
 import { getErrorStatus } from '../../platform/http/answer.ts';
 import type { Log } from '../../platform/observability/log.ts';
@@ -49,7 +50,7 @@ export function createRouting({ tools, tokens, visitorOf, log }: RoutingOptions)
         view: View,
         title: string,
         render: (visitor: Visitor, token: string, context: Context) => Promise<Html>,
-        script?: string,
+        script?: BrowserScript,
       ) =>
       async (context: Context): Promise<Response> => {
         try {
@@ -89,7 +90,7 @@ export function createRouting({ tools, tokens, visitorOf, log }: RoutingOptions)
         view: View,
         title: string,
         act: (visitor: Visitor, form: FormData, token: string, context: Context) => Promise<Html>,
-        script: string,
+        script: BrowserScript,
       ) =>
       async (context: Context): Promise<Response> => {
         try {

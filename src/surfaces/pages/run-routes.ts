@@ -4,11 +4,10 @@ import { WorkcrateError } from '../../platform/errors.ts';
 import type { Executions } from '../../core/runs/executions.ts';
 import { searchInput, toExecutionPage } from '../../core/runs/schema.ts';
 import type { Files } from '../../core/files/files.ts';
-import { copyScript } from './connect.ts';
+import { copyScript, liveScript } from './frame.ts';
 import { answerEvents } from './events.ts';
 import type { Feeds } from './feed.ts';
 import { followRun, readShownOutput } from './live.ts';
-import { pageScript } from './page-script.ts';
 import type { Visitor } from './page-tools.ts';
 import { answerMadeFile, type MadeFileSources } from './made-files.ts';
 import { renderPacked } from './packed.ts';
@@ -68,7 +67,7 @@ function addListRoutes(
         const newer = before === '' && after === '' ? null : first === undefined ? after : toCursor(first);
         return renderRuns({ runs, filter, older, newer });
       },
-      pageScript,
+      liveScript,
     ),
   );
   routes.get('/runs/live', async (context) => {
@@ -117,7 +116,7 @@ function addOneRunRoutes(
           mayRun: await tools.has(visitor, 'execute_code'),
         });
       },
-      pageScript,
+      liveScript,
     ),
   );
   routes.get('/runs/:id/live', async (context) => {

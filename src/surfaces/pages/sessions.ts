@@ -7,10 +7,9 @@ import { html, nothing, type Html } from '../../platform/html/html.ts';
 import type { Sessions } from '../../core/runs/sessions/sessions.ts';
 import { answerEvents } from './events.ts';
 import type { Feeds } from './feed.ts';
-import { renderShortTime } from './frame.ts';
+import { liveScript, renderShortTime } from './frame.ts';
 import { readShownOutput } from './live.ts';
 import { renderCells, renderSession, type CellView, type SessionView } from './notebook.ts';
-import { pageScript } from './page-script.ts';
 import type { Visitor } from './page-tools.ts';
 import { renderResults } from './result-view.ts';
 import { toOwnPath, type Routing } from './routing.ts';
@@ -83,7 +82,7 @@ export function addSessionRoutes(routes: Hono, routing: Routing, options: Sessio
         const before = Number(req.query('before') ?? Number.NaN);
         return renderSession(await readSession(options, visitor, { id: req.param('id')!, token, before }));
       },
-      pageScript,
+      liveScript,
     ),
   );
   routes.get('/sessions/:id/live', async (context) => {

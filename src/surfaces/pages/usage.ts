@@ -1,9 +1,8 @@
 /** What a user has, against what they may have, and the limits that their runs and files are under. */
 import type { Hono } from 'hono';
 import { html, nothing, type Html } from '../../platform/html/html.ts';
-import { formatBytes } from '../../platform/text/text.ts';
+import { countThings, formatBytes, formatCount } from '../../platform/text/text.ts';
 import { renderBar } from './bar.ts';
-import { countThings, formatCount } from './frame.ts';
 import { renderTile } from './operate-status.ts';
 import type { PageTools, Visitor } from './page-tools.ts';
 import type { Routing } from './routing.ts';

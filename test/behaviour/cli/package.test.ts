@@ -179,6 +179,7 @@ async function pack(folder: string): Promise<string> {
     'scripts',
     'package.json',
     'tsconfig.json',
+    'tsconfig.browser.json',
     'tsconfig.build.json',
   ])
     await cp(join(checkout, name), join(folder, name), { recursive: true });

@@ -1,0 +1,268 @@
+/** The view of a run: how it ended, what it printed (as it comes), its figures, and the files that it changed. */
+import { make } from '../../platform/html/elements.browser.ts';
+import { formatDuration } from '../../platform/text/text.ts';
+import { makeFilePanel, makeLookButton, type ShownSource } from './file-panel.browser.ts';
+import { host, toList, toObject, toObjects, asText, type Untrusted } from './host.browser.ts';
+import {
+  joinFacts,
+  makeBlock,
+  makeButton,
+  makeFailure,
+  makePicture,
+  makeStatus,
+  makeViewHead,
+  show,
+  startView,
+  viewElement,
+} from './view.browser.ts';
+
+const maxPictures = 6;
+const maxListedFiles = 50;
+const maxLiveCharacters = 200_000;
+const isOpenable = /^\/artifacts\/[^/]+$/;
+const isPictureName = /\.(?:png|jpe?g|gif|webp|svg)$/i;
+const isTableName = /\.(?:csv|tsv|tab)$/i;
+
+/** What the call asked for, since an answer may leave it out. */
+let calledCode = '';
+/** The run that is followed; what follows an earlier one stops then. */
+let followed: Untrusted | null = null;
+
+function describeState({ end_reason: reason, exit_code: exit }: Untrusted): readonly [string, string] {
+  if (reason === 'running') return ['going', 'running'];
+  if (reason === 'exit') return exit === 0 ? ['good', 'finished'] : ['bad', `failed, exit ${asText(exit)}`];
+  return ['bad', asText(reason) || 'ended'];
+}
+
+const languages: Readonly<Record<string, string>> = { python: 'Python', node: 'Node', bash: 'Bash' };
+
+function makeRunHead(run: Untrusted): HTMLElement {
+  const [kind, word] = describeState(run);
+  const [language, script] = [asText(run.language), asText(run.script)];
+  const duration = typeof run.duration_ms === 'number' ? formatDuration(run.duration_ms) : '';
+  const facts = joinFacts(duration, asText(run.execution_id));
+  const head = makeViewHead(
+    script === '' ? `${languages[language] ?? language} run` : script,
+    make('span', { class: 'muted meta' }, facts),
+  );
+  head.prepend(
+    make('span', { class: `state ${kind}` }, make('span', { class: 'dot', 'aria-hidden': 'true' }), word),
+  );
+  return head;
+}
+
+const makeCode = (text: string, isOpen = false): HTMLElement | null =>
+  text === ''
+    ? null
+    : make(
+        'details',
+        { open: isOpen },
+        make('summary', {}, 'Code'),
+        makeBlock(text, { 'aria-label': 'Code' }),
+      );
+
+const makeSection = (title: string, ...children: Parameters<typeof show>): HTMLElement =>
+  make('section', {}, make('h2', {}, title), children);
+
+function makeOutput(run: Untrusted, results: readonly Untrusted[]): (HTMLElement | null)[] {
+  const [stdout, stderr] = [asText(run.stdout), asText(run.stderr)];
+  const values = results
+    .map(({ text }) => asText(text).replace(/\n$/, ''))
+    .filter((text) => text !== '')
+    .map((text) => makeBlock(text, { 'aria-label': 'Value' }));
+  const parts = [
+    stdout === '' ? null : makeSection('Output', makeBlock(stdout, { 'aria-label': 'Output' })),
+    values.length === 0 ? null : makeSection(values.length === 1 ? 'Value' : 'Values', values),
+    stderr === ''
+      ? null
+      : makeSection('Errors', makeBlock(stderr, { class: 'errors', 'aria-label': 'Errors' })),
+  ];
+  return [
+    ...parts,
+    parts.every((part) => part === null) ? makeStatus('It printed nothing.') : null,
+    run.truncated === true ? makeWholeOutput(run) : null,
+    asText(run.hint) === '' ? null : make('p', { class: 'note' }, asText(run.hint)),
+  ];
+}
+
+function makeWholeOutput({ full_stdout }: Untrusted): HTMLElement {
+  const { downloadUrl } = toObject(full_stdout);
+  const open = makeButton('Open all of it', () => host.openLink(downloadUrl));
+  return make(
+    'p',
+    { class: 'muted small-text' },
+    'The output was long, and is shown in part.',
+    downloadUrl === undefined ? null : [' ', open],
+  );
+}
+
+/** Figures among the results are stored files; others were written to /artifacts, where a later run may have changed them. */
+function listPictures(results: readonly Untrusted[], changed: readonly string[]) {
+  const isStoredPicture = ({ mime, file_id }: Untrusted): boolean =>
+    asText(mime).startsWith('image/') && asText(file_id) !== '';
+  const drawn = results
+    .flatMap(({ parts }) => toObjects(parts).filter(isStoredPicture).slice(0, 1))
+    .map(({ file_id }): NamedSource => ({ tool: 'view_file', given: { file_id }, name: 'Figure' }));
+  const written = changed
+    .filter((path) => isOpenable.test(path) && isPictureName.test(path))
+    .map(readArtifactName)
+    .map((name): NamedSource => ({ tool: 'view_artifact', given: { name }, name: `${name}, as it is now` }));
+  return [...drawn, ...written];
+}
+
+interface NamedSource extends ShownSource {
+  readonly name: string;
+}
+
+const readArtifactName = (path: string): string => path.slice('/artifacts/'.length);
+
+function makePictures(
+  results: readonly Untrusted[],
+  changed: readonly string[],
+  content: unknown,
+): HTMLElement | null {
+  const found = host.canCall ? listPictures(results, changed) : [];
+  const shown = found.length > 0 ? found.slice(0, maxPictures).map(makeFigure) : readPictures(content);
+  if (shown.length === 0) return null;
+  const more = found.length - shown.length;
+  return makeSection(
+    'Pictures',
+    make('div', { class: 'pictures' }, shown),
+    more > 0 ? makeStatus(`And ${more} more among the files.`) : null,
+  );
+}
+
+const makeFigure = ({ name, ...source }: NamedSource): HTMLElement =>
+  make('figure', { class: 'drawn' }, makeFilePanel(source), make('figcaption', {}, name));
+
+/** Those that are in the answer itself. */
+const readPictures = (content: unknown): HTMLElement[] =>
+  toObjects(content)
+    .filter(({ type }) => type === 'image')
+    .map(({ mimeType, data }) => makePicture(`data:${asText(mimeType)};base64,${asText(data)}`, 'Figure'))
+    .filter((picture) => picture !== null);
+
+interface Changes {
+  readonly created: readonly string[];
+  readonly modified: readonly string[];
+  readonly deleted: readonly string[];
+}
+
+function readChanges({ artifacts }: Untrusted): Changes {
+  const { created, modified, deleted } = toObject(artifacts);
+  const toPaths = (list: unknown): string[] => toList(list).map(asText);
+  return { created: toPaths(created), modified: toPaths(modified), deleted: toPaths(deleted) };
+}
+
+function makeFiles({ created, modified, deleted }: Changes): HTMLElement | null {
+  const entries = [
+    ...created.map((path) => makeFileEntry(path, 'new')),
+    ...modified.map((path) => makeFileEntry(path, 'changed')),
+    ...deleted.map((path) =>
+      make(
+        'li',
+        {},
+        make('span', { class: 'name' }, make('s', {}, path)),
+        make('span', { class: 'muted' }, 'deleted'),
+      ),
+    ),
+  ];
+  if (entries.length === 0) return null;
+  const more = entries.length - maxListedFiles;
+  return makeSection(
+    'Files',
+    make('ul', { class: 'files' }, entries.slice(0, maxListedFiles)),
+    more > 0 ? makeStatus(`And ${more} more.`) : null,
+  );
+}
+
+function makeFileEntry(path: string, change: string): HTMLElement {
+  const name = readArtifactName(path);
+  const getLink = (): Promise<Untrusted> => host.call('get_artifact', { name });
+  const entry = make(
+    'li',
+    {},
+    make('span', { class: 'name' }, path, ' ', make('span', { class: 'tag' }, change)),
+  );
+  if (!isOpenable.test(path) || !host.canCall) return entry;
+  const open = makeButton('Open', async () => host.openLink((await getLink()).downloadUrl), {
+    'aria-label': `Open ${name}`,
+  });
+  const download = makeButton('Download', async () => host.download(await getLink()), {
+    'aria-label': `Download ${name}`,
+  });
+  const look = isTableName.test(name)
+    ? makeLookButton(entry, { tool: 'view_artifact', given: { name } }, name)
+    : null;
+  entry.append(make('span', { class: 'row' }, look, open, download));
+  return entry;
+}
+
+function showRun(run: Untrusted, content: unknown): void {
+  const changes = readChanges(run);
+  const results = toObjects(run.results);
+  const unenforced = toList(run.unenforced ?? toObject(run.limits).unenforced).map(asText);
+  show(
+    makeRunHead(run),
+    makeCode(asText(run.code) || calledCode),
+    makePictures(results, [...changes.created, ...changes.modified], content),
+    makeOutput(run, results),
+    makeFiles(changes),
+    unenforced.length === 0
+      ? null
+      : make('p', { class: 'muted small-text' }, `Not enforced on this machine: ${unenforced.join(', ')}.`),
+  );
+}
+
+/** Shows what a run prints while it goes on. Each look waits longer, since each is a call. */
+async function followRun(run: Untrusted): Promise<void> {
+  followed = run;
+  const isOver = (): boolean => followed !== run || host.isOver;
+  const execution_id = asText(run.execution_id);
+  const printed = toObject(run.output);
+  const live = makeBlock(asText(printed.text ?? run.stdout), { 'aria-label': 'Output so far', role: 'log' });
+  const head = make('div', {}, makeRunHead(run));
+  const end = makeButton('End this run', () => host.call('cancel_execution', { execution_id }));
+  show(
+    head,
+    makeCode(asText(run.code) || calledCode),
+    makeSection('Output so far', live),
+    make('div', { class: 'actions' }, end),
+  );
+  let output_from = Number(printed.next ?? run.output_next ?? 0);
+  for (let looks = 0; !isOver(); looks++) {
+    await waitUntilVisible();
+    const wait_ms = Math.min(5000, 500 + 250 * looks);
+    const now = await host.call('get_execution', { execution_id, wait_ms, output_from });
+    if (followed !== run) return;
+    const { text, next } = toObject(now.output);
+    appendOutput(live, asText(text));
+    output_from = Number(next ?? output_from);
+    head.replaceChildren(makeRunHead(now));
+    if (now.end_reason !== 'running') return showRun(await host.call('get_execution', { execution_id }), []);
+  }
+}
+
+async function waitUntilVisible(): Promise<void> {
+  if (!document.hidden) return;
+  await new Promise((resolve) => document.addEventListener('visibilitychange', resolve, { once: true }));
+}
+
+/** The end of it stays in sight where it was. */
+function appendOutput(live: HTMLElement, text: string): void {
+  const isAtEnd = live.scrollTop + live.clientHeight > live.scrollHeight - 40;
+  live.textContent = (live.textContent + text).slice(-maxLiveCharacters);
+  if (isAtEnd) live.scrollTop = live.scrollHeight;
+}
+
+startView('run', {
+  showInput({ code, command, language }) {
+    calledCode = asText(code ?? command);
+    show(makeRunHead({ end_reason: 'running', language: language ?? 'Code' }), makeCode(calledCode, true));
+  },
+  showResult(run, { content }) {
+    followed = null;
+    if (run.end_reason !== 'running' || !host.canCall) return showRun(run, content);
+    return followRun(run).catch((error: unknown) => viewElement.append(makeFailure(error)));
+  },
+});
