@@ -72,6 +72,14 @@ it('what is published runs on an older Node, by the Node that comes with it', as
     assert.deepEqual(missing, []);
   });
 
+  await t.test('a page has its script', async () => {
+    const args = ['--data', join(home.path, 'page-data'), '--sandbox', 'off'];
+    await using server = await serve(args, { program });
+    const page = await (await fetch(`${server.url}/library`, { headers: { accept: 'text/html' } })).text();
+    assert.match(page, /<script>'use strict';\n[^]*<\/script>/);
+    assert.equal(await server.end('SIGTERM'), 0);
+  });
+
   await t.test('--version and doctor answer', async () => {
     const { stdout } = await run(['--version'], { program, env });
     assert.equal(stdout, `${manifest.version}\n`);
