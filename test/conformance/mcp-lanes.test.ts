@@ -70,8 +70,8 @@ for (const lane of lanes)
     it('all tools are listed', async () => {
       const listed = (await connection.client.listTools()).tools.map(({ name }) => name);
       assert.deepEqual(
-        listed.filter((name) => !/^test_|^json_/.test(name) && !taskFixtures.has(name)),
-        tools,
+        listed.filter((name) => !/^test_|^json_/.test(name) && !taskFixtures.has(name)).toSorted(),
+        tools.toSorted(),
       );
     });
 

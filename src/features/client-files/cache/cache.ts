@@ -3,6 +3,7 @@
  * asks no client: `requests/read.ts` does. It is empty after a restart.
  */
 import type { Clock } from '../../../platform/clock.ts';
+import { BoundedMap } from '../../../platform/concurrency/bounded-map.ts';
 import type { ClientEntry, ClientFile, ArrivalMethod } from '../client-file.ts';
 
 /** A file as it came, and the encoding of its text, if known. */
@@ -50,7 +51,8 @@ export interface CacheStatistics {
  * path from there. The bytes that it gives are its own: nobody writes to them. Only what was read whole is given to it.
  *
  * Where room is needed, what nobody used for an hour goes first, then what the user who holds the most has not used for
- * longest. So nobody who holds less than an equal part loses anything to the flood of another.
+ * longest. So nobody who holds less than an equal part loses anything to the flood of another, and what is more than an
+ * equal part by itself is not kept.
  */
 export interface ClientCache {
   /** Null where it is not here or will not do, or is older than `mtime`, or may be: then it is forgotten. */
@@ -72,63 +74,193 @@ export interface ClientCache {
   statistics(user?: string): CacheStatistics;
 }
 
+export interface CacheLimits {
+  readonly mostBytes: number;
+  readonly mostEntries: number;
+}
+
+interface HeldEntry {
+  readonly entry: CacheEntry;
+  readonly weight: number;
+  usedAt: number;
+}
+
+/** What one user has in the cache. */
+interface UserCache {
+  readonly files: BoundedMap<string, HeldEntry>;
+  readonly counts: CacheCounts;
+}
+
+const createCounts = () => ({ hits: 0, misses: 0, evictions: 0, invalidations: 0 });
+type CacheCounts = ReturnType<typeof createCounts>;
+
+/** What is bounded: the weight of the files, and their number. */
+type CacheLoad = Pick<UserCache['files'], 'weight' | 'size'>;
+const loadMeasures = ['weight', 'size'] as const;
+
+/** Users without files whose counts are remembered. */
+const maxCacheUsers = 10_000;
+
+const idleEntryMs = 3_600_000;
+
 export function createCache(limits: CacheLimits & { readonly clock: Clock }): ClientCache {
-  const { clock } = limits;
-  const holders = createUserCaches(limits);
+  const { clock, mostBytes, mostEntries } = limits;
+  const users = new Map<string, UserCache>();
+  const allCounts = createCounts();
+
+  function openUserCache(user: string): UserCache {
+    const known = users.get(user);
+    if (known !== undefined) return known;
+    if (users.size >= maxCacheUsers) forgetUserWithoutFiles(users);
+    const bounds = { mostWeight: mostBytes, mostEntries, weigh: ({ weight }: HeldEntry) => weight };
+    const made: UserCache = { files: new BoundedMap(bounds), counts: createCounts() };
+    users.set(user, made);
+    return made;
+  }
+
+  function count({ counts }: UserCache, what: keyof CacheCounts): void {
+    counts[what]++;
+    allCounts[what]++;
+  }
+
+  function drop(holder: UserCache, key: string, why: 'evictions' | 'invalidations'): void {
+    holder.files.delete(key);
+    count(holder, why);
+  }
+
+  const makeRoom = createRoomMaker(users, { weight: mostBytes, size: mostEntries }, (holder, key) =>
+    drop(holder, key, 'evictions'),
+  );
 
   const putAll: ClientCache['putAll'] = (user, root, files) => {
+    const now = clock();
     const incoming = new Map(files.map((file) => [toCacheKey(root, file.path), file]));
-    const sizes = new Map([...incoming].map(([key, file]) => [key, weighEntry(key, file)]));
-    const victims = chooseVictims(holders, user, sizes, clock());
-    if (victims === null) return false;
-    for (const { holder, key } of victims) {
-      holders.drop(holder, key);
-      holders.count(holder, 'evictions');
-    }
-    const holder = holders.of(user);
+    const weights = new Map([...incoming].map(([key, file]) => [key, weighEntry(key, file)]));
+    const own = openUserCache(user);
+    if (!makeRoom(own, weights, now)) return false;
     for (const [key, file] of incoming)
-      holders.keep(holder, key, toCacheEntry(file, clock()), sizes.get(key)!, clock());
+      own.files.set(key, { entry: toCacheEntry(file, now), weight: weights.get(key)!, usedAt: now });
     return true;
-  };
-
-  const invalidate = (holder: UserCache, key: string): void => {
-    holders.drop(holder, key);
-    holders.count(holder, 'invalidations');
   };
 
   return {
     get(user, root, path, { mtime = null, suits = () => true } = {}) {
-      const holder = holders.of(user);
+      const holder = openUserCache(user);
       const key = toCacheKey(root, path);
-      const entry = holders.use(holder, key, clock());
+      const held = holder.files.use(key);
+      const entry = held?.entry ?? null;
+      if (held !== undefined) held.usedAt = clock();
       const changed = entry !== null && isOlderEntry(entry, mtime);
-      if (changed) invalidate(holder, key);
+      if (changed) drop(holder, key, 'invalidations');
       const hit = entry === null || changed || !suits(entry) ? null : entry;
-      holders.count(holder, hit === null ? 'misses' : 'hits');
+      count(holder, hit === null ? 'misses' : 'hits');
       return hit;
     },
-    peek: (user, root, path) => holders.of(user).held.get(toCacheKey(root, path))?.entry ?? null,
+    peek: (user, root, path) => openUserCache(user).files.get(toCacheKey(root, path))?.entry ?? null,
     putAll,
     put(user, root, file) {
       if (putAll(user, root, [file])) return true;
-      holders.drop(holders.of(user), toCacheKey(root, file.path));
+      openUserCache(user).files.delete(toCacheKey(root, file.path));
       return false;
     },
     outdate(user, root, seen) {
-      const holder = holders.of(user);
-      if (holder.entries === 0) return;
+      const holder = openUserCache(user);
+      if (holder.files.size === 0) return;
       for (const each of seen) {
         const key = toCacheKey(root, each.path);
-        const held = holder.held.get(key);
-        if (held !== undefined && hasEntryChanged(held.entry, each)) invalidate(holder, key);
+        const held = holder.files.get(key);
+        if (held !== undefined && hasEntryChanged(held.entry, each)) drop(holder, key, 'invalidations');
       }
     },
-    forgetPath: (user, root, path) => holders.drop(holders.of(user), toCacheKey(root, path)),
-    forget: (user) => holders.remove(user),
-    clear: () => holders.clear(),
-    statistics: (user) => toStatistics(user === undefined ? holders.all : holders.of(user), limits),
+    forgetPath: (user, root, path) => openUserCache(user).files.delete(toCacheKey(root, path)),
+    forget: (user) => void users.delete(user),
+    clear: () => users.clear(),
+    statistics(user) {
+      const holders = user === undefined ? [...users.values()] : [openUserCache(user)];
+      const held = holders.flatMap(({ files }) => [...files.values()]);
+      return {
+        ...(user === undefined ? allCounts : holders[0]!.counts),
+        entries: held.length,
+        bytes: sumNumbers(held.map(({ entry }) => entry.size)),
+        limit: mostBytes,
+        entryLimit: mostEntries,
+      };
+    },
   };
 }
+
+/** Evicts what has to go for the files of a user. False where they get no room, and then nothing in use has gone. */
+function createRoomMaker(
+  users: ReadonlyMap<string, UserCache>,
+  most: CacheLoad,
+  evict: (holder: UserCache, key: string) => void,
+) {
+  /** What there would be too much of. */
+  const findScarce = (incoming: CacheLoad) =>
+    loadMeasures.find(
+      (measure) =>
+        sumNumbers(users.values().map(({ files }) => files[measure])) + incoming[measure] > most[measure],
+    );
+
+  function evictIdle(incoming: CacheLoad, now: number): void {
+    for (const holder of users.values())
+      for (const [key, { usedAt }] of holder.files) {
+        if (now - usedAt < idleEntryMs || findScarce(incoming) === undefined) break;
+        evict(holder, key);
+      }
+  }
+
+  /** Whether so much has room once nobody else holds as much any more. */
+  const hasEqualPart = (own: UserCache, incoming: CacheLoad): boolean =>
+    loadMeasures.every((measure) => {
+      let sum = incoming[measure];
+      for (const { files } of users.values().filter((holder) => holder !== own)) {
+        let left = files[measure];
+        for (const { weight } of files.values()) {
+          if (left < incoming[measure]) break;
+          left -= measure === 'size' ? 1 : weight;
+        }
+        sum += left;
+      }
+      return sum <= most[measure];
+    });
+
+  /** What whoever holds the most has not used for longest goes; of several who hold as much, the oldest. */
+  function evictFor(own: UserCache, incoming: CacheLoad): void {
+    for (let scarce = findScarce(incoming); scarce !== undefined; scarce = findScarce(incoming)) {
+      const measure = scarce;
+      const givers = [...users.values()]
+        .filter(({ files }) => files.size > 0)
+        .map((holder) => ({
+          holder,
+          load: holder.files[measure] + (holder === own ? incoming[measure] : 0),
+          usedAt: holder.files.values().next().value!.usedAt,
+        }));
+      const giver = givers.reduce((one, other) =>
+        (other.load - one.load || one.usedAt - other.usedAt) > 0 ? other : one,
+      );
+      evict(giver.holder, giver.holder.files.keys().next().value!);
+    }
+  }
+
+  return (own: UserCache, weights: ReadonlyMap<string, number>, now: number): boolean => {
+    const incoming = { weight: sumNumbers(weights.values()), size: weights.size };
+    if (loadMeasures.some((measure) => incoming[measure] > most[measure])) return false;
+    evictIdle(incoming, now);
+    if (findScarce(incoming) !== undefined && !hasEqualPart(own, incoming)) return false;
+    // What they replace makes room for them.
+    for (const key of weights.keys()) own.files.delete(key);
+    evictFor(own, incoming);
+    return true;
+  };
+}
+
+function forgetUserWithoutFiles(users: Map<string, UserCache>): void {
+  for (const [user, { files }] of users) if (files.size === 0) return void users.delete(user);
+}
+
+const sumNumbers = (numbers: Iterable<number>): number =>
+  Iterator.from(numbers).reduce((all, one) => all + one, 0);
 
 /** What an entry takes besides its bytes and its key: the objects around it, measured and rounded up. */
 const entryOverheadBytes = 1024;
@@ -155,232 +287,3 @@ function hasEntryChanged(entry: CacheEntry, { size, mtime }: ListedFile): boolea
 function toCacheEntry({ bytes, receivedAt, ...facts }: NewCacheEntry, now: number): CacheEntry {
   return { ...facts, bytes: new Uint8Array(bytes), size: bytes.length, receivedAt: receivedAt ?? now };
 }
-
-function toStatistics(
-  of: Pick<UserCache, 'counts' | 'fileBytes' | 'entries'>,
-  limits: CacheLimits,
-): CacheStatistics {
-  const { mostBytes: limit, mostEntries: entryLimit } = limits;
-  return { ...of.counts, entries: of.entries, bytes: of.fileBytes, limit, entryLimit };
-}
-
-export interface CacheLimits {
-  readonly mostBytes: number;
-  readonly mostEntries: number;
-}
-
-interface CacheCounts {
-  hits: number;
-  misses: number;
-  evictions: number;
-  invalidations: number;
-}
-
-interface HeldEntry {
-  readonly entry: CacheEntry;
-  readonly weight: number;
-  usedAt: number;
-}
-
-interface CacheSum {
-  /** What counts towards the limit. */
-  bytes: number;
-  fileBytes: number;
-  entries: number;
-  readonly counts: CacheCounts;
-}
-
-/** What one user has in the cache, what was used last at the end. */
-export interface UserCache extends CacheSum {
-  readonly held: Map<string, HeldEntry>;
-}
-
-export type UserCaches = ReturnType<typeof createUserCaches>;
-
-/** Users without files whose counts are remembered. */
-const maxCacheUsers = 10_000;
-
-const createEmptySum = (): CacheSum => ({
-  bytes: 0,
-  fileBytes: 0,
-  entries: 0,
-  counts: { hits: 0, misses: 0, evictions: 0, invalidations: 0 },
-});
-
-/** Who holds what, and the sums of it. Decides nothing. No bounded map, since whose entry goes depends on its user. */
-function createUserCaches(limits: CacheLimits) {
-  const users = new Map<string, UserCache>();
-  const all = createEmptySum();
-
-  const add = (holder: UserCache, { entry, weight }: HeldEntry, entries: 1 | -1): void => {
-    for (const sum of [holder, all]) {
-      sum.bytes += entries * weight;
-      sum.fileBytes += entries * entry.size;
-      sum.entries += entries;
-    }
-  };
-
-  const drop = (holder: UserCache, key: string): boolean => {
-    const held = holder.held.get(key);
-    if (held === undefined) return false;
-    holder.held.delete(key);
-    add(holder, held, -1);
-    return true;
-  };
-
-  const remove = (user: string): void => {
-    const holder = users.get(user);
-    for (const key of holder?.held.keys() ?? []) drop(holder!, key);
-    users.delete(user);
-  };
-
-  const forgetIdle = (): void => {
-    if (users.size < maxCacheUsers) return;
-    for (const [user, { entries }] of users) if (entries === 0) return remove(user);
-  };
-
-  return {
-    limits,
-    all: all as Readonly<CacheSum>,
-    users: users as ReadonlyMap<string, UserCache>,
-    of(user: string): UserCache {
-      const known = users.get(user);
-      if (known !== undefined) return known;
-      forgetIdle();
-      const holder: UserCache = { ...createEmptySum(), held: new Map() };
-      users.set(user, holder);
-      return holder;
-    },
-    /** Makes it the one used last. */
-    use(holder: UserCache, key: string, now: number): CacheEntry | null {
-      const held = holder.held.get(key);
-      if (held === undefined) return null;
-      holder.held.delete(key);
-      holder.held.set(key, held);
-      held.usedAt = now;
-      return held.entry;
-    },
-    keep(holder: UserCache, key: string, entry: CacheEntry, weight: number, now: number): void {
-      drop(holder, key);
-      const held: HeldEntry = { entry, weight, usedAt: now };
-      holder.held.set(key, held);
-      add(holder, held, 1);
-    },
-    drop,
-    count(holder: UserCache, what: keyof CacheCounts): void {
-      holder.counts[what]++;
-      all.counts[what]++;
-    },
-    remove,
-    clear(): void {
-      for (const user of users.keys()) remove(user);
-    },
-  };
-}
-
-export interface Victim {
-  readonly holder: UserCache;
-  readonly key: string;
-}
-
-interface LeavingEntry {
-  readonly key: string;
-  readonly weight: number;
-  readonly usedAt: number;
-}
-
-/** A user's part while room is sought: what would be left of it, and what would leave next. */
-interface CacheShare {
-  readonly holder: UserCache;
-  readonly leaving: Iterator<LeavingEntry, undefined>;
-  next: LeavingEntry | undefined;
-  bytes: number;
-  entries: number;
-}
-
-type IncomingWeights = ReadonlyMap<string, number>;
-
-const idleEntryMs = 3_600_000;
-
-/**
- * What has to go so that a user's files, given by key and weight, have room. Changes nothing. Null where there is none
- * for them: they are larger than the cache, or would make their user hold more than anybody else, by themselves.
- */
-function chooseVictims(
-  holders: UserCaches,
-  user: string,
-  incoming: IncomingWeights,
-  now: number,
-): Victim[] | null {
-  const { mostBytes, mostEntries } = holders.limits;
-  const weight = sumNumbers(incoming.values());
-  if (weight > mostBytes || incoming.size > mostEntries) return null;
-  const own = toShareWithIncoming(holders.of(user), incoming, weight);
-  let bytes = holders.all.bytes - own.holder.bytes + own.bytes;
-  let entries = holders.all.entries - own.holder.entries + own.entries;
-  const tooMuch = () => bytes > mostBytes || entries > mostEntries;
-  if (!tooMuch()) return [];
-  const victims: Victim[] = [];
-  const take = (part: CacheShare): void => {
-    const { key, weight } = part.next!;
-    victims.push({ holder: part.holder, key });
-    bytes -= weight;
-    entries--;
-    takeNext(part);
-  };
-  const parts = [own, ...listOtherShares(holders, own.holder)];
-  for (const part of parts) while (tooMuch() && getAge(part, now) >= idleEntryMs) take(part);
-  while (tooMuch()) {
-    const giver = chooseGiver(parts, bytes > mostBytes ? 'bytes' : 'entries', now);
-    if (giver.next === undefined) return null;
-    take(giver);
-  }
-  return victims;
-}
-
-const sumNumbers = (numbers: Iterable<number>): number =>
-  Iterator.from(numbers).reduce((all, one) => all + one, 0);
-
-/** As if the files were here already, in the place of those that they replace. */
-function toShareWithIncoming(holder: UserCache, incoming: IncomingWeights, weight: number): CacheShare {
-  const replaced = [...incoming.keys()].flatMap((key) => holder.held.get(key)?.weight ?? []);
-  return toCacheShare(holder, {
-    bytes: holder.bytes - sumNumbers(replaced) + weight,
-    entries: holder.entries - replaced.length + incoming.size,
-    staying: incoming,
-  });
-}
-
-function* listOtherShares(holders: UserCaches, own: UserCache): Iterable<CacheShare> {
-  for (const holder of holders.users.values())
-    if (holder !== own && holder.entries > 0) yield toCacheShare(holder, { ...holder, staying: new Map() });
-}
-
-function toCacheShare(
-  holder: UserCache,
-  of: { bytes: number; entries: number; staying: IncomingWeights },
-): CacheShare {
-  const leaving = holder.held
-    .entries()
-    .filter(([key]) => !of.staying.has(key))
-    .map(([key, { weight, usedAt }]): LeavingEntry => ({ key, weight, usedAt }));
-  return { holder, leaving, next: leaving.next().value, bytes: of.bytes, entries: of.entries };
-}
-
-function takeNext(part: CacheShare): void {
-  part.bytes -= part.next!.weight;
-  part.entries--;
-  part.next = part.leaving.next().value;
-}
-
-/** Who holds the most of what is scarce; of several, who has not used the next to leave for longest. */
-function chooseGiver(parts: readonly CacheShare[], scarce: 'bytes' | 'entries', now: number): CacheShare {
-  return parts.reduce((one, other) => {
-    const more = other[scarce] - one[scarce] || getAge(other, now) - getAge(one, now);
-    return more > 0 ? other : one;
-  });
-}
-
-/** Where nothing can leave but what is to come, that is the youngest there is. */
-const getAge = ({ next }: CacheShare, now: number): number =>
-  next === undefined ? -Infinity : now - next.usedAt;
