@@ -4,7 +4,7 @@
  */
 
 /** The largest picture that is put into an answer. */
-export const maxPictureBytes = 1024 * 1024;
+export const maxModelPictureBytes = 1024 * 1024;
 
 /** How the pictures begin that clients can show. A mark is bytes as latin1, at its offset. */
 const pictureSignatures: readonly {

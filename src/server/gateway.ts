@@ -1,7 +1,7 @@
 /**
  * Opens the gateway with what the settings say. What it does is in `gateway/`.
  */
-import { readVariable } from '../platform/config/config.ts';
+import { readEnvironmentVariable } from '../platform/config/config.ts';
 import type { ServerConfig as Config } from './settings.ts';
 import type { Gateway, GatewayOptions } from '../features/gateway/gateway.ts';
 import { toUpstreamTool } from '../features/gateway/upstream-tool.ts';
@@ -25,7 +25,7 @@ export async function openServerGateway({
   const gateway = openGateway({
     ...options,
     file: config.gateway,
-    readVariable,
+    readVariable: readEnvironmentVariable,
     inherited: readInherited(),
     idleMs: config.gatewayIdle * 1000,
     mostConnections: config.gatewayConnections,
@@ -49,6 +49,6 @@ function guardGateway(gateway: Gateway, guard: Guard): Gateway {
 const inheritedVariables = ['HOME', 'LANG', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'TMPDIR', 'USER'];
 
 function readInherited(): Record<string, string> {
-  const found = inheritedVariables.map((name) => [name, readVariable(name)] as const);
+  const found = inheritedVariables.map((name) => [name, readEnvironmentVariable(name)] as const);
   return Object.fromEntries(found.filter((entry): entry is [string, string] => entry[1] !== undefined));
 }

@@ -24,7 +24,7 @@ import { createGuessRateLimit } from '../surfaces/http/rate-limit.ts';
 import { createHttpServer, listenOn } from '../surfaces/http/server.ts';
 import { createSignInStates } from '../surfaces/http/sign-in-state.ts';
 import { localCaller, type Caller } from '../core/identity.ts';
-import { startHistory, type History } from '../platform/observability/history.ts';
+import { startHistory, type MetricsHistory } from '../platform/observability/history.ts';
 import { meterSignIns } from './instrumentation/instrumentation.ts';
 import { createDownloadRoute, type DownloadRouteOptions } from '../core/links/download-route.ts';
 import { createOffload } from '../core/links/offload.ts';
@@ -159,7 +159,7 @@ function countWithoutCall({ code, endsWithClient }: ListenOptions): Pick<UnderWa
   return { runs: code.executions.shutdown.countUnderWay(), installs: code.packages?.countUnderWay() ?? 0 };
 }
 
-function openHistory({ config, metrics, clock, log }: ListenOptions): History {
+function openHistory({ config, metrics, clock, log }: ListenOptions): MetricsHistory {
   return startHistory({
     metrics,
     async measureDiskUsed() {
@@ -229,7 +229,7 @@ function createRoutes(
     formSecret,
   }: ListenOptions,
   { auth, pageSignIn, ways }: ReturnType<typeof openAuthentication>,
-  history: History,
+  history: MetricsHistory,
   mcp: ReturnType<typeof createMcpEndpoint>,
   ready: () => Promise<void>,
   { instance, previews }: { readonly instance: string; readonly previews: Previews },

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import type { Audit } from '../core/audit/audit.ts';
-import { readVariable } from '../platform/config/config.ts';
+import { readEnvironmentVariable } from '../platform/config/config.ts';
 import type { ServerConfig as Config } from './settings.ts';
 import { createEgress, demandUsableSecrets, loadSecrets, type Egress } from '../features/network/egress.ts';
 import { isWorkcrateError, WorkcrateError } from '../platform/errors.ts';
@@ -40,7 +40,7 @@ export function openNetworks(config: Config, audit: Audit, log: Log): RunNetwork
   const folder = join(data, 'egress');
   const egress = createEgress({
     log,
-    secrets: networkSecrets === null ? [] : loadSecrets(networkSecrets, readVariable),
+    secrets: networkSecrets === null ? [] : loadSecrets(networkSecrets, readEnvironmentVariable),
     interceptTls: networkTls ? { folder } : undefined,
     addresses: readAddresses(config),
   });
@@ -63,7 +63,7 @@ export function demandNetworkSettings(config: Config): void {
   readAllowedHosts(config);
   readAddresses(config);
   if (config.networkSecrets === null) return;
-  demandUsableSecrets(loadSecrets(config.networkSecrets, readVariable), config.networkTls);
+  demandUsableSecrets(loadSecrets(config.networkSecrets, readEnvironmentVariable), config.networkTls);
 }
 
 function toNetworkPort(egress: Egress, rules: HostRules): NetworkPort {

@@ -15,7 +15,7 @@ import { isWorkcrateError, WorkcrateError } from '../platform/errors.ts';
 import { findRunOwner, listRunningRuns } from '../core/runs/store.ts';
 import type { Executions } from '../core/runs/executions.ts';
 import { listUserUsage, type UserUsage } from './instrumentation/counts.ts';
-import type { History } from '../platform/observability/history.ts';
+import type { MetricsHistory } from '../platform/observability/history.ts';
 import { findLinkOwner, listLinksOfAll } from '../core/links/all-links.ts';
 import type { Links } from '../core/links/links.ts';
 import {
@@ -40,7 +40,7 @@ export interface OperatorAccessOptions {
   /** The id of this server, whose audit log it is. */
   readonly server: string;
   readonly status: () => Promise<ServerStatus>;
-  readonly history: Pick<History, 'plot' | 'readTrouble'>;
+  readonly history: Pick<MetricsHistory, 'plot' | 'readTrouble'>;
   readonly executions: Pick<Executions, 'cancel'>;
   readonly links: Pick<Links, 'revoke' | 'flush'>;
   readonly crates: Pick<Crates, 'isIndexed' | 'packedBytes' | 'status'>;

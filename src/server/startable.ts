@@ -5,19 +5,19 @@
  */
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { readVariable } from '../platform/config/config.ts';
+import { readEnvironmentVariable } from '../platform/config/config.ts';
 import type { ServerConfig as Config } from './settings.ts';
 import { leavesReserve, measureFreeSpace } from '../platform/data-folder/disk-reserve.ts';
-import { demandBackend } from '../ports/database/open.ts';
+import { checkBackend } from '../ports/database/open.ts';
 import { isWorkcrateError, WorkcrateError } from '../platform/errors.ts';
 import { loadRules } from '../features/guard/rule-file.ts';
 import { demandOffload } from '../core/links/offload.ts';
 import { isLoopbackHost } from '../platform/net/addresses.ts';
-import { demandTracing } from '../platform/observability/tracing.ts';
+import { checkTracing } from '../platform/observability/tracing.ts';
 import { createAllowedPackages } from '../features/packages/packages.ts';
 import { findPublicFolder } from '../platform/paths/paths.ts';
 import { programName } from '../platform/program.ts';
-import { demandKindAllowed } from '../ports/sandbox/open.ts';
+import { checkKindAllowed } from '../ports/sandbox/open.ts';
 import { formatBytes } from '../platform/text/text.ts';
 import { loadRoutes } from '../features/tool-search/tool-search.ts';
 import { demandTokenSettings } from '../core/users/users.ts';
@@ -33,7 +33,7 @@ import { chooseGroups } from './tools.ts';
 const demands = {
   address: refuseOpenBind,
   folders: demandPublicFolders,
-  database: (config: Config) => demandBackend(getDatabaseLocation(config)),
+  database: (config: Config) => checkBackend(getDatabaseLocation(config)),
   storage: toStorageOptions,
   downloads: demandDownloads,
   users: demandTokenSettings,
@@ -47,8 +47,8 @@ const demands = {
   packages: ({ packages, packagesAllow }: Config) => packages && createAllowedPackages(packagesAllow),
   guard: ({ guard }: Config) => guard !== null && loadRules(guard),
   gateway: demandGatewayFile,
-  sandbox: ({ sandbox, allowSandbox }: Config) => demandKindAllowed(sandbox, allowSandbox),
-  tracing: ({ tracing }: Config) => demandTracing(tracing),
+  sandbox: ({ sandbox, allowSandbox }: Config) => checkKindAllowed(sandbox, allowSandbox),
+  tracing: ({ tracing }: Config) => checkTracing(tracing),
   disk: demandRoom,
 } satisfies Record<string, (config: Config) => unknown>;
 
@@ -102,7 +102,7 @@ function demandDownloads(config: Config): void {
 async function demandGatewayFile({ gateway }: Config): Promise<void> {
   if (gateway === null) return;
   const { readServerFile } = await import('../features/gateway/gateway.ts');
-  readServerFile(gateway, { readVariable });
+  readServerFile(gateway, { readVariable: readEnvironmentVariable });
 }
 
 /**

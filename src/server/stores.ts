@@ -7,7 +7,7 @@ import { findServerByFolder } from '../core/audit/read.ts';
 import { createExternalCrateTargets } from '../features/crates/crates.ts';
 import { lockFolder } from '../platform/data-folder/data-folder.ts';
 import { createBallast } from '../platform/data-folder/disk-ballast.ts';
-import { demandSpace } from '../platform/data-folder/disk-reserve.ts';
+import { checkSpace } from '../platform/data-folder/disk-reserve.ts';
 import { openDatabase } from '../ports/database/open.ts';
 import { createFiles, demandWritable, type SweptOrphans } from '../core/files/files.ts';
 import { demandSameStore } from '../core/files/stored-file.ts';
@@ -62,7 +62,7 @@ export async function openStores({ endsWithClient, ...context }: StoresOptions) 
   const { maxFileSize, uploadTtl, maxBundleFiles, webhookUrl, webhookSecret } = config;
   const keepsReserve = async (bytes: number): Promise<void> => {
     await storage.demandSpace?.(bytes);
-    if (onDisk !== null) await demandSpace(onDisk);
+    if (onDisk !== null) await checkSpace(onDisk);
   };
   const quotas = getQuotas(config);
   const files = createFiles({

@@ -15,7 +15,7 @@ import {
   parseName,
   type Components,
   type OpenFile,
-  type RefusalKind,
+  type PathRefusalKind,
   type FolderRoot,
 } from '../../platform/paths/paths.ts';
 
@@ -169,7 +169,7 @@ function describeFileSystemFailure(cause: unknown): string {
 }
 
 /** Refusals that mean that no file which may be had has that name. The others are failures. */
-const absenceKinds: ReadonlySet<unknown> = new Set<RefusalKind>([
+const absenceKinds: ReadonlySet<unknown> = new Set<PathRefusalKind>([
   'empty',
   'nul',
   'not_unicode',

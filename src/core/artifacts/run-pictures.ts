@@ -7,7 +7,7 @@ import type { ContentBlock } from '@modelcontextprotocol/server';
 import { isWorkcrateError } from '../../platform/errors.ts';
 import type { Caller } from '../identity.ts';
 import { openBelow, parsePath } from '../../platform/paths/paths.ts';
-import { detectPictureType, maxPictureBytes } from '../../platform/pictures.ts';
+import { detectPictureType, maxModelPictureBytes } from '../../platform/pictures.ts';
 import type { Workspace } from '../../ports/sandbox/sandbox.ts';
 import { formatBytes, quoteName } from '../../platform/text/text.ts';
 import { canRunsRead, type Workspaces } from '../workspaces/workspaces.ts';
@@ -16,7 +16,7 @@ import { openArtifact, readAsBase64, type Artifact } from './artifact.ts';
 /** The picture, or why it is not shown. */
 export async function readPicture(
   artifact: Artifact,
-  mostBytes = maxPictureBytes,
+  mostBytes = maxModelPictureBytes,
 ): Promise<ContentBlock | string> {
   if (artifact.size > mostBytes) return `it is larger than ${formatBytes(mostBytes)}`;
   const data = await readAsBase64(artifact);

@@ -10,7 +10,7 @@ import { toLinkAnswer, linkShape, toLinkTermFields } from '../links/link-result.
 import type { Links } from '../links/links.ts';
 import { hideArguments, listAs, makeWholeNumber } from '../offer/schema.ts';
 import { defineTool, type Tool, type ToolAnswer, type ToolContext } from '../offer/tool.ts';
-import { maxPictureBytes } from '../../platform/pictures.ts';
+import { maxModelPictureBytes } from '../../platform/pictures.ts';
 import { escapeControls, quoteName, toPlainJson } from '../../platform/text/text.ts';
 import { isPlainArtifactName } from './artifact.ts';
 import { readAsBase64, maxNamesOnPage, type Artifact, type Artifacts, type NamePage } from './artifacts.ts';
@@ -129,7 +129,7 @@ function createGetArtifactTool(options: ArtifactToolsOptions): Tool {
       const wanted = { name: readArtifactName(input), delivery: input.delivery, signal: context.signal };
       const giving = options.artifacts.use(context.caller, wanted, async (artifact) => {
         isThere = true;
-        const most = Math.min(maxPictureBytes, options.artifacts.sizeLimit);
+        const most = Math.min(maxModelPictureBytes, options.artifacts.sizeLimit);
         const shown = input.show ? await readPicture(artifact, most) : null;
         const isLink = input.delivery === 'link';
         const answer = await (isLink

@@ -6,7 +6,7 @@ import { asWorkcrateError, type ErrorCode, type WorkcrateError } from '../../pla
 import { hashToken, isToken, toPublicId } from '../links/link.ts';
 import type { AnsweredRequest, RefusedCall } from '../offer/request.ts';
 import { isQuestion, type AuditFields, type Question, type Tool, type ToolAnswer } from '../offer/tool.ts';
-import type { RefusalKind } from '../../platform/paths/paths.ts';
+import type { PathRefusalKind } from '../../platform/paths/paths.ts';
 import { decodePercentAscii, withoutSecrets } from '../../platform/text/secrets.ts';
 import { noAuditUser, type Audit, type Details, type NoteRequest } from './audit.ts';
 import { isRunTool } from './run-lines.ts';
@@ -209,7 +209,7 @@ const violationCodes: ReadonlySet<ErrorCode> = new Set(['path_refused', 'forbidd
 const absenceCodes: ReadonlySet<ErrorCode> = new Set(['invalid_input', 'not_found', 'path_not_found']);
 
 /** Kinds of refused paths that lead nowhere else: plain mistakes, such as a folder where a file was meant. */
-const harmlessRefusals: ReadonlySet<unknown> = new Set<RefusalKind>([
+const harmlessRefusals: ReadonlySet<unknown> = new Set<PathRefusalKind>([
   'busy',
   'denied',
   'empty',

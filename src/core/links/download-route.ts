@@ -12,7 +12,7 @@ import {
   WorkcrateError,
   type ErrorCode,
 } from '../../platform/errors.ts';
-import { countRequests } from '../../platform/http/connection.ts';
+import { countRequestsOfConnection } from '../../platform/http/connection.ts';
 import type { Log } from '../../platform/observability/log.ts';
 import type { Metrics } from '../../platform/observability/metrics.ts';
 import type { Previews } from '../../platform/previews/previews.ts';
@@ -58,7 +58,7 @@ export function createDownloadRoute(options: DownloadRouteOptions) {
   return async (req: IncomingMessage, res: ServerResponse, token: string): Promise<void> => {
     if (req.method !== 'GET' && req.method !== 'HEAD')
       throw new WorkcrateError('method_not_allowed', 'Use GET or HEAD to fetch a file.');
-    const place = countRequests(req.socket);
+    const place = countRequestsOfConnection(req.socket);
     // A pipelined request waits for those before it, and the link must still be valid when it is next.
     const turn = socketInTurn(res);
     if ((turn instanceof Promise ? await turn : turn) === null) return;
@@ -177,7 +177,7 @@ async function sendSingleUse(
   countDownload(options, link, plan.status, sent, finished);
   if (!finished) return;
   const isReset = await isResetAfterEnd(socket);
-  const isFollowed = countRequests(socket) > place || socket.bytesRead > bytesRead;
+  const isFollowed = countRequestsOfConnection(socket) > place || socket.bytesRead > bytesRead;
   // After anything else on the connection, the reset may be of that: this answer counts as delivered.
   if (isReset && !isFollowed) await links.reopen(link, lease);
   else await options.completed(link, download);

@@ -4,13 +4,8 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { html, nothing, renderPage, renderTime, type Html } from '../../platform/html/html.ts';
-import {
-  answerPage,
-  createPolicy,
-  isOpenedInBrowser,
-  storedPagePolicy,
-} from '../../platform/html/response.ts';
-import type { Previews, ShownFile } from '../../platform/previews/previews.ts';
+import { sendPage, createPolicy, isOpenedInBrowser, storedPagePolicy } from '../../platform/html/response.ts';
+import type { Previews, PreviewFile } from '../../platform/previews/previews.ts';
 import { collectBytes } from '../../platform/streams.ts';
 import { formatBytes } from '../../platform/text/text.ts';
 import { readSegments, type Download } from './download.ts';
@@ -37,11 +32,11 @@ export async function answerLinkPage(
   await download.demandStored?.();
   const preview = link.singleUse ? null : await previews.render(toShownFile(download, previewQuery));
   const page = await renderPage({ title: download.filename, body: renderLink(link, download, preview) });
-  answerPage(res, 200, page, policy);
+  sendPage(res, 200, page, policy);
 }
 
 /** For a preview of it; `url` answers with the headers below. */
-export const toShownFile = (download: Download, url: string): ShownFile => ({
+export const toShownFile = (download: Download, url: string): PreviewFile => ({
   filename: download.filename,
   mediaType: download.mediaType,
   size: download.size,

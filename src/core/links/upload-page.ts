@@ -6,7 +6,7 @@
 import type { ServerResponse } from 'node:http';
 import type { StoredFile } from '../files/files.ts';
 import { html, nothing, renderPage, renderTime, type Html } from '../../platform/html/html.ts';
-import { answerPage, createPolicy } from '../../platform/html/response.ts';
+import { sendPage, createPolicy } from '../../platform/html/response.ts';
 import { formatBytes } from '../../platform/text/text.ts';
 import { renderUploadForm, uploadScript } from './upload-form.ts';
 import type { Upload } from './upload.ts';
@@ -31,7 +31,7 @@ export async function answerUploadPage(res: ServerResponse, state: UploadState):
     body: isOpen ? renderOpen(state) : renderArrived(state),
     ...(isOpen && { script: uploadScript }),
   });
-  answerPage(res, 200, page, createUploadPolicy(), formHeaders);
+  sendPage(res, 200, page, createUploadPolicy(), formHeaders);
 }
 
 const createUploadPolicy = (): string => createPolicy({ script: uploadScript, sends: true, submits: true });
@@ -46,7 +46,7 @@ export async function answerRefusedForm(res: ServerResponse, status: number, wor
     <p>${words}</p>
     <p><a href="">Back</a></p>
   </section>`;
-  answerPage(res, status, await renderPage({ title: 'Not sent', body }), createUploadPolicy(), formHeaders);
+  sendPage(res, status, await renderPage({ title: 'Not sent', body }), createUploadPolicy(), formHeaders);
 }
 
 function renderOpen({ upload, offset, files, maxFileSize }: UploadState): Html {

@@ -3,7 +3,7 @@
  * resources imports this. It registers nothing (`resources.ts` does), and all kinds are listed in `server/resources.ts`.
  */
 import { WorkcrateError } from '../../platform/errors.ts';
-import { detectPictureType, maxPictureBytes } from '../../platform/pictures.ts';
+import { detectPictureType, maxModelPictureBytes } from '../../platform/pictures.ts';
 import { formatBytes, quoteName } from '../../platform/text/text.ts';
 import { isQuestion, type McpClient, type Tool, type ToolContext, type ToolGroup } from './tool.ts';
 
@@ -139,8 +139,8 @@ export const maxResourceTextBytes = 64 * 1024;
 
 /** Text and pictures where they are small, words about anything else: no other bytes get into a conversation (C1). */
 export async function showBytes(shown: ShownBytes): Promise<ResourceBody> {
-  const { size, limit = maxPictureBytes } = shown;
-  if (size > Math.min(limit, maxPictureBytes)) return describeBytes(shown);
+  const { size, limit = maxModelPictureBytes } = shown;
+  if (size > Math.min(limit, maxModelPictureBytes)) return describeBytes(shown);
   const bytes = await shown.read();
   const picture = detectPictureType(bytes);
   if (picture !== null) return { mimeType: picture, blob: bytes.toString('base64') };
@@ -150,7 +150,7 @@ export async function showBytes(shown: ShownBytes): Promise<ResourceBody> {
 }
 
 function describeBytes({ name, size, mediaType, otherwise }: ShownBytes): ResourceBody {
-  const limits = `text of up to ${formatBytes(maxResourceTextBytes)}, pictures of up to ${formatBytes(maxPictureBytes)}`;
+  const limits = `text of up to ${formatBytes(maxResourceTextBytes)}, pictures of up to ${formatBytes(maxModelPictureBytes)}`;
   const text = `${quoteName(name)}, ${formatBytes(size)}, ${mediaType}. It is not shown here: only ${limits}. ${otherwise}`;
   return { mimeType: 'text/plain', text };
 }

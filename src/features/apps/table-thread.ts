@@ -1,4 +1,4 @@
-import { findSeparator, readRows } from '../../platform/previews/table.ts';
+import { findSeparator, parseCsvRows } from '../../platform/previews/table.ts';
 import { answerCalls } from '../../platform/workers/inside.ts';
 
 /** Which rows of a table are wanted. */
@@ -32,7 +32,7 @@ const mostColumns = 100;
 
 const tableMethods = {
   async readPage({ text, isCut, offset, limit, sort, descending, filter }: TableJob): Promise<TablePage> {
-    const rows = readRows(text, findSeparator(text), mostRows + 2);
+    const rows = parseCsvRows(text, findSeparator(text), mostRows + 2);
     const hasMore = rows.length > mostRows + 1;
     // The last row of a text that is cut is a part of one.
     if (hasMore || isCut) rows.splice(isCut && !hasMore ? rows.length - 1 : mostRows + 1);

@@ -8,7 +8,7 @@ import { dirname, isAbsolute } from 'node:path';
 import { WorkcrateError } from '../../platform/errors.ts';
 import { createBrowserScript } from '../../platform/html/browser-script.ts';
 import { html, nothing, renderPage, renderTime, type Html } from '../../platform/html/html.ts';
-import { answerPage, createPolicy } from '../../platform/html/response.ts';
+import { sendPage, createPolicy } from '../../platform/html/response.ts';
 import type { ClientFiles } from './client-files.ts';
 import { endRecord } from './requests/commands.ts';
 import type { PendingUpload } from './requests/pending-uploads.ts';
@@ -71,7 +71,7 @@ export function createAskRoute(bridge: Pick<ClientFiles, 'page'>) {
       throw new WorkcrateError('method_not_allowed', 'This page only answers GET.');
     const awaited = await bridge.page(token);
     if (awaited !== null)
-      return answerPage(
+      return sendPage(
         res,
         200,
         await renderUploadPage(awaited, req.headers.host ?? ''),

@@ -5,7 +5,7 @@
 import { hash, randomBytes, sign, type KeyObject } from 'node:crypto';
 import {
   encodeBitString,
-  integer,
+  encodeInteger,
   numberedField,
   objectIdentifier,
   encodeOctetString,
@@ -35,7 +35,7 @@ export function makeAuthorityCertificate(
   validity: Validity,
 ): string {
   return makeCertificate(signer, signer.name, signer.publicKey, validity, [
-    extension('2.5.29.19', 'critical', sequence(trueValue(), integer(Buffer.from([0])))),
+    extension('2.5.29.19', 'critical', sequence(trueValue(), encodeInteger(Buffer.from([0])))),
     extension('2.5.29.15', 'critical', encodeBitString(Buffer.from([keyCertSign]), 2)),
     extension('2.5.29.14', 'plain', encodeOctetString(toKeyId(signer.publicKey))),
     extension('2.5.29.30', 'critical', toNameConstraints(hosts)),
@@ -74,8 +74,8 @@ function makeCertificate(
 ): string {
   const algorithm = sequence(objectIdentifier('1.2.840.10045.4.3.2'));
   const signed = sequence(
-    numberedField(0, integer(Buffer.from([2])), 'inside'),
-    integer(randomBytes(16)),
+    numberedField(0, encodeInteger(Buffer.from([2])), 'inside'),
+    encodeInteger(randomBytes(16)),
     algorithm,
     toName(signer.name),
     sequence(time(from), time(until)),

@@ -7,7 +7,7 @@ export const utf8String = (text: string): Buffer => encode(0x0c, Buffer.from(tex
 export const trueValue = (): Buffer => encode(0x01, Buffer.from([0xff]));
 
 /** Of a positive number: a first bit that is set would make it negative. */
-export function integer(bytes: Buffer): Buffer {
+export function encodeInteger(bytes: Buffer): Buffer {
   const start = bytes.findIndex((byte) => byte !== 0);
   const digits = start === -1 ? Buffer.from([0]) : bytes.subarray(start);
   return encode(0x02, digits[0]! >= 0x80 ? Buffer.concat([Buffer.from([0]), digits]) : digits);

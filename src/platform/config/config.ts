@@ -58,7 +58,7 @@ export function loadSettings(
 }
 
 /** For files of secrets that name variables. */
-export const readVariable = (name: string): string | undefined => process.env[name];
+export const readEnvironmentVariable = (name: string): string | undefined => process.env[name];
 
 /** For a server that a command starts: all variables but those of one setting. */
 export function copyEnvironment(without: string): Record<string, string> {
@@ -86,20 +86,20 @@ function resolveSetting(
   path: string,
 ): { value: unknown; origin: string } {
   const fromFlag = flags[toFlagName(name)];
-  if (fromFlag !== undefined) return parseSetting(setting, fromFlag, `--${toFlagName(name)}`);
+  if (fromFlag !== undefined) return parseConfigSetting(setting, fromFlag, `--${toFlagName(name)}`);
   for (const variable of [toEnvironmentName(name), ...(setting.aliases ?? [])]) {
     const value = environment[variable];
-    if (value !== undefined && value !== '') return parseSetting(setting, value, variable);
+    if (value !== undefined && value !== '') return parseConfigSetting(setting, value, variable);
   }
   for (const key of listFileKeys(name, setting)) {
     const written = file.get(key);
     if (written !== undefined)
-      return parseSetting(setting, written.text, `${path}, line ${written.line}: ${key}`);
+      return parseConfigSetting(setting, written.text, `${path}, line ${written.line}: ${key}`);
   }
   return { value: setting.fallback(environment), origin: 'default' };
 }
 
-function parseSetting(
+function parseConfigSetting(
   setting: Setting<unknown>,
   text: string,
   origin: string,

@@ -119,7 +119,7 @@ export const list = kind('values separated by commas', (value) =>
     .filter((item) => item !== ''),
 );
 
-const mostPythonModules = 16;
+const maxPythonModules = 16;
 
 /** Names as Python's `import` takes them. */
 export const pythonModules = kind<readonly string[]>(
@@ -127,7 +127,7 @@ export const pythonModules = kind<readonly string[]>(
   (value) => {
     const names = value === 'none' ? [] : list.parse(value);
     const areNames = names.every((name) => /^[A-Za-z_]\w{0,40}(?:\.[A-Za-z_]\w{0,40}){0,3}$/.test(name));
-    if (!areNames || names.length > mostPythonModules) throw new BadValue();
+    if (!areNames || names.length > maxPythonModules) throw new BadValue();
     return names;
   },
 );

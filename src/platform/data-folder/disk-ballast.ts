@@ -11,7 +11,7 @@ import { leavesReserve, measureFreeSpace } from './disk-reserve.ts';
 
 /** The ballast is 1/32 of a file system, and no more than 8 MB: twice what the write-ahead log of SQLite grows to. */
 const ballastShare = 1 / 32;
-const mostBallastBytes = 8 * 1024 ** 2;
+const maxBallastBytes = 8 * 1024 ** 2;
 const restoreEveryMs = 60_000;
 
 /**
@@ -30,7 +30,7 @@ export function createBallast(folder: string, path: string, log: Log): Ballast {
     if (doesExist(path)) return;
     const space = await measureFreeSpace(folder);
     const total = space.usedBytes + space.freeBytes;
-    const bytes = Math.min(mostBallastBytes, Math.floor(total * ballastShare));
+    const bytes = Math.min(maxBallastBytes, Math.floor(total * ballastShare));
     if (!leavesReserve(space, bytes)) return;
     await writeBallast(path, bytes);
   }

@@ -7,7 +7,7 @@ import { WorkcrateError } from '../errors.ts';
 
 /** The reserve is 2 % of a file system, and no more than 1 GB of it. */
 const reserveShare = 0.02;
-const mostReserveBytes = 1024 ** 3;
+const maxReserveBytes = 1024 ** 3;
 
 /** How full a file system is, and how much of it is kept free. */
 export interface FreeSpace {
@@ -25,7 +25,7 @@ export async function measureFreeSpace(folder: string): Promise<FreeSpace> {
     usedBytes: (blocks - bfree) * bsize,
     // Some file systems do not say how large they are. Those are never full.
     freeBytes: blocks === 0 ? Number.POSITIVE_INFINITY : bavail * bsize,
-    reserveBytes: Math.min(mostReserveBytes, Math.floor(blocks * bsize * reserveShare)),
+    reserveBytes: Math.min(maxReserveBytes, Math.floor(blocks * bsize * reserveShare)),
     inodes: files === 0 ? null : { free: ffree, reserve: Math.floor(files * reserveShare) },
   };
 }
@@ -72,7 +72,7 @@ export async function claimSpace(folder: string, bytes: number): Promise<Disposa
 }
 
 /** Rejects with `storage_full` where `bytesToCome` would not leave the reserve. */
-export async function demandSpace(folder: string, bytesToCome = 0): Promise<void> {
+export async function checkSpace(folder: string, bytesToCome = 0): Promise<void> {
   const space = await measureFreeSpace(folder);
   if (!leavesReserve(space, bytesToCome)) throw outOfSpaceError(space);
 }
@@ -91,14 +91,14 @@ function outOfSpaceError({ inodes }: FreeSpace): WorkcrateError {
 }
 
 /** Bytes are claimed so far ahead at most, as many again as were claimed before: the kernel is asked seldom. */
-const mostAheadBytes = 16 * 1024 ** 2;
+const maxAheadBytes = 16 * 1024 ** 2;
 
 /** Claims space for a stream of bytes while it is written. Dispose at its end. */
 export function createSpaceClaim(folder: string) {
   let claim: Disposable | null = null;
   let [left, ahead] = [0, 0];
   const next = async (bytes: number): Promise<Disposable | null> => {
-    ahead = Math.max(bytes, Math.min(mostAheadBytes, 2 * ahead));
+    ahead = Math.max(bytes, Math.min(maxAheadBytes, 2 * ahead));
     const claimed = await claimSpace(folder, ahead);
     if (claimed !== null || ahead === bytes) return claimed;
     ahead = bytes;

@@ -6,11 +6,11 @@ import { html, raw, type Html } from './html.ts';
 export type QrModules = readonly (readonly boolean[])[];
 
 /** What version 20 takes with error correction M; a phone reads larger codes badly from a screen. */
-const maxTextBytes = 666;
+const maxQrTextBytes = 666;
 
 /** Null where the text is too long. */
 export const drawQr = (text: string): QrModules | null =>
-  Buffer.byteLength(text) > maxTextBytes ? null : encode(text, { ecc: 'M', border: 0 }).data;
+  Buffer.byteLength(text) > maxQrTextBytes ? null : encode(text, { ecc: 'M', border: 0 }).data;
 
 /** The text as a picture with the margin that readers need, dark on white in every colour scheme; null if it is too long. */
 export function renderQr(text: string, label: string): Html | null {

@@ -54,7 +54,7 @@ export function createPolicy({
   ].join('; ');
 }
 
-const toHeaders = (policy: string) => ({
+const toPageHeaders = (policy: string) => ({
   'Content-Type': 'text/html; charset=utf-8',
   'Cache-Control': 'no-store',
   'Content-Security-Policy': policy,
@@ -67,7 +67,7 @@ const toHeaders = (policy: string) => ({
 });
 
 /** Sends a page as the whole answer. */
-export function answerPage(
+export function sendPage(
   res: ServerResponse,
   status: number,
   page: string,
@@ -75,7 +75,7 @@ export function answerPage(
   headers: Record<string, string | number> = {},
 ): void {
   const body = Buffer.from(page);
-  res.writeHead(status, { ...toHeaders(policy), 'Content-Length': body.length, ...headers });
+  res.writeHead(status, { ...toPageHeaders(policy), 'Content-Length': body.length, ...headers });
   res.end(res.req.method === 'HEAD' ? undefined : body);
 }
 
@@ -84,7 +84,7 @@ export function answerPage(
  * would send forms as if from nowhere.
  */
 export const toPageResponse = (page: string, status: number, policy: string): Response =>
-  new Response(page, { status, headers: { ...toHeaders(policy), 'Referrer-Policy': 'same-origin' } });
+  new Response(page, { status, headers: { ...toPageHeaders(policy), 'Referrer-Policy': 'same-origin' } });
 
 /** What a page that a user stored may do in a frame of ours: show its text, its style and pictures that are in it. */
 export const storedPagePolicy =
@@ -95,7 +95,7 @@ export const toStoredPageResponse = (page: Uint8Array | string, status: number):
   new Response(typeof page === 'string' ? page : new Uint8Array(page), {
     status,
     headers: {
-      ...toHeaders(storedPagePolicy),
+      ...toPageHeaders(storedPagePolicy),
       'Content-Type': `text/${typeof page === 'string' ? 'plain' : 'html'}; charset=utf-8`,
       'X-Frame-Options': 'SAMEORIGIN',
     },

@@ -13,7 +13,7 @@ interface Requests {
 const requestsOf = new WeakMap<Socket, Requests>();
 
 /** Unanswered requests that one connection may have; clients that read their answers stay far below. */
-const mostPipelined = 100;
+const maxPipelined = 100;
 
 /** Counts a request; false where its connection has too many of them unanswered. */
 export function admitRequest(socket: Socket, res: ServerResponse): boolean {
@@ -22,8 +22,8 @@ export function admitRequest(socket: Socket, res: ServerResponse): boolean {
   requests.all++;
   requests.unanswered++;
   res.once('close', () => requests.unanswered--);
-  return requests.unanswered <= mostPipelined;
+  return requests.unanswered <= maxPipelined;
 }
 
 /** How many requests have come on a connection. Called at once by a route, it is the place of its own request. */
-export const countRequests = (socket: Socket): number => requestsOf.get(socket)?.all ?? 0;
+export const countRequestsOfConnection = (socket: Socket): number => requestsOf.get(socket)?.all ?? 0;

@@ -96,7 +96,7 @@ async function sendRequest(
   const options = { method, headers: { ...usualHeaders, ...headers }, signal };
   const outgoing = request(
     url,
-    privateAddresses === 'allowed' ? options : { ...options, ...demandPublic(url) },
+    privateAddresses === 'allowed' ? options : { ...options, ...checkPublic(url) },
   )
     .once('response', (incoming) => {
       // The reader gets the error; if nobody reads, nobody needs it.
@@ -114,9 +114,9 @@ async function sendRequest(
 const usualHeaders = { Accept: '*/*', 'User-Agent': 'node' };
 
 /** A connection of its own: a kept one may have been made without these rules. */
-function demandPublic({ hostname }: URL): { agent: false; lookup: LookupFunction } {
+function checkPublic({ hostname }: URL): { agent: false; lookup: LookupFunction } {
   const host = hostname.replace(/^\[(.*)\]$/, '$1');
-  if (isIP(host) !== 0 && isPrivateAddress(host)) throw refusePrivate();
+  if (isIP(host) !== 0 && isPrivateAddress(host)) throw privateError();
   return { agent: false, lookup: lookUpPublic };
 }
 
@@ -125,12 +125,12 @@ const lookUpPublic: LookupFunction = (name, options, callback) => {
   lookUpName(name, { ...options, all: true }, (error, found) => {
     const [first] = found ?? [];
     if (error !== null || first === undefined) return callback(error, '', 0);
-    if (found.some(({ address }) => isPrivateAddress(address))) return callback(refusePrivate(), '', 0);
+    if (found.some(({ address }) => isPrivateAddress(address))) return callback(privateError(), '', 0);
     return options.all === true ? callback(null, found) : callback(null, first.address, first.family);
   });
 };
 
-const refusePrivate = (): FetchError =>
+const privateError = (): FetchError =>
   new FetchError('private_address', 'its address is private, which is not allowed here');
 
 function toAnswer(incoming: IncomingMessage, { maxBytes }: FetchPolicy, signal: AbortSignal): FetchAnswer {
@@ -144,7 +144,7 @@ function toAnswer(incoming: IncomingMessage, { maxBytes }: FetchPolicy, signal: 
       },
     },
     text: () => collectText(incoming, { limit: maxBytes, tooLong }).catch(throwFetchError(signal)),
-    lines: () => readLines(readChunks()),
+    lines: () => readTextLines(readChunks()),
     chunks: readChunks,
   };
 
@@ -162,7 +162,7 @@ function toAnswer(incoming: IncomingMessage, { maxBytes }: FetchPolicy, signal: 
   }
 }
 
-async function* readLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+async function* readTextLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest = '';
   for await (const chunk of chunks) {

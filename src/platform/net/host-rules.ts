@@ -118,11 +118,11 @@ export const formatHostRules = (rules: HostRules): string => rules.map(formatHos
 const formatHostRule = ({ host, isWildcard, port }: HostRule): string =>
   `${isWildcard ? '*.' : ''}${host}${port === null ? '' : `:${port}`}`;
 
-const mostShown = 20;
+const maxRuleCharactersShown = 20;
 
 /** For messages: whoever is refused learns what to use instead. */
 export function describeAllowed(rules: HostRules): string {
   if (rules.length === 0) return 'No host is allowed.';
-  const shown = rules.slice(0, mostShown).map(formatHostRule).join(', ');
-  return `Allowed: ${shown}${rules.length > mostShown ? ` and ${rules.length - mostShown} more` : ''}.`;
+  const shown = rules.slice(0, maxRuleCharactersShown).map(formatHostRule).join(', ');
+  return `Allowed: ${shown}${rules.length > maxRuleCharactersShown ? ` and ${rules.length - maxRuleCharactersShown} more` : ''}.`;
 }

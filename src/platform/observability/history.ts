@@ -9,16 +9,16 @@ import type { Metrics } from './metrics.ts';
 
 const sampleMs = 15_000;
 /** Six hours: about 120 KB. */
-const mostSamples = 1440;
+const maxSamples = 1440;
 const hourMs = 3_600_000;
 const minuteMs = 60_000;
 
 /** Grow from the start of the server. */
 const counters = ['succeeded', 'failed', 'bytesIn', 'bytesOut', 'errors', 'refusedKeys'] as const;
 const gauges = ['busy', 'memory', 'diskUsed'] as const;
-const columns = [...counters, ...gauges, 'at'] as const;
+const sampled = [...counters, ...gauges, 'at'] as const;
 
-type Sample = Readonly<Record<(typeof columns)[number], number>>;
+type Sampling = Readonly<Record<(typeof sampled)[number], number>>;
 type PlottedName = (typeof counters)[number] | (typeof gauges)[number];
 
 /** Values of equal stretches of time, the oldest first; null where there is no sample. Counters are per minute. */
@@ -44,17 +44,17 @@ export interface HistoryOptions {
   readonly log: Log;
 }
 
-export type History = ReturnType<typeof startHistory>;
+export type MetricsHistory = ReturnType<typeof startHistory>;
 
 export function startHistory({ metrics, measureDiskUsed, clock, log }: HistoryOptions) {
   const startedAt = clock();
-  const rings = new Map(columns.map((name) => [name, new Float64Array(mostSamples)]));
+  const rings = new Map(sampled.map((name) => [name, new Float64Array(maxSamples)]));
   /** Errors by code as they were each minute of the last hour. */
   const minutes: { readonly at: number; readonly errors: Record<string, number> }[] = [];
   let taken = 0;
   let lastUtilization = performance.eventLoopUtilization();
 
-  async function look(): Promise<Sample> {
+  async function look(): Promise<Sampling> {
     return {
       at: clock(),
       succeeded: metrics.outcomes.succeeded,
@@ -72,7 +72,7 @@ export function startHistory({ metrics, measureDiskUsed, clock, log }: HistoryOp
   async function takeSample(): Promise<void> {
     const sample = await look();
     lastUtilization = performance.eventLoopUtilization();
-    for (const name of columns) rings.get(name)![taken % mostSamples] = sample[name];
+    for (const name of sampled) rings.get(name)![taken % maxSamples] = sample[name];
     taken++;
     if (sample.at - (minutes.at(-1)?.at ?? -Infinity) < minuteMs) return;
     minutes.push({ at: sample.at, errors: await sumByLabel(metrics.errors, 'code') });
@@ -80,11 +80,11 @@ export function startHistory({ metrics, measureDiskUsed, clock, log }: HistoryOp
   }
 
   /** All that is kept, the oldest first. */
-  function listSamples(): Sample[] {
-    const count = Math.min(taken, mostSamples);
+  function listSamples(): Sampling[] {
+    const count = Math.min(taken, maxSamples);
     return Array.from({ length: count }, (_, at) => {
-      const place = (taken - count + at) % mostSamples;
-      return Object.fromEntries(columns.map((name) => [name, rings.get(name)![place]!])) as Sample;
+      const place = (taken - count + at) % maxSamples;
+      return Object.fromEntries(sampled.map((name) => [name, rings.get(name)![place]!])) as Sampling;
     });
   }
 
@@ -124,17 +124,17 @@ export function startHistory({ metrics, measureDiskUsed, clock, log }: HistoryOp
   };
 }
 
-const leastWindowMs = 15 * minuteMs;
-const mostWindowMs = mostSamples * sampleMs;
-const mostStretches = 90;
+const minWindowMs = 15 * minuteMs;
+const maxWindowMs = maxSamples * sampleMs;
+const maxPlotPoints = 90;
 
 /** Exported for its test. */
-export function plotSamples(samples: readonly Sample[]): PlottedHistory {
+export function plotSamples(samples: readonly Sampling[]): PlottedHistory {
   const to = samples.at(-1)!.at;
-  const window = Math.min(mostWindowMs, Math.max(leastWindowMs, to - samples[0]!.at));
+  const window = Math.min(maxWindowMs, Math.max(minWindowMs, to - samples[0]!.at));
   const from = to - window;
-  const count = Math.min(mostStretches, Math.floor(window / (2 * sampleMs)));
-  const stretches: Sample[][] = Array.from({ length: count }, () => []);
+  const count = Math.min(maxPlotPoints, Math.floor(window / (2 * sampleMs)));
+  const stretches: Sampling[][] = Array.from({ length: count }, () => []);
   for (const sample of samples)
     if (sample.at >= from)
       stretches[Math.min(count - 1, Math.floor(((sample.at - from) / window) * count))]!.push(sample);

@@ -42,7 +42,7 @@ function toLogLine(level: string, event: string, fields: LogFields): string {
   const request = id === null ? {} : { request: id };
   const json = JSON.stringify(
     { time: new Date().toISOString(), level, event, ...request, ...fields },
-    toPlainValue,
+    toLoggedValue,
   );
   return `${json.replace(unprintableInLogs, escapeForLog)}\n`;
 }
@@ -53,7 +53,7 @@ const escapeForLog = (character: string): string =>
   `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 /** Errors do not survive JSON by themselves; their stack stays out, their code and cause come along. No text has a secret. */
-function toPlainValue(_key: string, value: unknown): unknown {
+function toLoggedValue(_key: string, value: unknown): unknown {
   if (typeof value === 'string') return withoutSecrets(value);
   if (!(value instanceof Error)) return value;
   const code = (value as { code?: unknown }).code;

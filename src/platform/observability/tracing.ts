@@ -69,7 +69,7 @@ export async function openTracing(isOn: boolean, log: Log): Promise<Tracing> {
 }
 
 /** Refuses to trace without the package that takes the spans. */
-export async function demandTracing(isOn: boolean): Promise<void> {
+export async function checkTracing(isOn: boolean): Promise<void> {
   if (isOn) await importApi();
 }
 

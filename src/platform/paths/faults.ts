@@ -26,19 +26,19 @@ const refusalReasons = {
 } as const;
 
 /** Why a path was refused: the `details.kind` of a `path_refused`. */
-export type RefusalKind = keyof typeof refusalReasons;
+export type PathRefusalKind = keyof typeof refusalReasons;
 
 /** A refusal by code that does not know the path as the caller wrote it. `toPathError` adds that. */
 export class PathRefusal extends Error {
-  readonly kind: RefusalKind;
+  readonly kind: PathRefusalKind;
 
-  constructor(kind: RefusalKind) {
+  constructor(kind: PathRefusalKind) {
     super(refusalReasons[kind]);
     this.kind = kind;
   }
 }
 
-const refusalKindsByErrno: Readonly<Record<string, RefusalKind>> = {
+const refusalKindsByErrno: Readonly<Record<string, PathRefusalKind>> = {
   ELOOP: 'link',
   ENXIO: 'not_regular',
   EISDIR: 'not_regular',
@@ -64,7 +64,7 @@ const pathFailuresByErrno: Readonly<Record<string, [ErrorCode, string]>> = {
   EROFS: ['storage_read_only', 'the filesystem is read-only'],
 };
 
-export function pathRefusedError(kind: RefusalKind, path: string, cause?: unknown): WorkcrateError {
+export function pathRefusedError(kind: PathRefusalKind, path: string, cause?: unknown): WorkcrateError {
   return new WorkcrateError(
     'path_refused',
     `The path ${quotePath(path)} was refused: ${refusalReasons[kind]}.`,

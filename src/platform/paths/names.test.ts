@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { isWorkcrateError } from '../errors.ts';
-import { parseName, parsePath, type RefusalKind } from './paths.ts';
+import { parseName, parsePath, type PathRefusalKind } from './paths.ts';
 import { refusedAs } from './playground.testing.ts';
 
-const refused: Record<string, RefusalKind> = {
+const refused: Record<string, PathRefusalKind> = {
   '': 'empty',
   'a\0b': 'nul',
   '\ud800': 'not_unicode',

@@ -1,4 +1,4 @@
-import { pathRefusedError, type RefusalKind } from './faults.ts';
+import { pathRefusedError, type PathRefusalKind } from './faults.ts';
 
 declare const parsedMark: unique symbol;
 
@@ -6,7 +6,7 @@ declare const parsedMark: unique symbol;
 export type Components = readonly string[] & { readonly [parsedMark]: true };
 
 const maxNameBytes = 255;
-const mostPathBytes = 4096;
+const maxPathLength = 4096;
 export const maxPathFolders = 256;
 
 /** The root itself. */
@@ -17,7 +17,7 @@ export const rootPath = [] as readonly string[] as Components;
  * would mean another file once something decodes it is refused.
  */
 export function parsePath(path: string): Components {
-  const kind = findRefusedBytes(path, mostPathBytes) ?? findPathMeaning(path) ?? findHiddenMeaning(path);
+  const kind = findRefusedBytes(path, maxPathLength) ?? findPathMeaning(path) ?? findHiddenMeaning(path);
   if (kind !== null) throw pathRefusedError(kind, path);
   const names = path.split('/').filter((name) => name !== '' && name !== '.');
   if (names.length > maxPathFolders) throw pathRefusedError('too_deep', path);
@@ -36,7 +36,7 @@ export function joinComponents(...paths: Components[]): Components {
   return paths.flat() as readonly string[] as Components;
 }
 
-function findRefusedBytes(text: string, mostBytes: number): RefusalKind | null {
+function findRefusedBytes(text: string, mostBytes: number): PathRefusalKind | null {
   if (text === '') return 'empty';
   // Length first, so that nothing below has to process a megabyte.
   if (text.length > mostBytes || Buffer.byteLength(text) > mostBytes) return 'too_long';
@@ -45,7 +45,7 @@ function findRefusedBytes(text: string, mostBytes: number): RefusalKind | null {
   return text.includes('\0') ? 'nul' : null;
 }
 
-function findRefusedName(name: string): RefusalKind | null {
+function findRefusedName(name: string): PathRefusalKind | null {
   if (name === '.' || name === '..') return 'traversal';
   return name.includes('/') ? 'separator' : null;
 }
@@ -67,7 +67,7 @@ const plainByLookAlike = new Map(
 const anyLookAlike = new RegExp(`[${[...plainByLookAlike.keys()].join('')}]`, 'g');
 
 /** Why a path, taken literally, would lead elsewhere, here or on Windows. */
-function findPathMeaning(path: string): RefusalKind | null {
+function findPathMeaning(path: string): PathRefusalKind | null {
   if (path.includes('\0')) return 'nul';
   if (/^[/\\]{2}/.test(path)) return 'unc';
   if (path.startsWith('/')) return 'absolute';

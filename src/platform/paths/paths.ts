@@ -43,7 +43,7 @@ import {
   type WalkContext,
 } from './walk.ts';
 
-export type { RefusalKind } from './faults.ts';
+export type { PathRefusalKind } from './faults.ts';
 export { rootPath, joinComponents, parseName, parsePath, type Components } from './names.ts';
 export { findPublicFolder } from './public-folder.ts';
 export type { BornFiles, RemovedFiles } from './remove-born.ts';
@@ -127,11 +127,11 @@ export function openBelow(directory: string, options: RootOptions = {}): FolderR
   const context = { directory: resolve(directory), method: walkMethods[walkMethod], links, hidden };
   return {
     open: (path) => withPathErrors(path, () => openRegularFile(context, path)),
-    create: (path) => withPathErrors(path, () => createFile(context, path)),
+    create: (path) => withPathErrors(path, () => createFileBelow(context, path)),
     clone: (from, to) => cloneFile(context, from, to),
     stat: (path) => withPathErrors(path, () => statEntry(context, path)),
     readLink: (path) => withPathErrors(path, () => readLinkTarget(context, path)),
-    list: (path = rootPath) => withPathErrors(path, () => listFolder(context, path, mostEntries)),
+    list: (path = rootPath) => withPathErrors(path, () => listFolderBelow(context, path, mostEntries)),
     fileNames: (path) => eachWithPathErrors(path, listFileNames(context, path)),
     tree: (path, options) => eachWithPathErrors(path, listTree(context, path, options)),
     space: (mostEntries) => countSpaceBelow(context, mostEntries),
@@ -189,7 +189,7 @@ function readLinkTarget(context: WalkContext, path: Components): string {
   return readlinkSync(entry.folder.at(entry.name));
 }
 
-function listFolder(context: WalkContext, path: Components, mostEntries: number): FolderListing {
+function listFolderBelow(context: WalkContext, path: Components, mostEntries: number): FolderListing {
   using trail = walkTo(context, path);
   return readFolderListing(trail.end, mostEntries);
 }
@@ -208,7 +208,7 @@ export function wrapDescriptor(fd: number, stats: Stats): OpenFile {
   };
 }
 
-function createFile(context: WalkContext, path: Components): OpenFile {
+function createFileBelow(context: WalkContext, path: Components): OpenFile {
   using entry = walkToFolder(context, path);
   const fd = entry.folder.create(entry.name);
   try {

@@ -10,7 +10,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isWorkcrateError } from '../errors.ts';
-import type { WalkMethodName, OpenFile, RefusalKind } from './paths.ts';
+import type { WalkMethodName, OpenFile, PathRefusalKind } from './paths.ts';
 
 export const allFootings: WalkMethodName[] = ['descriptors', 'lookups'];
 
@@ -37,7 +37,7 @@ export function textOf(file: OpenFile): string {
   return readFileSync(open.fd, 'utf8');
 }
 
-export function refusedAs(kind: RefusalKind): (error: unknown) => boolean {
+export function refusedAs(kind: PathRefusalKind): (error: unknown) => boolean {
   return (error) => isWorkcrateError(error, 'path_refused') && error.details['kind'] === kind;
 }
 

@@ -36,10 +36,10 @@ export interface RemovedFiles {
 /** Each level takes two descriptors. A folder that is deeper and was made within the time is moved up. */
 const maxDepth = 256;
 /** How often a folder is listed while entries vanish from it before they are looked at. */
-const mostListings = 4;
+const maxListingsOfRemoval = 4;
 const entriesPerStep = 32;
 
-interface Removal {
+interface BornRemoval {
   readonly context: WalkContext;
   readonly born: BornFiles;
   readonly root: PathHandle;
@@ -59,10 +59,10 @@ export function* removeBornBelow(context: WalkContext, born: BornFiles): Generat
   using root = context.method.root(context.directory);
   const removed = { files: 0, bytes: 0, isWhole: true };
   const kept = { files: 0, bytes: 0 };
-  const removal: Removal = { context, born, root, removed, kept, lifted: [], entries: 0 };
+  const removal: BornRemoval = { context, born, root, removed, kept, lifted: [], entries: 0 };
   yield* removeInFolder(removal, root, 0);
   for (let name = removal.lifted.pop(); name !== undefined; name = removal.lifted.pop())
-    yield* enterFolder(removal, root, name, 0);
+    yield* enterFolderOfRemoval(removal, root, name, 0);
   return removed;
 }
 
@@ -73,13 +73,13 @@ function isCausedByOwner(error: unknown): boolean {
   return errno !== null && !['EMFILE', 'ENFILE', 'ENOMEM', 'EROFS'].includes(errno);
 }
 
-function* removeInFolder(removal: Removal, folder: PathHandle, depth: number): Generator<void, void> {
+function* removeInFolder(removal: BornRemoval, folder: PathHandle, depth: number): Generator<void, void> {
   const entered = new Set<string>();
-  for (let listings = 1; listings <= mostListings; listings++) {
+  for (let listings = 1; listings <= maxListingsOfRemoval; listings++) {
     const { folders, isWhole } = yield* removeListed(removal, folder, depth);
     for (const name of folders.filter((one) => !entered.has(one.toString('latin1')))) {
       entered.add(name.toString('latin1'));
-      yield* enterFolder(removal, folder, name, depth);
+      yield* enterFolderOfRemoval(removal, folder, name, depth);
     }
     if (isWhole) return;
   }
@@ -87,10 +87,10 @@ function* removeInFolder(removal: Removal, folder: PathHandle, depth: number): G
 }
 
 /** Removes what is in a folder, and gives the folders in it. Not whole if an entry was gone before it was looked at. */
-function* removeListed(removal: Removal, folder: PathHandle, depth: number) {
+function* removeListed(removal: BornRemoval, folder: PathHandle, depth: number) {
   const folders: Buffer[] = [];
   let isWhole = true;
-  for (const name of listNames(removal, folder)) {
+  for (const name of listNamesToRemove(removal, folder)) {
     if (++removal.entries % entriesPerStep === 0) yield;
     const stats = lstatSync(folder.atBytes(name), { bigint: true, throwIfNoEntry: false });
     if (stats === undefined) isWhole = false;
@@ -98,14 +98,14 @@ function* removeListed(removal: Removal, folder: PathHandle, depth: number) {
     else if (stats.isDirectory()) {
       if (depth < maxDepth) folders.push(name);
       else liftFolder(removal, folder, name, stats);
-    } else if (stats.isFile() && isBorn(removal, stats) && !isKept(removal, stats))
+    } else if (stats.isFile() && isBorn(removal, stats) && !isKeptByRemoval(removal, stats))
       removeFile(removal, folder, name, stats);
   }
   return { folders, isWhole };
 }
 
 /** A folder that its owner closed is opened for this: its files count as theirs, whoever may look. */
-function listNames({ removed }: Removal, folder: PathHandle): Iterable<Buffer> {
+function listNamesToRemove({ removed }: BornRemoval, folder: PathHandle): Iterable<Buffer> {
   try {
     // The path needs no permission to search the folder itself.
     if ((folder.stats.mode & 0o700) !== 0o700) chmodSync(folder.at(''), 0o700);
@@ -117,12 +117,12 @@ function listNames({ removed }: Removal, folder: PathHandle): Iterable<Buffer> {
   }
 }
 
-const isBorn = ({ born }: Removal, { birthtimeNs }: BigIntStats): boolean =>
+const isBorn = ({ born }: BornRemoval, { birthtimeNs }: BigIntStats): boolean =>
   birthtimeNs >= born.from && birthtimeNs <= born.to;
 
 const getAllocatedBytes = ({ blocks }: BigIntStats): number => Number(blocks) * 512;
 
-function isKept({ kept, born: { keep } }: Removal, stats: BigIntStats): boolean {
+function isKeptByRemoval({ kept, born: { keep } }: BornRemoval, stats: BigIntStats): boolean {
   const bytes = Math.max(getAllocatedBytes(stats), Number(stats.size));
   if (bytes > keep.mostBytesEach || kept.files === keep.files || kept.bytes + bytes > keep.bytes)
     return false;
@@ -135,7 +135,7 @@ function isKept({ kept, born: { keep } }: Removal, stats: BigIntStats): boolean 
  * Cuts it first, since it may have other names, and processes may have it open. Then the name goes: an empty file would
  * pass for a result.
  */
-function removeFile(removal: Removal, folder: PathHandle, name: Buffer, stats: BigIntStats): void {
+function removeFile(removal: BornRemoval, folder: PathHandle, name: Buffer, stats: BigIntStats): void {
   const { removed } = removal;
   try {
     const isCut = cutFile(folder, name, stats);
@@ -171,7 +171,7 @@ function cutFile(folder: PathHandle, name: Buffer, { ino, dev }: BigIntStats): b
 }
 
 /** It is looked at when all else is done. */
-function liftFolder(removal: Removal, folder: PathHandle, name: Buffer, stats: BigIntStats): void {
+function liftFolder(removal: BornRemoval, folder: PathHandle, name: Buffer, stats: BigIntStats): void {
   const { root, removed, lifted } = removal;
   if (!isBorn(removal, stats)) {
     removed.isWhole = false;
@@ -187,8 +187,8 @@ function liftFolder(removal: Removal, folder: PathHandle, name: Buffer, stats: B
   }
 }
 
-function* enterFolder(
-  removal: Removal,
+function* enterFolderOfRemoval(
+  removal: BornRemoval,
   folder: PathHandle,
   name: Buffer,
   depth: number,

@@ -22,7 +22,7 @@ const maxDepth = 256;
  * which takes microseconds. Programs that rename and delete a lot hardly ever need so many; somebody who hides files
  * this way does.
  */
-const mostListings = 8;
+const maxListingsOfSpace = 8;
 /** Entries between two steps. */
 const entriesPerStep = 32;
 
@@ -98,7 +98,7 @@ function* countFolder(count: SpaceCount, folder: PathHandle, depth: number): Gen
       // Without descriptors, that it has been renamed.
       if (!(error instanceof PathRefusal)) throw error;
     }
-    if (listings === mostListings) throw new Uncountable();
+    if (listings === maxListingsOfSpace) throw new Uncountable();
   }
 }
 
@@ -128,7 +128,7 @@ function* countListing(
     else addFile(count, counted, name, stats);
   }
   for (const name of folders) {
-    const hasEntered = yield* enterFolder(count, folder, name, depth, counted);
+    const hasEntered = yield* enterCountedFolder(count, folder, name, depth, counted);
     isWhole &&= hasEntered;
   }
   return isWhole;
@@ -142,7 +142,7 @@ function addFile(count: SpaceCount, counted: CountedEntries, name: Buffer, stats
 }
 
 /** False if it is gone. Once there is a handle on it, it may be renamed. */
-function* enterFolder(
+function* enterCountedFolder(
   count: SpaceCount,
   folder: PathHandle,
   name: Buffer,

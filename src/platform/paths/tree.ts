@@ -78,7 +78,7 @@ function* walkTreeBelow(
   prefix: string,
   depth: number,
 ): Generator<TreeEntry, void> {
-  const folders = yield* listFolderEntries(search, folder, prefix);
+  const folders = yield* listTreeEntries(search, folder, prefix);
   const { end, options, context } = search;
   if (depth === options.mostDepth) {
     end.unentered += folders.length;
@@ -102,7 +102,7 @@ function* walkTreeBelow(
 }
 
 /** Yields the entries of one folder, and returns the folders among them that are to be entered. */
-function* listFolderEntries(
+function* listTreeEntries(
   search: TreeSearch,
   folder: PathHandle,
   prefix: string,

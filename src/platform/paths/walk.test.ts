@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openBelow, joinComponents, parseName, parsePath, type RefusalKind } from './paths.ts';
+import { openBelow, joinComponents, parseName, parsePath, type PathRefusalKind } from './paths.ts';
 import { allFootings, playground, refusedAs, textOf } from './playground.testing.ts';
 
 const followed: Record<string, string> = {
@@ -11,7 +11,7 @@ const followed: Record<string, string> = {
   'a link to a link': 'second',
 };
 
-const refused: Record<string, [target: string, kind: RefusalKind]> = {
+const refused: Record<string, [target: string, kind: PathRefusalKind]> = {
   'a link that climbs out': ['../outside/secret', 'link'],
   'a link that climbs out and comes back in': ['../root/file', 'link'],
   'a link that climbs out by way of a folder': ['folder/../../outside/secret', 'link'],

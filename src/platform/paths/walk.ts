@@ -121,11 +121,11 @@ function walkComponents(context: WalkContext, trail: WalkedPath, ahead: string[]
     next[Symbol.dispose]();
     if (context.links === 'refuse') throw new PathRefusal('link');
     if (++links > maxFollowedLinks) throw new PathRefusal('link_loop');
-    ahead.push(...readLinkTarget(trail.end, name).toReversed());
+    ahead.push(...readLinkTargetParts(trail.end, name).toReversed());
   }
 }
 
-function readLinkTarget(folder: PathHandle, name: string): string[] {
+function readLinkTargetParts(folder: PathHandle, name: string): string[] {
   const target = readLinkBytes(folder.at(name));
   const text = target.toString('utf8');
   if (!isUtf8(target) || text.startsWith('/')) throw new PathRefusal('link');
@@ -181,18 +181,18 @@ const createFlags =
   constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** A handle on a file without opening it: it needs no permission to read, and has no effect on a device. */
-const O_PATH = 0o10000000;
+const openPathFlag = 0o10000000;
 
 /**
  * Walks by file descriptors. Whatever is renamed or linked meanwhile, `/proc/self/fd/N` is the file that was checked,
  * so replacing a folder by a link cannot lead outside.
  */
 const descriptorMethod: WalkMethod = {
-  root: (directory) => openHandle(directory, O_PATH | constants.O_DIRECTORY),
+  root: (directory) => openHandle(directory, openPathFlag | constants.O_DIRECTORY),
   reach: (folder, name) =>
     openHandle(
       typeof name === 'string' ? folder.at(name) : folder.atBytes(name),
-      O_PATH | constants.O_NOFOLLOW,
+      openPathFlag | constants.O_NOFOLLOW,
     ),
 };
 
@@ -306,7 +306,7 @@ export function findBestWalkMethod(): WalkMethodName {
 /** Tried out: a container may be Linux and have no /proc, or that of other processes. */
 function hasDescriptorPaths(): boolean {
   if (process.platform !== 'linux') return false;
-  const fd = openSync('/', O_PATH | constants.O_DIRECTORY);
+  const fd = openSync('/', openPathFlag | constants.O_DIRECTORY);
   try {
     return statSync(`/proc/self/fd/${fd}/.`, { throwIfNoEntry: false })?.ino === statSync('/').ino;
   } finally {

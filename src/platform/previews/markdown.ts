@@ -9,10 +9,10 @@ import { html, nothing, type Html } from '../html/html.ts';
 export const renderMarkdown = (text: string): Html =>
   html`<div class="prose">${renderTokens(lexer(text), 0)}</div>`;
 
-const maxDepth = 30;
+const maxMarkdownDepth = 30;
 
 function renderTokens(tokens: readonly Token[] | undefined, depth: number): Html[] {
-  if (depth > maxDepth) throw new RangeError('This Markdown is nested too deep.');
+  if (depth > maxMarkdownDepth) throw new RangeError('This Markdown is nested too deep.');
   return (tokens ?? []).map((token) => renderToken(token as MarkedToken, depth + 1));
 }
 
@@ -26,7 +26,7 @@ function renderToken(token: MarkedToken, depth: number): Html {
     case 'blockquote':
       return html`<blockquote>${inner()}</blockquote>`;
     case 'list':
-      return renderList(token, depth);
+      return renderMarkdownList(token, depth);
     case 'table':
       return renderMarkdownTable(token, depth);
     case 'code':
@@ -40,7 +40,7 @@ function renderToken(token: MarkedToken, depth: number): Html {
     case 'del':
       return html`<del>${inner()}</del>`;
     case 'link':
-      return renderLink(token.href, inner());
+      return renderMarkdownLink(token.href, inner());
     case 'image':
       return html`<em>${token.text === '' ? 'Picture' : token.text}</em>`;
     case 'br':
@@ -68,7 +68,7 @@ function renderHeading(level: number, inner: Html[]): Html {
   return level === 2 ? html`<h3>${inner}</h3>` : html`<h4>${inner}</h4>`;
 }
 
-function renderList({ ordered, start, items }: Tokens.List, depth: number): Html {
+function renderMarkdownList({ ordered, start, items }: Tokens.List, depth: number): Html {
   const inner = items.map((item) => html`<li>${renderTokens(item.tokens, depth)}</li>`);
   if (!ordered)
     return html`<ul>
@@ -102,7 +102,7 @@ function renderMarkdownTable({ header, rows }: Tokens.Table, depth: number): Htm
 }
 
 /** Only to the web: a relative address would lead to a file that is not here. */
-function renderLink(href: string, inner: Html[]): Html {
+function renderMarkdownLink(href: string, inner: Html[]): Html {
   if (!/^(?:https?:\/\/|mailto:)/i.test(href)) return html`${inner}`;
   return html`<a href="${href}" rel="noreferrer noopener nofollow" target="_blank">${inner}</a>`;
 }

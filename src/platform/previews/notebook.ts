@@ -3,25 +3,25 @@ import { z } from 'zod';
 import { html, nothing, type Html } from '../html/html.ts';
 import { renderMarkdown } from './markdown.ts';
 
-const mostCells = 200;
-const mostOutputs = 20;
+const maxCells = 200;
+const maxOutputs = 20;
 const maxOutputCharacters = 20_000;
 
-const textSchema = z
+const notebookTextSchema = z
   .union([z.string(), z.array(z.string())])
   .transform((text) => (typeof text === 'string' ? text : text.join('')));
 
 const outputSchema = z.object({
   output_type: z.string(),
-  text: textSchema.optional().catch(undefined),
-  data: z.record(z.string(), textSchema.catch('')).optional().catch(undefined),
+  text: notebookTextSchema.optional().catch(undefined),
+  data: z.record(z.string(), notebookTextSchema.catch('')).optional().catch(undefined),
   ename: z.string().optional().catch(undefined),
   evalue: z.string().optional().catch(undefined),
 });
 
 const cellSchema = z.object({
   cell_type: z.string(),
-  source: textSchema.catch(''),
+  source: notebookTextSchema.catch(''),
   execution_count: z.number().nullish().catch(null),
   outputs: z.array(outputSchema).optional().catch(undefined),
 });
@@ -34,9 +34,9 @@ type Output = z.output<typeof outputSchema>;
 /** Throws where it is not a notebook. */
 export function renderNotebook(text: string): Html {
   const { cells } = notebookSchema.parse(JSON.parse(text));
-  const more = cells.length - mostCells;
+  const more = cells.length - maxCells;
   return html`<figure>
-    ${cells.slice(0, mostCells).map(renderNotebookCell)}
+    ${cells.slice(0, maxCells).map(renderNotebookCell)}
     ${more > 0 ? html`<figcaption>And ${more} more cells. Download the file for all.</figcaption>` : nothing}
   </figure>`;
 }
@@ -51,7 +51,7 @@ function renderNotebookCell({ cell_type, source, execution_count, outputs = [] }
     <div class="mark">${cell_type === 'code' ? `[${execution_count ?? ' '}]` : nothing}</div>
     <div>
       <pre tabindex="0"><code>${source}</code></pre>
-      ${outputs.slice(0, mostOutputs).map(renderNotebookOutput)}
+      ${outputs.slice(0, maxOutputs).map(renderNotebookOutput)}
     </div>
   </div>`;
 }

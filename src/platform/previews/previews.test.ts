@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createLog } from '../observability/log.ts';
-import { createPreviews, type ShownFile } from './previews.ts';
-import { readRows } from './table.ts';
+import { createPreviews, type PreviewFile } from './previews.ts';
+import { parseCsvRows } from './table.ts';
 
 const previews = createPreviews({ log: createLog('off') });
 after(() => previews[Symbol.asyncDispose]());
@@ -11,7 +11,7 @@ async function render(
   filename: string,
   mediaType: string,
   content: string | Buffer,
-  more: Partial<ShownFile> = {},
+  more: Partial<PreviewFile> = {},
 ) {
   const bytes = Buffer.from(content as string);
   const readStart = async (most: number): Promise<Buffer> => bytes.subarray(0, most);
@@ -71,11 +71,11 @@ test('what a notebook or a name says runs nowhere', async () => {
 });
 
 test('a table shows quoted fields, and says what it leaves out', async () => {
-  assert.deepEqual(readRows('a,"b, ""c""\nd",\r\n1,2\n', ',', 9), [
+  assert.deepEqual(parseCsvRows('a,"b, ""c""\nd",\r\n1,2\n', ',', 9), [
     ['a', 'b, "c"\nd', ''],
     ['1', '2'],
   ]);
-  assert.deepEqual(readRows('a,"never ends', ',', 9), [['a', 'never ends']]);
+  assert.deepEqual(parseCsvRows('a,"never ends', ',', 9), [['a', 'never ends']]);
   const wide = await render(
     'a.csv',
     'text/csv',

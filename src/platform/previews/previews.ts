@@ -11,7 +11,7 @@ import { countPixels } from './picture-size.ts';
 import type { RenderingJob, RenderingMethods } from './rendering-thread.ts';
 
 /** A file to be shown. */
-export interface ShownFile {
+export interface PreviewFile {
   readonly filename: string;
   readonly mediaType: string;
   readonly size: number;
@@ -23,15 +23,15 @@ export interface ShownFile {
 
 export interface Previews extends AsyncDisposable {
   /** The preview, or a sentence that says why there is none. Rejects only where the bytes cannot be read. */
-  render(file: ShownFile): Promise<Html>;
+  render(file: PreviewFile): Promise<Html>;
 }
 
-const maxPixels = 50_000_000;
-const maxPictureBytes = 32 * 1024 ** 2;
+const maxShownPixels = 50_000_000;
+const maxPreviewPicture = 32 * 1024 ** 2;
 const maxFramedBytes = 64 * 1024 ** 2;
-const maxTextBytes = 128 * 1024;
+const maxPreviewText = 128 * 1024;
 const maxMarkdownBytes = 64 * 1024;
-const maxNotebookBytes = 8 * 1024 ** 2;
+const maxPreviewedNotebookBytes = 8 * 1024 ** 2;
 /** Enough for the header of a picture behind a profile or a thumbnail. */
 const headBytes = 256 * 1024;
 const renderMs = 2000;
@@ -53,24 +53,24 @@ export function createPreviews({ log }: { readonly log: Log }): Previews {
     }
   }
 
-  async function renderText(shown: ShownFile, kind: TextKind): Promise<Html> {
+  async function renderText(shown: PreviewFile, kind: TextKind): Promise<Html> {
     const most = textBytes[kind];
     const start = await shown.readStart(most);
-    const text = decodeText(start);
-    if (text === null) return explain('There is no preview of this kind of file.');
+    const text = decodeStart(start);
+    if (text === null) return renderNote('There is no preview of this kind of file.');
     const isCut = shown.size > start.length;
     const canRender = kind === 'table' || (kind !== 'text' && !isCut);
     const rendered = canRender ? await renderInThread({ kind, text, isCut }) : null;
-    return rendered ?? renderPlainText(text.slice(0, maxTextBytes), isCut || text.length > maxTextBytes);
+    return rendered ?? renderPlainText(text.slice(0, maxPreviewText), isCut || text.length > maxPreviewText);
   }
 
   return {
     async render(shown) {
-      if (shown.size === 0) return explain('This file is empty.');
-      const kind = findKind(shown);
+      if (shown.size === 0) return renderNote('This file is empty.');
+      const kind = findPreviewKind(shown);
       switch (kind) {
         case 'picture':
-          return renderPicture(shown);
+          return embedPicture(shown);
         case 'audio':
           return html`<figure><audio controls preload="metadata" src="${shown.url}"></audio></figure>`;
         case 'video':
@@ -79,7 +79,7 @@ export function createPreviews({ log }: { readonly log: Log }): Previews {
         case 'page':
           return renderFrame(shown, kind);
         case null:
-          return explain('There is no preview of this kind of file.');
+          return renderNote('There is no preview of this kind of file.');
         default:
           return renderText(shown, kind);
       }
@@ -92,13 +92,13 @@ type TextKind = 'text' | RenderingJob['kind'];
 type Kind = TextKind | 'picture' | 'audio' | 'video' | 'pdf' | 'page';
 
 const textBytes: Readonly<Record<TextKind, number>> = {
-  text: maxTextBytes,
-  table: maxTextBytes,
+  text: maxPreviewText,
+  table: maxPreviewText,
   markdown: maxMarkdownBytes,
-  notebook: maxNotebookBytes,
+  notebook: maxPreviewedNotebookBytes,
 };
 
-const endings: Readonly<Record<string, Kind>> = {
+const kindsByEnding: Readonly<Record<string, Kind>> = {
   '.csv': 'table',
   '.tsv': 'table',
   '.md': 'markdown',
@@ -110,9 +110,9 @@ const textTypes =
   /^(?:text\/|application\/(?:json|jsonl|x-ndjson|ld\+json|yaml|x-yaml|toml|sql|javascript|x-sh|x-python|x-tex|xml)\b|[a-z]+\/[a-z0-9.-]+\+(?:json|xml)\b)/i;
 
 /** By the ending where it says more than the type, which is then `text/plain` for many. */
-function findKind({ filename, mediaType }: ShownFile): Kind | null {
+function findPreviewKind({ filename, mediaType }: PreviewFile): Kind | null {
   const [type = ''] = mediaType.toLowerCase().split(';', 1);
-  const byEnding = endings[extname(filename).toLowerCase()];
+  const byEnding = kindsByEnding[extname(filename).toLowerCase()];
   if (byEnding !== undefined && !/^(?:image|audio|video)\//.test(type)) return byEnding;
   if (/^image\/(?:png|jpeg|gif|webp|avif|bmp|svg\+xml)$/.test(type)) return 'picture';
   if (type.startsWith('audio/')) return 'audio';
@@ -126,31 +126,31 @@ function findKind({ filename, mediaType }: ShownFile): Kind | null {
   return textTypes.test(type) || type === 'application/octet-stream' ? 'text' : null;
 }
 
-async function renderPicture({ filename, size, url, mediaType, readStart }: ShownFile): Promise<Html> {
-  if (size > maxPictureBytes) return explain(`A picture of ${formatBytes(size)} is not shown here.`);
+async function embedPicture({ filename, size, url, mediaType, readStart }: PreviewFile): Promise<Html> {
+  if (size > maxPreviewPicture) return renderNote(`A picture of ${formatBytes(size)} is not shown here.`);
   const pixels = countPixels(await readStart(Math.min(size, headBytes)));
-  if (pixels !== null && pixels > maxPixels)
-    return explain(`A picture of ${Math.round(pixels / 1e6)} megapixels is not shown here.`);
+  if (pixels !== null && pixels > maxShownPixels)
+    return renderNote(`A picture of ${Math.round(pixels / 1e6)} megapixels is not shown here.`);
   const isKnown = /^image\/(?:png|jpeg|gif|webp)$/i.test(mediaType);
-  if (pixels === null && isKnown) return explain('The bytes of this file are not those of a picture.');
+  if (pixels === null && isKnown) return renderNote('The bytes of this file are not those of a picture.');
   return html`<figure class="picture"><img src="${url}" alt="${filename}" /></figure>`;
 }
 
 /** Without a sandbox, browsers show no PDF; a PDF runs no script of this origin. */
 async function renderFrame(
-  { filename, size, url, readStart }: ShownFile,
+  { filename, size, url, readStart }: PreviewFile,
   kind: 'pdf' | 'page',
 ): Promise<Html> {
-  if (size > maxFramedBytes) return explain(`A file of ${formatBytes(size)} is not shown here.`);
+  if (size > maxFramedBytes) return renderNote(`A file of ${formatBytes(size)} is not shown here.`);
   if (kind === 'page')
     return html`<iframe sandbox="" src="${url}" title="${filename}" referrerpolicy="no-referrer"></iframe>`;
   const start = await readStart(1024);
-  if (!start.includes('%PDF-')) return explain('The bytes of this file are not those of a PDF.');
+  if (!start.includes('%PDF-')) return renderNote('The bytes of this file are not those of a PDF.');
   return html`<iframe src="${url}" title="${filename}" referrerpolicy="no-referrer"></iframe>`;
 }
 
 /** Text as UTF-8; null where it is not text. The last character may be cut. */
-function decodeText(start: Buffer): string | null {
+function decodeStart(start: Buffer): string | null {
   if (start.includes(0)) return null;
   const text = new TextDecoder().decode(start);
   const unknown = text.match(/\ufffd/g)?.length ?? 0;
@@ -163,4 +163,4 @@ const renderPlainText = (text: string, isCut: boolean): Html =>
     ${isCut ? html`<figcaption>The beginning. Download the file for all of it.</figcaption>` : nothing}
   </figure>`;
 
-const explain = (words: string): Html => html`<p class="muted">${words}</p>`;
+const renderNote = (words: string): Html => html`<p class="muted">${words}</p>`;

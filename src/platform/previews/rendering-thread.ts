@@ -2,7 +2,7 @@ import { html } from '../html/html.ts';
 import { answerCalls } from '../workers/inside.ts';
 import { renderMarkdown } from './markdown.ts';
 import { renderNotebook } from './notebook.ts';
-import { findSeparator, renderTable } from './table.ts';
+import { findSeparator, renderCsvTable } from './table.ts';
 
 /** What is parsed here: the whole text of a file, or its beginning. */
 export interface RenderingJob {
@@ -15,7 +15,7 @@ const renderingMethods = {
   async render({ kind, text, isCut }: RenderingJob): Promise<string> {
     if (kind === 'markdown') return (await html`<div class="card">${renderMarkdown(text)}</div>`).toString();
     if (kind === 'notebook') return (await renderNotebook(text)).toString();
-    return (await renderTable({ text, isCut, separator: findSeparator(text) })).toString();
+    return (await renderCsvTable({ text, isCut, separator: findSeparator(text) })).toString();
   },
 };
 

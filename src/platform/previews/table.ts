@@ -1,9 +1,9 @@
 /** Tables of comma- or tab-separated values: their first rows and columns, as HTML. */
 import { html, nothing, type Html } from '../html/html.ts';
 
-const mostRows = 200;
-const mostColumns = 50;
-const maxCellCharacters = 300;
+const maxPreviewedRows = 200;
+const maxPreviewedColumns = 50;
+const maxPreviewedCellCharacters = 300;
 
 export interface TableText {
   readonly text: string;
@@ -13,42 +13,43 @@ export interface TableText {
 }
 
 /** The table with its first row as headings. */
-export function renderTable({ text, isCut, separator }: TableText): Html {
-  const rows = readRows(text, separator, mostRows + 2);
+export function renderCsvTable({ text, isCut, separator }: TableText): Html {
+  const rows = parseCsvRows(text, separator, maxPreviewedRows + 2);
   // The last row of a text that is cut is a part of one.
-  if (isCut && rows.length <= mostRows + 1) rows.pop();
-  const [head = [], ...body] = rows.slice(0, mostRows + 1);
+  if (isCut && rows.length <= maxPreviewedRows + 1) rows.pop();
+  const [head = [], ...body] = rows.slice(0, maxPreviewedRows + 1);
   const width = rows.reduce((widest, row) => Math.max(widest, row.length), 0);
-  const isWhole = !isCut && rows.length <= mostRows + 1 && width <= mostColumns;
+  const isWhole = !isCut && rows.length <= maxPreviewedRows + 1 && width <= maxPreviewedColumns;
   return html`<figure>
     <div class="scroll" tabindex="0" role="region" aria-label="Table">
       <table>
         <thead>
           <tr>
-            ${head.slice(0, mostColumns).map((cell) => html`<th scope="col">${cell}</th>`)}
+            ${head.slice(0, maxPreviewedColumns).map((cell) => html`<th scope="col">${cell}</th>`)}
           </tr>
         </thead>
         <tbody>
           ${body.map(
             (row) =>
               html`<tr>
-                ${row.slice(0, mostColumns).map(renderCell)}
+                ${row.slice(0, maxPreviewedColumns).map(renderTableCell)}
               </tr>`,
           )}
         </tbody>
       </table>
     </div>
-    ${isWhole ? nothing : html`<figcaption>${describeCut(body.length, width)}</figcaption>`}
+    ${isWhole ? nothing : html`<figcaption>${describeTableCut(body.length, width)}</figcaption>`}
   </figure>`;
 }
 
-const renderCell = (cell: string): Html =>
+const renderTableCell = (cell: string): Html =>
   /^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/i.test(cell)
     ? html`<td class="number">${cell}</td>`
     : html`<td>${cell}</td>`;
 
-function describeCut(rows: number, width: number): string {
-  const columns = width > mostColumns ? ` and the first ${mostColumns} of at least ${width} columns` : '';
+function describeTableCut(rows: number, width: number): string {
+  const columns =
+    width > maxPreviewedColumns ? ` and the first ${maxPreviewedColumns} of at least ${width} columns` : '';
   return `The first ${rows} rows${columns}. Download the file for all of it.`;
 }
 
@@ -61,12 +62,12 @@ export function findSeparator(text: string): TableText['separator'] {
 }
 
 /** Rows as RFC 4180 has them: quoted fields may contain separators, line ends and doubled quotes. */
-export function readRows(text: string, separator: string, most: number): string[][] {
+export function parseCsvRows(text: string, separator: string, most: number): string[][] {
   const rows: string[][] = [];
   let [row, at] = [[] as string[], 0];
   while (at < text.length && rows.length < most) {
     const field = text[at] === '"' ? readQuoted(text, at) : readPlain(text, at, separator);
-    row.push(field.value.slice(0, maxCellCharacters));
+    row.push(field.value.slice(0, maxPreviewedCellCharacters));
     at = field.end;
     if (text[at] === separator) {
       at++;
@@ -81,19 +82,19 @@ export function readRows(text: string, separator: string, most: number): string[
   return rows;
 }
 
-interface Field {
+interface CsvField {
   readonly value: string;
   /** Where the separator, the line end or the end of the text is. */
   readonly end: number;
 }
 
-function readPlain(text: string, start: number, separator: string): Field {
+function readPlain(text: string, start: number, separator: string): CsvField {
   let end = start;
   while (end < text.length && text[end] !== separator && text[end] !== '\n' && text[end] !== '\r') end++;
   return { value: text.slice(start, end), end };
 }
 
-function readQuoted(text: string, start: number): Field {
+function readQuoted(text: string, start: number): CsvField {
   let [value, from] = ['', start + 1];
   for (;;) {
     const quote = text.indexOf('"', from);

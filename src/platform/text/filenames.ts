@@ -4,22 +4,22 @@
  */
 
 /** What ext4, APFS and NTFS allow at least, the strictest of them counting bytes. */
-export const MAX_NAME_BYTES = 255;
-const MAX_EXTENSION_BYTES = 20;
-const NAMELESS = 'file';
+export const maxFileNameBytes = 255;
+const maxExtensionBytes = 20;
+const nameless = 'file';
 
 /**
  * Characters that are not seen but change what is: control characters, direction marks, separators of lines,
  * tags. The joiners U+200C and U+200D stay, since emoji and Indic and Persian words are spelt with them.
  */
-const INVISIBLE =
+const invisibleCharacters =
   /[\p{Cc}\p{Noncharacter_Code_Point}\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
-const FORBIDDEN_ON_WINDOWS = /[<>:"|?*]/g;
+const forbiddenOnWindows = /[<>:"|?*]/g;
 /** Windows opens a device for these, whatever the extension. */
-const DEVICE = /^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *(\.|$)/i;
+const windowsDeviceName = /^(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³]) *(\.|$)/i;
 
-const LEADING = /^[\s\u200c\u200d]+/;
-const TRAILING = /[\s.\u200c\u200d]/;
+const leadingBlanks = /^[\s\u200c\u200d]+/;
+const trailingBlanks = /[\s.\u200c\u200d]/;
 
 /**
  * A stranger's name as a plain file name: one component, nothing unseen, at most 255 bytes. Otherwise it
@@ -27,26 +27,27 @@ const TRAILING = /[\s.\u200c\u200d]/;
  */
 export function cleanFilename(name: string): string {
   return (
-    fitFilename(getLastComponent(name).toWellFormed().replace(INVISIBLE, '').normalize('NFC')) || NAMELESS
+    fitFilename(getLastComponent(name).toWellFormed().replace(invisibleCharacters, '').normalize('NFC')) ||
+    nameless
   );
 }
 
 /** A name that can be unpacked on any system, Windows included: for entries of an archive. */
 export function portableFilename(name: string): string {
-  const fitted = fitFilename(cleanFilename(name).replace(FORBIDDEN_ON_WINDOWS, '_'));
+  const fitted = fitFilename(cleanFilename(name).replace(forbiddenOnWindows, '_'));
   // The prefix may push a name over the limit, and fitting may lay a device's name bare.
-  return fitFilename(fitted.replace(DEVICE, '_$&')) || NAMELESS;
+  return fitFilename(fitted.replace(windowsDeviceName, '_$&')) || nameless;
 }
 
 /** What programs look for in a folder and run without being told: Python, pytest, Windows. */
-const RUNS_BY_ITSELF = /^(?:(?:(?:site|user)customize|conftest)\..*py[a-z]?|autorun\.inf|desktop\.ini)$/i;
+const runsByItself = /^(?:(?:(?:site|user)customize|conftest)\..*py[a-z]?|autorun\.inf|desktop\.ini)$/i;
 
 /**
  * The name under which a file that came by a link is saved. A link must not be able to place a `.bashrc` or `.envrc` that
  * runs at the next shell, a name that reads as an option, or one that a program runs by itself.
  */
 export const toSavedName = (filename: string): string =>
-  /^[.-]/.test(filename) || RUNS_BY_ITSELF.test(filename) ? fitFilename(`_${filename}`) : filename;
+  /^[.-]/.test(filename) || runsByItself.test(filename) ? fitFilename(`_${filename}`) : filename;
 
 function getLastComponent(path: string): string {
   return path.split(/[/\\]/).findLast((part) => part !== '') ?? '';
@@ -55,21 +56,21 @@ function getLastComponent(path: string): string {
 /** At most 255 bytes, the extension kept, without the ends that Windows drops. */
 function fitFilename(name: string): string {
   const [stem, extension] = splitExtension(trimFilename(name));
-  return trimFilename(cutToBytes(stem, MAX_NAME_BYTES - Buffer.byteLength(extension)) + extension);
+  return trimFilename(cutToBytes(stem, maxFileNameBytes - Buffer.byteLength(extension)) + extension);
 }
 
 /** Trims the end by hand: `[\s.]+$` takes quadratic time on a long run of spaces within the name. */
 function trimFilename(name: string): string {
   let end = name.length;
-  while (end > 0 && TRAILING.test(name.charAt(end - 1))) end--;
-  return name.slice(0, end).replace(LEADING, '');
+  while (end > 0 && trailingBlanks.test(name.charAt(end - 1))) end--;
+  return name.slice(0, end).replace(leadingBlanks, '');
 }
 
 /** The stem and the extension with its dot, which is empty for `.gitignore` and for what is too long for one. */
 export function splitExtension(name: string): [stem: string, extension: string] {
   const dot = name.lastIndexOf('.');
   const extension = name.slice(dot);
-  if (dot <= 0 || Buffer.byteLength(extension) > MAX_EXTENSION_BYTES) return [name, ''];
+  if (dot <= 0 || Buffer.byteLength(extension) > maxExtensionBytes) return [name, ''];
   return [name.slice(0, dot), extension];
 }
 

@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto';
 
 /** Nothing that is shorter opens anything: a token is 32 random bytes in base64url. */
-const leastLength = 43;
+const minSecretLength = 43;
 /** No line has room for more. What follows is not looked at, so it is not shown either. */
 const maxSearchedLength = 65_536;
 /** As long as a token can be that was encoded three times: the last one may be cut. */
@@ -17,14 +17,14 @@ const maxSecretDecodings = 3;
  * encoding. All that is not one stays as it was, unless it is far too long for a line.
  */
 export function withoutSecrets(text: string): string {
-  if (text.length < leastLength) return text;
+  if (text.length < minSecretLength) return text;
   if (text.length > maxSearchedLength)
     return withoutSecrets(text.slice(0, maxSearchedLength)).slice(0, -encodedLength);
-  let shown = hideSecrets(text);
+  let shown = hideSecretValues(text);
   let decoded = shown;
   for (let times = 0; times < maxSecretDecodings && decoded.includes('%'); times++) {
     decoded = decodePercentAscii(decoded);
-    const plain = hideSecrets(decoded);
+    const plain = hideSecretValues(decoded);
     // What is hidden in a text can be shown only as it was decoded.
     if (plain !== decoded) shown = decoded = plain;
   }
@@ -46,7 +46,7 @@ const tokenInUrl = /((?:^|\/)(?:files|uploads|ask)\/)([\w-]{43,})/g;
 const jwt = /(?<![\w-])eyJ[\w-]{8,}(?:\.[\w-]*){2,}/g;
 const longRun = /(?<![\w-])[\w-]{43,}/g;
 
-const hideSecrets = (text: string): string =>
+const hideSecretValues = (text: string): string =>
   text
     .replaceAll(apiKeyPattern, 'wck_…')
     .replaceAll(restOfKey, hideUnlessName)

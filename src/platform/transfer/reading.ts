@@ -87,13 +87,13 @@ export async function sendPooled(client: ResponseClient, { file, start, end }: F
 /** Through the thread pool, so that a slow disk does not hold up other clients. A file that ends early is a failure. */
 async function fillInBackground(file: number, into: Buffer, position: number): Promise<void> {
   for (let filled = 0; filled < into.length;) {
-    const got = await readOnce(file, into, filled, position + filled);
+    const got = await readDescriptorOnce(file, into, filled, position + filled);
     if (got === 0) throw objectTruncatedError();
     filled += got;
   }
 }
 
-function readOnce(file: number, into: Buffer, offset: number, position: number): Promise<number> {
+function readDescriptorOnce(file: number, into: Buffer, offset: number, position: number): Promise<number> {
   return new Promise((resolve, reject) => {
     read(file, into, offset, into.length - offset, position, (error, got) =>
       error ? reject(objectUnreadableError(error)) : resolve(got),

@@ -81,7 +81,7 @@ export async function sendSegments(
     // next is still being made, costs more than a small answer itself.
     await awaitEndOfTurn();
     if (res.req.method === 'HEAD') await client.end(null);
-    else await sendBody(client, segments, options.length);
+    else await sendResponseBody(client, segments, options.length);
     return { sent: client.sent, complete: true };
   } catch (error) {
     const left = error instanceof ClientGone || (client.gone && isAbort(error));
@@ -126,7 +126,7 @@ const turnBytes = 2 * 1024 * 1024;
 const minSegmentCost = 32 * 1024;
 
 /** Sends each segment in the cheapest way there is for it, `promised` bytes in all, and ends the response. */
-async function sendBody(
+async function sendResponseBody(
   client: ResponseClient,
   segments: AsyncIterable<BodySegment> | Iterable<BodySegment>,
   promised: number,

@@ -92,14 +92,15 @@ function reportUncaughtErrors(post: (message: MessageFromWorker) => void): void 
 }
 
 // Here, since it needs all of the above when the module is loaded.
-const parent: ParentSide = parentPort === null ? connectToProcessParent() : connectToThreadParent(parentPort);
+const parentSide: ParentSide =
+  parentPort === null ? connectToProcessParent() : connectToThreadParent(parentPort);
 
 /** Logs through the parent: there is one log, and it decides which levels it writes. */
 export function getParentLog(): Log {
   const at =
     (level: LogLine['level']) =>
     (event: string, fields: LogLine['fields'] = {}): void =>
-      parent.post({ log: { level, event, fields: toPlainFields(fields) } });
+      parentSide.post({ log: { level, event, fields: toPlainFields(fields) } });
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
@@ -114,7 +115,7 @@ function toPlainFields(fields: LogLine['fields']): LogLine['fields'] {
 }
 
 /** What the parent passed at the start. */
-export const getParentData = (): Promise<unknown> => parent.data;
+export const getParentData = (): Promise<unknown> => parentSide.data;
 
 /** Whether this worker replaces one that has failed. */
 export const isAfterFailure = (): boolean => process.argv.includes(afterFailureFlag);
@@ -122,7 +123,7 @@ export const isAfterFailure = (): boolean => process.argv.includes(afterFailureF
 /** Answers the calls of the parent. Calls run concurrently; each may be cancelled. */
 export function answerCalls(methods: Methods): void {
   const underWay = new Map<number, AbortController>();
-  const { post } = parent;
+  const { post } = parentSide;
 
   async function answer(call: number, method: string, argument: unknown): Promise<void> {
     const stop = new AbortController();
@@ -140,7 +141,7 @@ export function answerCalls(methods: Methods): void {
     }
   }
 
-  parent.listen((message) => {
+  parentSide.listen((message) => {
     if ('ping' in message) post({ pong: true });
     else if ('cancel' in message) underWay.get(message.cancel)?.abort();
     else void answer(message.call, message.method, message.argument);

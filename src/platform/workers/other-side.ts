@@ -116,7 +116,7 @@ export interface CommandWrapper {
   readonly args: readonly string[];
 }
 
-export interface ProcessOptions {
+export interface WorkerProcessOptions {
   /** How long it may not answer while it has something to do; five minutes by default. */
   readonly silentMs?: number;
   /** Ends a process that uses more, also while native code keeps it busy. */
@@ -133,7 +133,7 @@ export class OutOfMemory extends Error {}
 
 /** `data` may contain secrets: it is sent by the channel, and not where other users of the machine can see it. */
 export const startInProcess =
-  (file: URL, data: unknown, options: ProcessOptions): StartWorkerSide =>
+  (file: URL, data: unknown, options: WorkerProcessOptions): StartWorkerSide =>
   (hearing) => {
     const { heard, ended } = hearing;
     const child = forkWorker(file, toWorkerArguments(hearing), options);
@@ -171,7 +171,7 @@ function killAll({ pid }: ChildProcess): void {
   }
 }
 
-function forkWorker(file: URL, words: string[], options: ProcessOptions): ChildProcess {
+function forkWorker(file: URL, words: string[], options: WorkerProcessOptions): ChildProcess {
   const { memoryBytes, nodeFlags = [], env, wrapper = null } = options;
   const flags = [`--max-old-space-size=${maxHeapMegabytes}`, ...nodeFlags];
   return fork(file, memoryBytes === undefined ? words : [...words, `${memoryLimitFlag}${memoryBytes}`], {
@@ -201,12 +201,12 @@ const maxProcessEndMs = 500;
 
 async function endProcess(child: ChildProcess): Promise<void> {
   if (child.connected) child.disconnect();
-  await waitForExit(child);
+  await waitForWorkerExit(child);
   killAll(child);
-  await waitForExit(child);
+  await waitForWorkerExit(child);
 }
 
-async function waitForExit(child: ChildProcess): Promise<void> {
+async function waitForWorkerExit(child: ChildProcess): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   const late = new AbortController();
   const passed = pause(maxProcessEndMs, null, { signal: late.signal }).catch(() => {});

@@ -12,7 +12,7 @@ import {
   type WorkerAnswer,
   type WorkerFailure,
   type MessageFromWorker,
-  type ProcessOptions,
+  type WorkerProcessOptions,
   type StartWorkerSide,
 } from './other-side.ts';
 
@@ -30,7 +30,7 @@ export interface CallContext {
   report(progress: unknown): void;
 }
 
-export interface CallOptions {
+export interface WorkerCallOptions {
   readonly signal?: AbortSignal | undefined;
   readonly report?: ((progress: never) => void) | undefined;
 }
@@ -40,7 +40,7 @@ export interface Thread<M extends Methods> extends AsyncDisposable {
   call<Name extends keyof M & string>(
     name: Name,
     argument: Parameters<M[Name]>[0],
-    options?: CallOptions,
+    options?: WorkerCallOptions,
   ): Promise<Awaited<ReturnType<M[Name]>>>;
   /** Whether it is running. */
   readonly isRunning: boolean;
@@ -48,7 +48,7 @@ export interface Thread<M extends Methods> extends AsyncDisposable {
   kill(cause: unknown): void;
 }
 
-interface WaitingCall {
+interface WaitingWorkerCall {
   readonly resolve: (result: unknown) => void;
   readonly reject: (error: unknown) => void;
   readonly report: ((progress: never) => void) | undefined;
@@ -74,7 +74,7 @@ export const createHelperProcess = <M extends Methods>(
   file: URL,
   data: unknown,
   log: Log,
-  options: ProcessOptions = {},
+  options: WorkerProcessOptions = {},
 ): Thread<M> => createLazyWorker(startInProcess(file, data, options), log, options.silentMs ?? maxSilentMs);
 
 /** Whether a call failed because its process used more memory than allowed. */
@@ -123,7 +123,7 @@ function startWorkerSide(
   silentMs: number | null,
   isAfterFailure: boolean,
 ) {
-  const waiting = new Map<number, WaitingCall>();
+  const waiting = new Map<number, WaitingWorkerCall>();
   const cancel = (call: number): void => side.post({ cancel: call });
   let [last, hasEnded, hasFailed, isStopping] = [0, false, false, false];
   const side = startSide({ isAfterFailure, heard, ended: fail });
@@ -172,7 +172,7 @@ function startWorkerSide(
       refuseAll(cause);
     },
 
-    async ask(method: string, argument: unknown, { signal, report }: CallOptions): Promise<unknown> {
+    async ask(method: string, argument: unknown, { signal, report }: WorkerCallOptions): Promise<unknown> {
       signal?.throwIfAborted();
       if (waiting.size >= maxWaitingCalls)
         throw new WorkcrateError('too_many_requests', 'Too many calls wait for this. Try again later.');
@@ -198,7 +198,7 @@ function startWorkerSide(
   };
 }
 
-function settleCall(waiting: Map<number, WaitingCall>, message: WorkerAnswer): void {
+function settleCall(waiting: Map<number, WaitingWorkerCall>, message: WorkerAnswer): void {
   const waiter = waiting.get(message.call);
   if (waiter === undefined) return;
   if ('progress' in message) return waiter.report?.(message.progress as never);

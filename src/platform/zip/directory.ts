@@ -1,12 +1,12 @@
 import { WorkcrateError } from '../errors.ts';
 import {
-  CENTRAL_HEADER,
-  CENTRAL_SIGNATURE,
+  centralHeader,
+  centralSignature,
   zipDamagedError,
   fillRange,
-  IN_ZIP64_16,
-  IN_ZIP64_32,
-  LOCAL_SIGNATURE,
+  zip64Mark16,
+  zip64Mark32,
+  localSignature,
   notAZipError,
   readNumber64,
   splitArchiveError,
@@ -17,7 +17,7 @@ import {
 } from './fields.ts';
 import { countBytesHeld, scanDirectory, type ZipDirectory } from './scan.ts';
 
-export interface DirectoryOptions {
+export interface ZipDirectoryOptions {
   readonly signal?: AbortSignal;
   /** More are `too_large`. */
   readonly mostMembers?: number;
@@ -27,16 +27,16 @@ export interface DirectoryOptions {
   readonly reserve?: (bytes: number) => Promise<void>;
 }
 
-const MOST_MEMBERS = 10_000_000;
+const maxZipMembers = 10_000_000;
 /** A million members with plain names take some 90 MB. */
-export const MOST_DIRECTORY_BYTES = 256 * 1024 * 1024;
+export const maxZipDirectoryBytes = 256 * 1024 * 1024;
 /** What is asked for at once: the directory of some 200,000 members. */
-const WINDOW = 16 * 1024 * 1024;
+const stepBytes = 16 * 1024 * 1024;
 
 /** Reads the directory of an archive: its end, and then what the end points to. Nothing else of it is read. */
 export async function readZipDirectory(
   bytes: RangeReader,
-  options: DirectoryOptions = {},
+  options: ZipDirectoryOptions = {},
 ): Promise<ZipDirectory> {
   const { signal } = options;
   const tail = await readArchiveTail(bytes, signal);
@@ -47,10 +47,10 @@ export async function readZipDirectory(
   return await scanDirectory(buffer, location, signal);
 }
 
-function checkSize(location: DirectoryLocation, options: DirectoryOptions): void {
-  const { mostMembers = MOST_MEMBERS, mostDirectoryBytes = MOST_DIRECTORY_BYTES } = options;
+function checkSize(location: DirectoryLocation, options: ZipDirectoryOptions): void {
+  const { mostMembers = maxZipMembers, mostDirectoryBytes = maxZipDirectoryBytes } = options;
   const size = location.end - location.start;
-  if (location.count * CENTRAL_HEADER > size)
+  if (location.count * centralHeader > size)
     throw zipDamagedError('its directory is too small for its members');
   if (location.count > mostMembers)
     throw directoryTooLargeError(
@@ -75,16 +75,16 @@ async function loadDirectory(
 ): Promise<Buffer> {
   const buffer = Buffer.allocUnsafeSlow(end - start);
   const known = Math.min(Math.max(tail.start, start), end);
-  for (let at = start; at < known; at += WINDOW)
-    await fillRange(bytes, at, buffer.subarray(at - start, Math.min(at + WINDOW, known) - start), signal);
+  for (let at = start; at < known; at += stepBytes)
+    await fillRange(bytes, at, buffer.subarray(at - start, Math.min(at + stepBytes, known) - start), signal);
   tail.buffer.copy(buffer, known - start, known - tail.start, end - tail.start);
   return buffer;
 }
 
-const END_RECORD_BYTES = 22;
-const END_SIGNATURE = Buffer.from('PK\x05\x06', 'latin1');
+const endRecordBytes = 22;
+const endSignature = Buffer.from('PK\x05\x06', 'latin1');
 /** The longest comment, its record, and the ZIP64 records in front of it. */
-const TAIL = 0xffff + END_RECORD_BYTES + 76;
+const tailBytes = 0xffff + endRecordBytes + 76;
 
 /** The last bytes of an archive, and where among them its end record begins. */
 export interface ArchiveTail {
@@ -96,7 +96,7 @@ export interface ArchiveTail {
 
 async function readArchiveTail(bytes: RangeReader, signal?: AbortSignal): Promise<ArchiveTail> {
   if (bytes.size === 0) throw notAZipError('it is empty');
-  const start = Math.max(bytes.size - TAIL, 0);
+  const start = Math.max(bytes.size - tailBytes, 0);
   const buffer = await readZipRange(bytes, start, bytes.size - start, signal);
   const ends = [...findEndRecords(buffer)];
   const exact = ends.filter((at) => countTrailingBytes(buffer, at) === 0);
@@ -108,9 +108,9 @@ async function readArchiveTail(bytes: RangeReader, signal?: AbortSignal): Promis
 
 /** From the last to the first. */
 function* findEndRecords(buffer: Buffer): Generator<number> {
-  let at = buffer.length - END_RECORD_BYTES;
+  let at = buffer.length - endRecordBytes;
   while (at >= 0) {
-    at = buffer.lastIndexOf(END_SIGNATURE, at);
+    at = buffer.lastIndexOf(endSignature, at);
     if (at >= 0) yield at;
     at--;
   }
@@ -118,7 +118,7 @@ function* findEndRecords(buffer: Buffer): Generator<number> {
 
 /** How many bytes follow the record and its comment; negative where the comment is not all there. */
 function countTrailingBytes(buffer: Buffer, at: number): number {
-  return buffer.length - (at + END_RECORD_BYTES + buffer.readUInt16LE(at + 20));
+  return buffer.length - (at + endRecordBytes + buffer.readUInt16LE(at + 20));
 }
 
 async function missingEndError(
@@ -140,7 +140,7 @@ async function missingEndError(
 }
 
 async function startsAsZip(bytes: RangeReader, signal?: AbortSignal): Promise<boolean> {
-  return bytes.size >= 4 && (await readZipRange(bytes, 0, 4, signal)).readUInt32LE(0) === LOCAL_SIGNATURE;
+  return bytes.size >= 4 && (await readZipRange(bytes, 0, 4, signal)).readUInt32LE(0) === localSignature;
 }
 
 /** Bytes of the archive, from the tail where it has them. */
@@ -155,12 +155,12 @@ async function readFromTail(
   return tail.buffer.subarray(at - tail.start, at - tail.start + length);
 }
 
-const LOCATOR = 20;
-const LOCATOR_SIGNATURE = 0x07064b50;
-const RECORD = 56;
-const RECORD_SIGNATURE = 0x06064b50;
+const endLocatorBytes = 20;
+const locatorSignature = 0x07064b50;
+const endRecord64Bytes = 56;
+const recordSignature = 0x06064b50;
 /** From this version on the record may be longer and tell how the directory is encrypted. */
-const VERSION_ENCRYPTED_DIRECTORY = 62;
+const versionEncryptedDirectory = 62;
 
 /** The end record of an archive that is too large for the old one. */
 export interface Zip64 {
@@ -175,29 +175,29 @@ export interface Zip64 {
 
 /** Null where there is none. */
 async function readZip64(bytes: RangeReader, tail: ArchiveTail, signal?: AbortSignal): Promise<Zip64 | null> {
-  const at = tail.end - LOCATOR;
-  if (at < 0 || tail.buffer.readUInt32LE(at) !== LOCATOR_SIGNATURE) return null;
+  const at = tail.end - endLocatorBytes;
+  if (at < 0 || tail.buffer.readUInt32LE(at) !== locatorSignature) return null;
   if (tail.buffer.readUInt32LE(at + 4) !== 0 || tail.buffer.readUInt32LE(at + 16) > 1)
     throw splitArchiveError();
   const stated = readNumber64(toDataView(tail.buffer), at + 8);
   const locator = tail.start + at;
-  if (stated + RECORD > locator) throw zipTruncatedError('its ZIP64 record lies beyond its end');
+  if (stated + endRecord64Bytes > locator) throw zipTruncatedError('its ZIP64 record lies beyond its end');
   // It is right before its locator, unless it has been made longer.
-  for (const start of new Set([locator - RECORD, stated])) {
-    const record = await readFromTail(bytes, tail, start, RECORD, signal);
-    if (!isRecord(record, locator - start)) continue;
+  for (const start of new Set([locator - endRecord64Bytes, stated])) {
+    const record = await readFromTail(bytes, tail, start, endRecord64Bytes, signal);
+    if (!isEndRecord(record, locator - start)) continue;
     checkEncryption(record, locator - start);
     return readZip64Record(record, start, start - stated);
   }
   throw zipDamagedError('its ZIP64 record is not where it should be');
 }
 
-function isRecord(record: Buffer, length: number): boolean {
-  return record.readUInt32LE(0) === RECORD_SIGNATURE && readNumber64(toDataView(record), 4) === length - 12;
+function isEndRecord(record: Buffer, length: number): boolean {
+  return record.readUInt32LE(0) === recordSignature && readNumber64(toDataView(record), 4) === length - 12;
 }
 
 function checkEncryption(record: Buffer, length: number): void {
-  if (length === RECORD || record.readUInt16LE(14) < VERSION_ENCRYPTED_DIRECTORY) return;
+  if (length === endRecord64Bytes || record.readUInt16LE(14) < versionEncryptedDirectory) return;
   throw new WorkcrateError(
     'zip_encrypted',
     'The directory of the zip is encrypted. Replace it with a copy that is not encrypted.',
@@ -242,7 +242,7 @@ async function findDirectory(
   signal?: AbortSignal,
 ): Promise<DirectoryLocation> {
   const wide = await readZip64(bytes, tail, signal);
-  const stated = wide === null ? parsePlainEnd(tail) : demandAgreement(tail, wide);
+  const stated = wide === null ? parsePlainEnd(tail) : checkAgreement(tail, wide);
   const before = wide?.start ?? tail.start + tail.end;
   const gap = before - (stated.offset + stated.size);
   if (gap < 0) throw zipTruncatedError('its directory lies beyond its end');
@@ -261,12 +261,12 @@ function parsePlainEnd({ buffer, end }: ArchiveTail): StatedDirectory {
 }
 
 /** What the old record states has to be the same, or all ones. */
-function demandAgreement({ buffer, end }: ArchiveTail, wide: Zip64): StatedDirectory {
+function checkAgreement({ buffer, end }: ArchiveTail, wide: Zip64): StatedDirectory {
   const agrees =
-    [4, 6].every((at) => [0, IN_ZIP64_16].includes(buffer.readUInt16LE(end + at))) &&
-    [8, 10].every((at) => [wide.count, IN_ZIP64_16].includes(buffer.readUInt16LE(end + at))) &&
-    [wide.size, IN_ZIP64_32].includes(buffer.readUInt32LE(end + 12)) &&
-    [wide.offset, IN_ZIP64_32].includes(buffer.readUInt32LE(end + 16));
+    [4, 6].every((at) => [0, zip64Mark16].includes(buffer.readUInt16LE(end + at))) &&
+    [8, 10].every((at) => [wide.count, zip64Mark16].includes(buffer.readUInt16LE(end + at))) &&
+    [wide.size, zip64Mark32].includes(buffer.readUInt32LE(end + 12)) &&
+    [wide.offset, zip64Mark32].includes(buffer.readUInt32LE(end + 16));
   if (!agrees) throw zipDamagedError('its two end records disagree');
   return wide;
 }
@@ -285,7 +285,7 @@ async function findPrefixBytes(
   if (stated.count === 0) return gap;
   const isAt = async (at: number) => {
     const piece = await readFromTail(bytes, tail, at, 4, signal);
-    return piece.length === 4 && piece.readUInt32LE(0) === CENTRAL_SIGNATURE;
+    return piece.length === 4 && piece.readUInt32LE(0) === centralSignature;
   };
   const [inFront, between] = [await isAt(stated.offset + gap), await isAt(stated.offset)];
   if (inFront === between) throw zipDamagedError('its directory is not where its end record says');

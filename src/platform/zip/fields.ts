@@ -1,21 +1,21 @@
 import { WorkcrateError } from '../errors.ts';
 import { fillBuffer } from '../streams.ts';
 
-export const CENTRAL_SIGNATURE = 0x02014b50;
-export const LOCAL_SIGNATURE = 0x04034b50;
-export const LOCAL_HEADER = 30;
-export const CENTRAL_HEADER = 46;
+export const centralSignature = 0x02014b50;
+export const localSignature = 0x04034b50;
+export const localHeader = 30;
+export const centralHeader = 46;
 
-export const STORED = 0;
-export const DEFLATED = 8;
+export const storedCode = 0;
+export const deflatedCode = 8;
 
 /** A field of all ones says that the number stands in a ZIP64 record. */
-export const IN_ZIP64_32 = 0xffffffff;
-export const IN_ZIP64_16 = 0xffff;
+export const zip64Mark32 = 0xffffffff;
+export const zip64Mark16 = 0xffff;
 
-const ZIP64 = 0x0001;
-const EXTENDED_TIMESTAMP = 0x5455;
-const UNICODE_PATH = 0x7075;
+const zip64Field = 0x0001;
+const extendedTimestamp = 0x5455;
+const unicodePath = 0x7075;
 
 /** Numbers are had from views: in code that has run little yet, they are three times as fast as the methods of Buffer. */
 export function toDataView(buffer: Buffer): DataView {
@@ -31,14 +31,14 @@ export function readNumber64(view: DataView, at: number): number {
 
 /** Where the numbers begin that did not fit their fields, `count` of them. */
 export function findZip64Numbers(view: DataView, start: number, end: number, count: number): number {
-  const at = findExtraField(view, start, end, ZIP64);
+  const at = findExtraField(view, start, end, zip64Field);
   if (at !== null && view.getUint16(at - 2, true) >= count * 8) return at;
   throw zipDamagedError('a ZIP64 field is missing or too short');
 }
 
 /** When the member was changed, in milliseconds, as Info-ZIP and most others on Unix say it. */
 export function readExtendedTime(view: DataView, start: number, end: number): number | null {
-  const at = findExtraField(view, start, end, EXTENDED_TIMESTAMP);
+  const at = findExtraField(view, start, end, extendedTimestamp);
   if (at === null || view.getUint16(at - 2, true) < 5 || (view.getUint8(at) & 1) === 0) return null;
   return view.getInt32(at + 1, true) * 1000;
 }
@@ -49,7 +49,7 @@ export function readUnicodePath(
   start: number,
   end: number,
 ): { crc32: number; name: Buffer } | null {
-  const at = findExtraField(view, start, end, UNICODE_PATH);
+  const at = findExtraField(view, start, end, unicodePath);
   if (at === null) return null;
   const length = view.getUint16(at - 2, true);
   if (length < 6 || view.getUint8(at) !== 1) return null;
@@ -73,14 +73,14 @@ function findExtraField(view: DataView, start: number, end: number, id: number):
   return null;
 }
 
-const NEEDED = [ZIP64, EXTENDED_TIMESTAMP, UNICODE_PATH];
+const neededFields = [zip64Field, extendedTimestamp, unicodePath];
 
 /** Copies the fields that are understood, the first of each, to `to`, which is not behind them; gives where they end. */
 export function packNeededFields(buffer: Buffer, area: { start: number; end: number }, to: number): number {
   const view = toDataView(buffer);
-  const found = NEEDED.map((id) => findExtraField(view, area.start, area.end, id)).filter(
-    (at) => at !== null,
-  );
+  const found = neededFields
+    .map((id) => findExtraField(view, area.start, area.end, id))
+    .filter((at) => at !== null);
   // In their order, so that none is overwritten before it is copied.
   for (const at of found.sort((a, b) => a - b)) {
     const length = 4 + view.getUint16(at - 2, true);

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { crc32 } from 'node:zlib';
-import { DEFLATED, readExtendedTime, fromDosTime, STORED } from './fields.ts';
+import { deflatedCode, readExtendedTime, fromDosTime, storedCode } from './fields.ts';
 import type { CentralRecord } from './scan.ts';
 
 /** One member of an archive, as its directory states it: nothing of this is proven before the member is read. */
@@ -28,15 +28,15 @@ export interface ZipMember {
   readonly offset: number;
 }
 
-const ENCRYPTED = 1;
-const MADE_ON_UNIX = new Set([3, 19]);
-const FILE_TYPE = 0o170000;
-const LINK = 0o120000;
+const encryptedFlag = 1;
+const madeOnUnix = new Set([3, 19]);
+const fileTypeMask = 0o170000;
+const linkFileType = 0o120000;
 /** Deflate makes at most 258 bytes out of two bits. */
-const BEST_RATIO = 1032;
+const maxDeflateRatio = 1032;
 
 export function isEncrypted(flags: number): boolean {
-  return (flags & ENCRYPTED) !== 0;
+  return (flags & encryptedFlag) !== 0;
 }
 
 export function toZipMember(
@@ -48,7 +48,7 @@ export function toZipMember(
   const { start, size, compressedSize } = record;
   const flags = view.getUint16(start + 8, true);
   const method = view.getUint16(start + 10, true);
-  const fileType = (view.getUint32(start + 38, true) >>> 16) & FILE_TYPE;
+  const fileType = (view.getUint32(start + 38, true) >>> 16) & fileTypeMask;
   const stated = { isEncrypted: isEncrypted(flags), method, size, compressedSize };
   return {
     index: place.index,
@@ -64,7 +64,7 @@ export function toZipMember(
       readExtendedTime(view, record.nameEnd, record.extraEnd) ??
       fromDosTime(view.getUint32(start + 12, true)),
     isFolder: (name.path ?? name.raw).endsWith('/'),
-    isLink: MADE_ON_UNIX.has(view.getUint8(start + 5)) && fileType === LINK,
+    isLink: madeOnUnix.has(view.getUint8(start + 5)) && fileType === linkFileType,
     isDuplicate: place.isDuplicate,
     offset: record.offset + place.prefix,
   };
@@ -81,28 +81,28 @@ export function findObstacle(
 ): Obstacle | null {
   const { method, size, compressedSize } = stated;
   if (stated.isEncrypted) return { code: 'zip_encrypted', reason: 'it is encrypted' };
-  if (method !== STORED && method !== DEFLATED)
+  if (method !== storedCode && method !== deflatedCode)
     return { code: 'unsupported', reason: `it is compressed by method ${method}, not by deflate` };
-  if (method === STORED ? size !== compressedSize : size > compressedSize * BEST_RATIO)
+  if (method === storedCode ? size !== compressedSize : size > compressedSize * maxDeflateRatio)
     return { code: 'zip_damaged', reason: 'its two sizes contradict each other' };
   return null;
 }
 
-const SLASH = 0x2f;
-const BACKSLASH = 0x5c;
-const DOT = 0x2e;
-const COLON = 0x3a;
+const slashByte = 0x2f;
+const backslashByte = 0x5c;
+const dotByte = 0x2e;
+const colonByte = 0x3a;
 
 /** As much as a system takes as a path; a longer one could be unpacked nowhere. */
-const MOST_BYTES = 4096;
-const MAX_PATH_PARTS = 255;
+const maxMemberPathBytes = 4096;
+const maxPathParts = 255;
 
 /** Whether a path is one that others can take. */
 export function isShortPath(path: string): boolean {
-  if (path.length > MOST_BYTES || Buffer.byteLength(path) > MOST_BYTES) return false;
+  if (path.length > maxMemberPathBytes || Buffer.byteLength(path) > maxMemberPathBytes) return false;
   let parts = path.endsWith('/') ? 0 : 1;
   for (let at = path.indexOf('/'); at >= 0; at = path.indexOf('/', at + 1)) parts++;
-  return parts <= MAX_PATH_PARTS;
+  return parts <= maxPathParts;
 }
 
 /** What a member is called, and under which path it may be had. */
@@ -115,15 +115,15 @@ export interface MemberName {
 
 /** Whether the name is its own path, byte for byte. Most are, and need not be looked at any further. */
 export function isPlainMemberName(buffer: Buffer, start: number, end: number): boolean {
-  if (end - start > MOST_BYTES) return false;
-  let previous = SLASH;
+  if (end - start > maxMemberPathBytes) return false;
+  let previous = slashByte;
   let slashes = 0;
   for (let at = start; at < end; at++) {
     const byte = buffer[at] as number;
-    if (byte < 0x20 || byte > 0x7e || byte === BACKSLASH) return false;
-    if (previous === SLASH && (byte === SLASH || byte === DOT)) return false;
-    if (byte === COLON && at === start + 1) return false;
-    if (byte === SLASH && ++slashes === MAX_PATH_PARTS) return false;
+    if (byte < 0x20 || byte > 0x7e || byte === backslashByte) return false;
+    if (previous === slashByte && (byte === slashByte || byte === dotByte)) return false;
+    if (byte === colonByte && at === start + 1) return false;
+    if (byte === slashByte && ++slashes === maxPathParts) return false;
     previous = byte;
   }
   return end > start;
@@ -136,8 +136,8 @@ export function isPlainMemberName(buffer: Buffer, start: number, end: number): b
 export function readMemberName(name: Buffer, second: { crc32: number; name: Buffer } | null): MemberName {
   const bytes = decodeUnicodeName(name, second) ?? name;
   // The rest of a long one is not even decoded: there may be 64 KiB of it, of every member.
-  if (bytes.length > MOST_BYTES)
-    return { raw: bytes.toString('latin1', 0, 200), path: null, problem: TOO_LONG };
+  if (bytes.length > maxMemberPathBytes)
+    return { raw: bytes.toString('latin1', 0, 200), path: null, problem: tooLongProblem };
   const raw = isUtf8(bytes) ? bytes.toString('utf8') : fromCp437(bytes);
   const problem = findNameProblem(raw);
   return { raw, path: problem === null ? normalizeMemberName(raw) : null, problem };
@@ -149,7 +149,7 @@ function decodeUnicodeName(name: Buffer, second: { crc32: number; name: Buffer }
   return second.name;
 }
 
-const TOO_LONG = `its name has more than ${MOST_BYTES} bytes or ${MAX_PATH_PARTS} parts`;
+const tooLongProblem = `its name has more than ${maxMemberPathBytes} bytes or ${maxPathParts} parts`;
 
 function findNameProblem(name: string): string | null {
   // oxlint-disable-next-line no-control-regex
@@ -161,7 +161,7 @@ function findNameProblem(name: string): string | null {
   const path = normalizeMemberName(name);
   if (/^[a-z]:/i.test(path)) return 'its name begins with a drive letter';
   if (path === '') return 'its name is empty';
-  return isShortPath(path) ? null : TOO_LONG;
+  return isShortPath(path) ? null : tooLongProblem;
 }
 
 function normalizeMemberName(name: string): string {
@@ -170,7 +170,7 @@ function normalizeMemberName(name: string): string {
 }
 
 /** What bytes from 128 on mean in names of old tools, code page 437; those below are ASCII. */
-const UPPER =
+const upperCp437 =
   'ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒ' +
   'áíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐' +
   '└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀' +
@@ -178,6 +178,6 @@ const UPPER =
 
 function fromCp437(bytes: Uint8Array): string {
   let text = '';
-  for (const byte of bytes) text += byte < 128 ? String.fromCharCode(byte) : UPPER.charAt(byte - 128);
+  for (const byte of bytes) text += byte < 128 ? String.fromCharCode(byte) : upperCp437.charAt(byte - 128);
   return text;
 }

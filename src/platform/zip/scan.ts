@@ -1,12 +1,12 @@
 import { startTimeSlices, type TimeSlices } from '../concurrency/yield.ts';
 import type { DirectoryLocation } from './directory.ts';
 import {
-  CENTRAL_HEADER,
-  CENTRAL_SIGNATURE,
+  centralHeader,
+  centralSignature,
   zipDamagedError,
-  IN_ZIP64_16,
-  IN_ZIP64_32,
-  LOCAL_HEADER,
+  zip64Mark16,
+  zip64Mark32,
+  localHeader,
   readNumber64,
   packNeededFields,
   splitArchiveError,
@@ -40,15 +40,15 @@ interface ScannedDirectory {
   readonly prefix: number;
   /** Where the record of each begins. */
   readonly positions: Uint32Array;
-  /** NEEDS_DECODING, IS_DUPLICATE. */
+  /** `needsDecoding` and `duplicateFlag`. */
   readonly marks: Uint8Array;
 }
 
-const NEEDS_DECODING = 1;
-const IS_DUPLICATE = 2;
+const needsDecoding = 1;
+const duplicateFlag = 2;
 
 /** After so many records it may yield to the event loop: some records have 64 KiB of fields. */
-const BATCH = 64;
+const scanBatch = 64;
 
 /** Goes through the directory once, record by record, and proves that it adds up. */
 export async function scanDirectory(
@@ -75,15 +75,15 @@ export async function scanDirectory(
       const record = readRecord(view, position);
       scanned.positions[index] = position;
       starts[index] = record.offset + prefix;
-      ends[index] = starts[index]! + LOCAL_HEADER + record.nameEnd - record.nameStart + record.compressedSize;
+      ends[index] = starts[index]! + localHeader + record.nameEnd - record.nameStart + record.compressedSize;
       enterMember(scanned, table, index, record);
       position = record.end;
       besideNames += record.end - record.nameEnd;
     }
   };
-  for (let from = 0; from < count; from += BATCH) {
+  for (let from = 0; from < count; from += scanBatch) {
     if (slices.isOver()) await slices.next();
-    scanUpTo(from, Math.min(from + BATCH, count));
+    scanUpTo(from, Math.min(from + scanBatch, count));
   }
   if (position !== buffer.length)
     throw zipDamagedError('its directory contains more than its end record says');
@@ -108,13 +108,13 @@ function enterMember(
 ): void {
   const { buffer, marks } = scanned;
   if (!isPlainMemberName(buffer, record.nameStart, record.nameEnd) || hasSecondName(scanned, record)) {
-    marks[index] = NEEDS_DECODING;
+    marks[index] = needsDecoding;
     if (readNameAt(scanned, record).path === null) return;
   }
   const first = table.add(index);
   if (first === null) return;
-  marks[index]! |= IS_DUPLICATE;
-  marks[first]! |= IS_DUPLICATE;
+  marks[index]! |= duplicateFlag;
+  marks[first]! |= duplicateFlag;
 }
 
 function hasSecondName({ view }: ScannedDirectory, { nameEnd, extraEnd }: CentralRecord): boolean {
@@ -132,9 +132,9 @@ function readNameAt(
 function pathBytes(scanned: ScannedDirectory, index: number, found: Span): void {
   const { buffer, view, positions, marks } = scanned;
   const position = positions[index]!;
-  if ((marks[index]! & NEEDS_DECODING) === 0) {
+  if ((marks[index]! & needsDecoding) === 0) {
     found.bytes = buffer;
-    found.start = position + CENTRAL_HEADER;
+    found.start = position + centralHeader;
     found.end = found.start + view.getUint16(position + 28, true);
     return;
   }
@@ -171,10 +171,10 @@ function memberAt(scanned: ScannedDirectory, index: number): ZipMember {
   if (position === undefined) throw new RangeError(`The archive has no member ${index}.`);
   const record = readRecord(view, position);
   const name =
-    (marks[index]! & NEEDS_DECODING) === 0
+    (marks[index]! & needsDecoding) === 0
       ? readPlainName(buffer.toString('latin1', record.nameStart, record.nameEnd))
       : readNameAt(scanned, record);
-  const isDuplicate = (marks[index]! & IS_DUPLICATE) !== 0;
+  const isDuplicate = (marks[index]! & duplicateFlag) !== 0;
   return toZipMember(record, view, name, { index, prefix, isDuplicate });
 }
 
@@ -195,26 +195,26 @@ export interface CentralRecord {
 }
 
 function readRecord(view: DataView, at: number): CentralRecord {
-  if (at + CENTRAL_HEADER > view.byteLength || view.getUint32(at, true) !== CENTRAL_SIGNATURE)
+  if (at + centralHeader > view.byteLength || view.getUint32(at, true) !== centralSignature)
     throw zipDamagedError('its directory does not contain what its end record says');
-  const nameStart = at + CENTRAL_HEADER;
+  const nameStart = at + centralHeader;
   const nameEnd = nameStart + view.getUint16(at + 28, true);
   const extraEnd = nameEnd + view.getUint16(at + 30, true);
   const end = extraEnd + view.getUint16(at + 32, true);
   if (end > view.byteLength) throw zipDamagedError('the last record of its directory is incomplete');
   const disk = view.getUint16(at + 34, true);
-  if (disk !== 0 && disk !== IN_ZIP64_16) throw splitArchiveError();
+  if (disk !== 0 && disk !== zip64Mark16) throw splitArchiveError();
   let compressedSize = view.getUint32(at + 20, true);
   let size = view.getUint32(at + 24, true);
   let offset = view.getUint32(at + 42, true);
   const wide =
-    Number(size === IN_ZIP64_32) + Number(compressedSize === IN_ZIP64_32) + Number(offset === IN_ZIP64_32);
+    Number(size === zip64Mark32) + Number(compressedSize === zip64Mark32) + Number(offset === zip64Mark32);
   if (wide > 0) {
     // Only what did not fit is in the ZIP64 field, in this order.
     let next = findZip64Numbers(view, nameEnd, extraEnd, wide) - 8;
-    if (size === IN_ZIP64_32) size = readNumber64(view, (next += 8));
-    if (compressedSize === IN_ZIP64_32) compressedSize = readNumber64(view, (next += 8));
-    if (offset === IN_ZIP64_32) offset = readNumber64(view, (next += 8));
+    if (size === zip64Mark32) size = readNumber64(view, (next += 8));
+    if (compressedSize === zip64Mark32) compressedSize = readNumber64(view, (next += 8));
+    if (offset === zip64Mark32) offset = readNumber64(view, (next += 8));
   }
   return { start: at, compressedSize, size, offset, nameStart, nameEnd, extraEnd, end };
 }
@@ -259,11 +259,11 @@ function findFirstAfter(starts: Float64Array, start: number): number | null {
 }
 
 /** What common tools write after a name is not worth the work. */
-const USUAL = 48;
+const usualNameBytes = 48;
 
 /** Whether much of a directory is comments and fields, which may be 128 KiB of each member. */
 function isWorthSlimming(besideNames: number, count: number): boolean {
-  return besideNames > count * USUAL;
+  return besideNames > count * usualNameBytes;
 }
 
 /**

@@ -1,7 +1,7 @@
-import { cutToBytes, MAX_NAME_BYTES, splitExtension } from '../text/filenames.ts';
+import { cutToBytes, maxFileNameBytes, splitExtension } from '../text/filenames.ts';
 
 /** Leaves space for ` (1000000)`, so that a numbered name still fits on a disk. */
-const NUMBER_BYTES = 10;
+const numberBytes = 10;
 
 /**
  * Numbers the second and later use of a name: `a.txt`, `a (2).txt`. Names that only Windows or macOS take to
@@ -37,7 +37,7 @@ function findFreeName(name: string, taken: Set<string>, numbers: Map<string, num
 function splitForShortening(path: string): [string, string] {
   const folder = path.slice(0, path.lastIndexOf('/') + 1);
   const [stem, extension] = splitExtension(path.slice(folder.length));
-  const room = MAX_NAME_BYTES - NUMBER_BYTES - Buffer.byteLength(extension);
+  const room = maxFileNameBytes - numberBytes - Buffer.byteLength(extension);
   return [folder + cutToBytes(stem, room), extension];
 }
 

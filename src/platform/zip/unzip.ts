@@ -7,13 +7,13 @@ import { crc32, createInflateRaw } from 'node:zlib';
 import { WorkcrateError } from '../errors.ts';
 import {
   zipDamagedError,
-  IN_ZIP64_16,
-  IN_ZIP64_32,
-  LOCAL_HEADER,
-  LOCAL_SIGNATURE,
+  zip64Mark16,
+  zip64Mark32,
+  localHeader,
+  localSignature,
   readNumber64,
   quoteMemberName,
-  STORED,
+  storedCode,
   zipTruncatedError,
   toDataView,
   findZip64Numbers,
@@ -22,7 +22,7 @@ import {
 import { isEncrypted, findObstacle, type ZipMember } from './member.ts';
 import type { ZipDirectory } from './scan.ts';
 
-export { MOST_DIRECTORY_BYTES, readZipDirectory, type DirectoryOptions } from './directory.ts';
+export { maxZipDirectoryBytes, readZipDirectory, type ZipDirectoryOptions } from './directory.ts';
 export type { RangeReader } from './fields.ts';
 export { isShortPath, type ZipMember } from './member.ts';
 export type { ZipDirectory } from './scan.ts';
@@ -37,7 +37,7 @@ export async function findStoredRange(
   member: ZipMember,
   signal?: AbortSignal,
 ): Promise<{ readonly start: number; readonly end: number } | null> {
-  if (member.method !== STORED) return null;
+  if (member.method !== storedCode) return null;
   checkReadable(member);
   const start = await findBytesStart(bytes, directory, member, signal);
   return { start, end: start + member.size };
@@ -67,7 +67,7 @@ export async function* readMember(
       `${quoteMemberName(member.rawName)} has ${member.size} bytes; the limit is ${limit}. Ask for a link to it instead.`,
     );
   const packed = readPackedBytes(bytes, directory, member, signal);
-  yield* verifyMember(member.method === STORED ? packed : inflateMember(packed, member), member, signal);
+  yield* verifyMember(member.method === storedCode ? packed : inflateMember(packed, member), member, signal);
 }
 
 function checkReadable(member: ZipMember): void {
@@ -100,9 +100,9 @@ async function* verifyMember(
 }
 
 /** So few bytes are read to the end rather than broken off, which would cost the connection to a remote store. */
-const WORTH_READING = 4096;
+const minBytesWorthReading = 4096;
 /** What a local header usually has after its name. */
-const USUAL_EXTRA = 256;
+const usualExtra = 256;
 
 /** The packed bytes of a member, by one read, after its local header has been checked. */
 async function* readPackedBytes(
@@ -127,7 +127,7 @@ async function* readPackedBytes(
     part = part.subarray(0, left);
     left -= part.length;
     if (part.length > 0) yield part;
-    if (left === 0 && unread > WORTH_READING) break;
+    if (left === 0 && unread > minBytesWorthReading) break;
   }
   if (left > 0 || header !== null)
     throw zipTruncatedError(`the bytes of ${quoteMemberName(member.rawName)} end early`);
@@ -135,7 +135,7 @@ async function* readPackedBytes(
 
 /** Where the bytes of a member begin at the latest: the length of what follows its name is not known yet. */
 function getLatestStart(directory: ZipDirectory, member: ZipMember): number {
-  return member.offset + LOCAL_HEADER + directory.nameBytes(member.index).length + IN_ZIP64_16;
+  return member.offset + localHeader + directory.nameBytes(member.index).length + zip64Mark16;
 }
 
 /** How long the local header is, once all of it is there and agrees; null before. */
@@ -157,7 +157,7 @@ async function findBytesStart(
   signal?: AbortSignal,
 ): Promise<number> {
   const [latest, room] = [getLatestStart(directory, member), directory.roomOf(member)];
-  for (const end of [latest - IN_ZIP64_16 + USUAL_EXTRA, latest]) {
+  for (const end of [latest - zip64Mark16 + usualExtra, latest]) {
     let header = Buffer.alloc(0);
     for await (const chunk of bytes.read(member.offset, Math.min(end, room), signal))
       header = Buffer.concat([header, chunk]);
@@ -168,38 +168,38 @@ async function findBytesStart(
 }
 
 /** Sizes and CRC follow the bytes, and are not in the header. */
-const SIZES_FOLLOW = 8;
+const sizesFollowFlag = 8;
 
 /** The length of the header that begins here; null while too little of it has been read. */
 function readLocalHeaderSize(bytes: Buffer): number | null {
-  if (bytes.length < LOCAL_HEADER) return null;
-  if (bytes.readUInt32LE(0) !== LOCAL_SIGNATURE)
+  if (bytes.length < localHeader) return null;
+  if (bytes.readUInt32LE(0) !== localSignature)
     throw zipDamagedError('a member is not where its directory says');
-  return LOCAL_HEADER + bytes.readUInt16LE(26) + bytes.readUInt16LE(28);
+  return localHeader + bytes.readUInt16LE(26) + bytes.readUInt16LE(28);
 }
 
 /** If the header of a member and the directory differ, other programs would read another member. */
 function checkLocalHeader(header: Buffer, nameBytes: Uint8Array, member: ZipMember): void {
-  const nameEnd = LOCAL_HEADER + header.readUInt16LE(26);
+  const nameEnd = localHeader + header.readUInt16LE(26);
   const flags = header.readUInt16LE(6);
   const agrees =
-    nameEnd - LOCAL_HEADER === nameBytes.length &&
-    header.subarray(LOCAL_HEADER, nameEnd).equals(nameBytes) &&
+    nameEnd - localHeader === nameBytes.length &&
+    header.subarray(localHeader, nameEnd).equals(nameBytes) &&
     header.readUInt16LE(8) === member.method &&
     isEncrypted(flags) === member.isEncrypted &&
-    ((flags & SIZES_FOLLOW) !== 0 || sizesAgree(header, nameEnd, member));
+    ((flags & sizesFollowFlag) !== 0 || sizesAgree(header, nameEnd, member));
   if (!agrees)
     throw zipDamagedError(`its directory and the header of ${quoteMemberName(member.rawName)} disagree`);
 }
 
 function sizesAgree(header: Buffer, nameEnd: number, member: ZipMember): boolean {
   let [size, compressedSize] = [header.readUInt32LE(22), header.readUInt32LE(18)];
-  const wide = Number(size === IN_ZIP64_32) + Number(compressedSize === IN_ZIP64_32);
+  const wide = Number(size === zip64Mark32) + Number(compressedSize === zip64Mark32);
   if (wide > 0) {
     const at = findZip64Numbers(toDataView(header), nameEnd, header.length, wide);
-    if (compressedSize === IN_ZIP64_32)
+    if (compressedSize === zip64Mark32)
       compressedSize = readNumber64(toDataView(header), at + (wide - 1) * 8);
-    if (size === IN_ZIP64_32) size = readNumber64(toDataView(header), at);
+    if (size === zip64Mark32) size = readNumber64(toDataView(header), at);
   }
   return (
     header.readUInt32LE(14) === member.crc32 &&
@@ -208,14 +208,14 @@ function sizesAgree(header: Buffer, nameEnd: number, member: ZipMember): boolean
   );
 }
 
-const INFLATE_CHUNK = 32 * 1024;
+const inflateChunk = 32 * 1024;
 
 /** Inflates as fast as it is read, and holds some chunks at most, whatever comes out. */
 async function* inflateMember(
   packed: AsyncIterable<Uint8Array>,
   member: ZipMember,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  const inflate = createInflateRaw({ chunkSize: INFLATE_CHUNK });
+  const inflate = createInflateRaw({ chunkSize: inflateChunk });
   // Its failures come out of the loop below as well.
   const feeding = pipeline(copyChunks(packed), inflate).catch(() => {});
   try {

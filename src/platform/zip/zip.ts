@@ -24,7 +24,7 @@ export interface ZipLayout {
   parts(start: number, end: number): Iterable<ZipPart>;
 }
 
-const ZIP_CHUNK = 64 * 1024;
+const zipChunk = 64 * 1024;
 
 /**
  * A ZIP that is known to the byte before any file is read, so that a link can state its Content-Length and
@@ -91,7 +91,7 @@ function* listDirectoryBetween(
 ): Generator<ZipPart> {
   let first = findIndexAt(central, from);
   while (first < entries.length && getOffset(central, first) < to) {
-    const next = Math.max(first + 1, findIndexAt(central, getOffset(central, first) + ZIP_CHUNK));
+    const next = Math.max(first + 1, findIndexAt(central, getOffset(central, first) + zipChunk));
     const headers = entries
       .slice(first, next)
       .map((entry, i) => buildCentralHeader(entry, getOffset(local, first + i)));
@@ -125,11 +125,11 @@ function computeOffsets(entries: readonly ZipEntry[]): Offsets {
   entries.forEach((entry, index) => {
     central[index + 1] = getOffset(central, index) + countCentralHeaderBytes(entry, getOffset(local, index));
   });
-  return demandSafeOffsets({ local, central });
+  return checkSafeOffsets({ local, central });
 }
 
 /** Beyond 2^53 the sums are rounded, and the archive would not be what its size says. */
-function demandSafeOffsets(offsets: Offsets): Offsets {
+function checkSafeOffsets(offsets: Offsets): Offsets {
   if (getEndOffset(offsets.central) <= 2 ** 52) return offsets;
   throw new WorkcrateError('invalid_input', 'These files are too large for one ZIP; make several.');
 }

@@ -23,16 +23,16 @@ type Applied = { version: number; sha256: string };
 /** The same folder from src/ports/database and from a build in dist/database. */
 
 /** What a database can hold, each with migrations of its own. On PostgreSQL both may be in one database. */
-const SCHEMAS = {
+const schemaQueries = {
   main: { folder: join(import.meta.dirname, 'migrations'), table: 'schema_migrations' },
   /** The index of crates: it can be rebuilt from their sources, so it is kept apart from what cannot. */
   crates: { folder: join(import.meta.dirname, 'crate-migrations'), table: 'crate_schema_migrations' },
 } as const;
 
-export type Schema = keyof typeof SCHEMAS;
+export type Schema = keyof typeof schemaQueries;
 
 /** Any number will do, as long as nothing else in the database locks it. */
-const LOCK = 7_263_541_009;
+const migrationLock = 7_263_541_009;
 
 /** Brings the schema up to date, whole or not at all. Several processes may do so at once. */
 export const migrate = async (database: Database, schema: Schema = 'main'): Promise<void> =>
@@ -51,7 +51,7 @@ export async function migrateTo(database: Database, version: number): Promise<vo
 async function applyMigrations(database: Database, schema: Schema, known: Migration[]): Promise<void> {
   await database.transaction(async (tx) => {
     const { lockMigrations } = dialects[database.kind];
-    if (lockMigrations !== null) await tx.query(lockMigrations, LOCK);
+    if (lockMigrations !== null) await tx.query(lockMigrations, migrationLock);
     const applied = await readApplied(tx, schema);
     refuseNewer(known, applied);
     refuseChanged(known, applied);
@@ -63,7 +63,7 @@ async function applyMigrations(database: Database, schema: Schema, known: Migrat
 
 /** Those of `0001-name.sql`, and of `0001-name.KIND.sql` where it is a database of that kind. */
 async function readMigrations({ kind }: Database, schema: Schema): Promise<Migration[]> {
-  const { folder } = SCHEMAS[schema];
+  const { folder } = schemaQueries[schema];
   const names = (await readdir(folder)).filter((name) => {
     const form = /^\d{4}-[^.]+(?:\.(?<only>[a-z]+))?\.sql$/.exec(name);
     return form !== null && (form.groups?.['only'] ?? kind) === kind;
@@ -78,13 +78,13 @@ async function readMigration(folder: string, file: string): Promise<Migration> {
 }
 
 async function readApplied(tx: Queries, schema: Schema): Promise<Applied[]> {
-  await tx.query(`CREATE TABLE IF NOT EXISTS ${SCHEMAS[schema].table} (
+  await tx.query(`CREATE TABLE IF NOT EXISTS ${schemaQueries[schema].table} (
     version BIGINT NOT NULL PRIMARY KEY,
     name TEXT NOT NULL,
     applied_at BIGINT NOT NULL,
     sha256 TEXT NOT NULL
   )`);
-  return tx.query<Applied>(`SELECT version, sha256 FROM ${SCHEMAS[schema].table} ORDER BY version`);
+  return tx.query<Applied>(`SELECT version, sha256 FROM ${schemaQueries[schema].table} ORDER BY version`);
 }
 
 function refuseNewer(known: Migration[], applied: Applied[]): void {
@@ -117,7 +117,7 @@ async function applyMigration(
   { version, name, statements, sha256 }: Migration,
 ): Promise<void> {
   for (const statement of statements) await tx.query(statement);
-  const { table } = SCHEMAS[schema];
+  const { table } = schemaQueries[schema];
   const record = `INSERT INTO ${table} (version, name, applied_at, sha256) VALUES (?, ?, ?, ?)`;
   await tx.query(record, version, name, Date.now(), sha256);
 }

@@ -12,7 +12,7 @@ import { sqliteDatabase, type SqliteOptions } from './sqlite.ts';
 export { isDamagedDatabase } from './sqlite-errors.ts';
 
 /** Every backend, by the locations that it opens. The first that matches is taken. */
-const BACKENDS: {
+const databaseBackends: {
   location: RegExp;
   open(location: string, options: SqliteOptions): Database | Promise<Database>;
 }[] = [
@@ -51,12 +51,12 @@ export async function reachDatabase(location: string): Promise<void> {
 
 /** Opens it as it is, whatever its schema. */
 export async function openBackend(location: string, options: SqliteOptions = {}): Promise<Database> {
-  return demandBackend(location).open(location, options);
+  return checkBackend(location).open(location, options);
 }
 
 /** Refuses what is neither a URL of PostgreSQL nor the path of a file. It opens nothing. */
-export function demandBackend(location: string): (typeof BACKENDS)[number] {
-  const backend = BACKENDS.find((candidate) => candidate.location.test(location));
+export function checkBackend(location: string): (typeof databaseBackends)[number] {
+  const backend = databaseBackends.find((candidate) => candidate.location.test(location));
   if (backend === undefined) throw unsupportedDatabaseError();
   return backend;
 }

@@ -2,26 +2,26 @@ import { getErrno, isWorkcrateError, WorkcrateError, type ErrorCode } from '../.
 import { findErrorDetail, type DatabaseCheck, type Queries } from './database.ts';
 
 // SQLSTATEs, from https://www.postgresql.org/docs/current/errcodes-appendix.html
-const CONFLICTS = new Set<unknown>(['40001', '40P01']);
-const CONNECTION_ENDED = new Set(['08000', '08003', '08006', '25P03', '57P01', '57P02', '57P03', '57P05']);
-const LOGIN_REFUSED = new Set(['28000', '28P01', '3D000']);
-const DISK_FULL = '53100';
-const PG_READ_ONLY = '25006';
+const conflictCodes = new Set<unknown>(['40001', '40P01']);
+const endedCodes = new Set(['08000', '08003', '08006', '25P03', '57P01', '57P02', '57P03', '57P05']);
+const loginRefusedCodes = new Set(['28000', '28P01', '3D000']);
+const diskFullCode = '53100';
+const pgReadOnlyCode = '25006';
 /** Of a table, of an index. */
-const DAMAGE = new Set<unknown>(['XX001', 'XX002']);
+const damageCodes = new Set<unknown>(['XX001', 'XX002']);
 
 /** Whether the server undid a transaction because of another one, so that it may be run again. */
 export function isConflict(error: unknown): boolean {
-  return CONFLICTS.has(findErrorDetail(error, 'sqlState'));
+  return conflictCodes.has(findErrorDetail(error, 'sqlState'));
 }
 
 /** Whether the server reported damaged pages. */
 export function isDamage(error: unknown): boolean {
-  return DAMAGE.has(findErrorDetail(error, 'sqlState'));
+  return damageCodes.has(findErrorDetail(error, 'sqlState'));
 }
 
 /** `place` names the server without the password, which is in no message of the driver either. */
-export function connectError(error: unknown, place: string): WorkcrateError {
+export function createConnectError(error: unknown, place: string): WorkcrateError {
   const [code, advice] = explainSqlState(getSqlState(error));
   return new WorkcrateError(code, toOperatorMessage(error, place, advice), { cause: error });
 }
@@ -50,15 +50,15 @@ const postgresCallerMessages: Partial<Record<ErrorCode, string>> = {
 };
 
 function isConnectionEnd(state: string | null): boolean {
-  return state === null || CONNECTION_ENDED.has(state);
+  return state === null || endedCodes.has(state);
 }
 
 function explainSqlState(state: string | null): [ErrorCode, string] {
   if (isConnectionEnd(state))
     return ['database_failed', 'Check that the server runs and can be reached, then try again.'];
-  if (state === DISK_FULL) return ['storage_full', 'Free some space on the database server.'];
-  if (state === PG_READ_ONLY) return ['storage_read_only', 'Point the database URL at the primary server.'];
-  if (LOGIN_REFUSED.has(state ?? '')) {
+  if (state === diskFullCode) return ['storage_full', 'Free some space on the database server.'];
+  if (state === pgReadOnlyCode) return ['storage_read_only', 'Point the database URL at the primary server.'];
+  if (loginRefusedCodes.has(state ?? '')) {
     return ['database_failed', 'Check the user, the password and the database name in the database URL.'];
   }
   return ['database_failed', ''];

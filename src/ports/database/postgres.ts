@@ -8,7 +8,7 @@ import { memoize } from '../../platform/concurrency/bounded-map.ts';
 import { createMutex } from '../../platform/concurrency/mutex.ts';
 import { WorkcrateError } from '../../platform/errors.ts';
 import { isConnectionLost, type Database, type Queries, type Row, type SqlValue } from './database.ts';
-import { connectError, isConflict, isDamage, queryError, verifyPostgres } from './postgres-errors.ts';
+import { createConnectError, isConflict, isDamage, queryError, verifyPostgres } from './postgres-errors.ts';
 import { createNotices } from './postgres-notices.ts';
 import { runWork, waitingLimit } from './scope.ts';
 import { checkValues, parseStatement } from './sqlite.ts';
@@ -105,7 +105,7 @@ async function querySingly<T extends Row>(
 
 const isSelect = (sql: string): boolean => /^\s*SELECT\b/i.test(sql);
 
-const MAX_PREPARED_STATEMENTS = 500;
+const maxPreparedStatements = 500;
 
 /** One connection of the pool, lent for a time. */
 export interface BorrowedConnection extends Queries {
@@ -116,13 +116,13 @@ export interface BorrowedConnection extends Queries {
 export type BorrowConnection = <T>(use: (loan: BorrowedConnection) => Promise<T>) => Promise<T>;
 
 function lendingFrom(pool: Pool, place: string): BorrowConnection {
-  const parse = memoize(MAX_PREPARED_STATEMENTS, parseStatement);
+  const parse = memoize(maxPreparedStatements, parseStatement);
 
   const connect = async (): Promise<PoolClient> => {
     try {
       return await pool.connect();
     } catch (error) {
-      throw connectError(error, place);
+      throw createConnectError(error, place);
     }
   };
 
@@ -163,7 +163,7 @@ type QueryConfig = { text: string; values: SqlValue[] };
 const INT8 = 20;
 
 /** All of these can be set otherwise in the URL, as in `?statement_timeout=60000`. */
-const SETTINGS = {
+const pgSettings = {
   max: 10,
   application_name: 'workcrate',
   // Covers both a server that does not answer and a pool that is all in use.
@@ -196,18 +196,18 @@ async function openPostgresPool(url: string) {
     getTypeParser: ((oid: number, format: 'text') =>
       oid === INT8 ? parseSafeInteger : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
   };
-  const pool = new pg.Pool({ ...SETTINGS, connectionString: url, types, onConnect: demandDurableCommits });
+  const pool = new pg.Pool({ ...pgSettings, connectionString: url, types, onConnect: checkDurableCommits });
   // Without a listener, a connection that ends would end the process. The pool opens another.
   pool.on('error', ignore);
   pool.on('connect', (client) => client.on('error', ignore));
-  const newClient = (): Client => new pg.Client({ ...SETTINGS, connectionString: url });
-  return { pool, newClient, place: describeServer(pg.Client, url) };
+  const newClient = (): Client => new pg.Client({ ...pgSettings, connectionString: url });
+  return { pool, newClient, place: describePostgresServer(pg.Client, url) };
 }
 
 function ignore(): void {}
 
 /** What is acknowledged must be on disk, whatever the server's default is. A setting that waits for more stays. */
-async function demandDurableCommits(client: ClientBase): Promise<void> {
+async function checkDurableCommits(client: ClientBase): Promise<void> {
   await client.query(
     "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",
   );
@@ -226,7 +226,7 @@ async function importPg() {
   }
 }
 
-function describeServer(Client: typeof import('pg').Client, url: string): string {
+function describePostgresServer(Client: typeof import('pg').Client, url: string): string {
   try {
     const { user, host, port, database } = new Client({ connectionString: url });
     return `${user}@${host}:${port}/${database}`;
@@ -245,7 +245,7 @@ function parseSafeInteger(text: string): number {
   throw new WorkcrateError('database_failed', `The database gave ${text}, which is beyond 2^53.`);
 }
 
-const MOST_ATTEMPTS = 6;
+const maxTransactionAttempts = 6;
 
 /** Runs `work` in a transaction, again where the server undid it because of another one. */
 async function transact<T>(lend: BorrowConnection, work: (tx: Queries) => Promise<T>): Promise<T> {
@@ -256,7 +256,7 @@ async function transact<T>(lend: BorrowConnection, work: (tx: Queries) => Promis
     } catch (error) {
       // Lost at COMMIT, it may have been committed; lost before, it surely was not.
       const undone = isConflict(error) || (isConnectionLost(error) && !committing);
-      if (!undone || attempt === MOST_ATTEMPTS) throw error;
+      if (!undone || attempt === maxTransactionAttempts) throw error;
     }
     await pause(Math.random() * 10 * 2 ** attempt);
   }

@@ -6,7 +6,7 @@ import { WorkcrateError } from '../../platform/errors.ts';
 import type { Queries } from './database.ts';
 
 /** Longer than any one query may take, so that it only ends transactions whose `work` hangs. */
-const IDLE_LIMIT_MS = 60_000;
+const maxIdleMs = 60_000;
 
 /** How many queries or transactions wait for the same connection or pool. */
 export const waitingLimit: MutexLimit = {
@@ -69,7 +69,7 @@ function createQueryScope(queries: Queries, asked: () => void) {
 
 function createIdleLimit() {
   const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(idleTransactionError()), IDLE_LIMIT_MS);
+  const timer = setTimeout(() => reject(idleTransactionError()), maxIdleMs);
   let stopped = false;
   return {
     passed: promise,
@@ -88,6 +88,6 @@ function usedAfterEndError(): WorkcrateError {
 function idleTransactionError(): WorkcrateError {
   return new WorkcrateError(
     'database_failed',
-    `A transaction was idle for ${IDLE_LIMIT_MS / 1000} s and was rolled back. Inside it, use tx alone.`,
+    `A transaction was idle for ${maxIdleMs / 1000} s and was rolled back. Inside it, use tx alone.`,
   );
 }

@@ -3,27 +3,27 @@ import { getErrno, isWorkcrateError, WorkcrateError, type ErrorCode } from '../.
 import type { DatabaseCheck } from './database.ts';
 
 // Primary result codes, from https://sqlite.org/rescode.html
-const BUSY = 5;
-const SQLITE_READ_ONLY = 8;
-const CORRUPT = 11;
-const IO_ERROR = 10;
-const FULL = 13;
-const NOT_A_DATABASE = 26;
+const sqliteBusy = 5;
+const sqliteReadOnly = 8;
+const sqliteCorrupt = 11;
+const sqliteIoError = 10;
+const sqliteFull = 13;
+const sqliteNotADatabase = 26;
 
 /** Whether another process was in the way, for an error made here. */
 export function isSqliteBusy(error: unknown): boolean {
-  return isWorkcrateError(error) && resultCode(error.cause) === BUSY;
+  return isWorkcrateError(error) && resultCode(error.cause) === sqliteBusy;
 }
 
 /** Whether a SQLite file is damaged, for an error made here. */
 export function isDamagedDatabase(error: unknown): boolean {
   const code = isWorkcrateError(error, 'database_failed') ? resultCode(error.cause) : null;
-  return code === CORRUPT || code === NOT_A_DATABASE;
+  return code === sqliteCorrupt || code === sqliteNotADatabase;
 }
 
 /** Whether the disk did not read, write or sync what it was told to, for an error made here. */
 export const isInputOutputError = (error: unknown): boolean =>
-  isWorkcrateError(error) && resultCode(getSqliteCause(error)) === IO_ERROR;
+  isWorkcrateError(error) && resultCode(getSqliteCause(error)) === sqliteIoError;
 
 /** The error of SQLite itself: for callers there is another around it. */
 function getSqliteCause(error: WorkcrateError): unknown {
@@ -70,19 +70,19 @@ function describeSqliteError(error: unknown, file: string): string {
 
 function explainSqliteCode(error: unknown): [ErrorCode, string] {
   switch (getErrno(error) ?? resultCode(error)) {
-    case FULL:
+    case sqliteFull:
     case 'ENOSPC':
     case 'EDQUOT':
       return ['storage_full', 'Free some space; what was acknowledged is safe.'];
-    case SQLITE_READ_ONLY:
+    case sqliteReadOnly:
     case 'EROFS':
     case 'EACCES':
     case 'EPERM':
       return ['storage_read_only', 'Let the user that runs Workcrate write to the file and its folder.'];
-    case CORRUPT:
-    case NOT_A_DATABASE:
+    case sqliteCorrupt:
+    case sqliteNotADatabase:
       return ['database_failed', 'The file is damaged or not a database: restore it from a backup.'];
-    case BUSY:
+    case sqliteBusy:
       return ['database_failed', 'Another process uses it: end that one, or try again later.'];
     default:
       return ['database_failed', ''];
@@ -95,19 +95,19 @@ function resultCode(error: unknown): number | null {
   return typeof code === 'number' ? code & 0xff : null;
 }
 
-const mostProblems = 100;
+const maxDatabaseProblems = 100;
 
 /** Every page, every index against its table, and every foreign key. It takes as long as reading the file. */
 export function verifySqlite(connection: DatabaseSync): DatabaseCheck {
   const by = 'integrity_check and foreign_key_check of SQLite';
   try {
-    const found = connection.prepare(`PRAGMA integrity_check(${mostProblems})`).all();
+    const found = connection.prepare(`PRAGMA integrity_check(${maxDatabaseProblems})`).all();
     const damaged = found.map((row) => String(row['integrity_check'])).filter((text) => text !== 'ok');
     const keys = connection.prepare('PRAGMA foreign_key_check').all();
     const broken = keys.map(
       (row) => `a row of ${String(row['table'])} refers to a missing row of ${String(row['parent'])}`,
     );
-    return { by, problems: [...damaged, ...broken].slice(0, mostProblems) };
+    return { by, problems: [...damaged, ...broken].slice(0, maxDatabaseProblems) };
   } catch (error) {
     return { by, problems: [`it cannot be read to the end: ${(error as Error).message}`] };
   }

@@ -21,10 +21,10 @@ import {
   verifySqlite,
 } from './sqlite-errors.ts';
 
-const MAX_CACHED_STATEMENTS = 500;
+const maxCachedStatements = 500;
 /** SQLite waits in the thread and so stops the whole server: keep it short, and go on in `retryWhileBusy`. */
-const BUSY_IN_THREAD_MS = 50;
-const BUSY_LIMIT_MS = 10_000;
+const maxBusyInThreadMs = 50;
+const maxBusyMs = 10_000;
 
 export interface SqliteOptions {
   /** Frees some space where the disk is full: whether it could. What failed is then tried once more. */
@@ -159,7 +159,7 @@ function shrinkLog(connection: DatabaseSync): void {
 }
 
 const firstMendMs = 50;
-const longestMendMs = 5000;
+const maxMendMs = 5000;
 
 /**
  * Remembers that the disk did not take a commit. SQLite has taken that back, and the next one is written over it. Until
@@ -179,7 +179,7 @@ function createLogMender(write: () => Promise<void>, { failed, mended }: SqliteO
       await write();
     } catch {
       // Its failure is the one that was told already.
-      return mendLater(Math.min(2 * ms, longestMendMs));
+      return mendLater(Math.min(2 * ms, maxMendMs));
     }
     failure = null;
     mended?.();
@@ -212,7 +212,7 @@ function createOthersVersion(look: () => number): () => number {
 
 /** Prepared statements by their SQL, with what is known of each. */
 function createStatements(connection: DatabaseSync) {
-  return memoize(MAX_CACHED_STATEMENTS, (sql: string) => {
+  return memoize(maxCachedStatements, (sql: string) => {
     const { placeholders } = parseStatement(sql);
     const statement = connection.prepare(sql);
     statement.setReturnArrays(true);
@@ -241,10 +241,10 @@ const databaseRemovedError = (file: string): WorkcrateError =>
 
 function openWithRoom(file: string, makeRoom: () => boolean): DatabaseSync {
   try {
-    return openConnection(file);
+    return openSqliteConnection(file);
   } catch (error) {
     if (!mayBeFull(error) || !makeRoom()) throw error;
-    return openConnection(file);
+    return openSqliteConnection(file);
   }
 }
 
@@ -257,7 +257,7 @@ function toPlainRow(names: readonly string[], values: readonly SqlValue[]): Row 
 
 /** Repeats what another process is in the way of. A busy statement has done nothing. */
 async function retryWhileBusy<T>(attempt: () => T): Promise<T> {
-  const deadline = performance.now() + BUSY_LIMIT_MS;
+  const deadline = performance.now() + maxBusyMs;
   for (;;) {
     try {
       return attempt();
@@ -272,8 +272,8 @@ async function retryWhileBusy<T>(attempt: () => T): Promise<T> {
  * Several processes may open a new file at once. SQLite does not wait where each would wait for the other, as both do
  * that turn the same file to WAL, so one of them begins again; nothing else runs yet that a sleep could hold up.
  */
-function openConnection(file: string): DatabaseSync {
-  const deadline = performance.now() + BUSY_LIMIT_MS;
+function openSqliteConnection(file: string): DatabaseSync {
+  const deadline = performance.now() + maxBusyMs;
   for (;;) {
     try {
       return attemptToOpen(file);
@@ -288,10 +288,10 @@ function openConnection(file: string): DatabaseSync {
 function attemptToOpen(file: string): DatabaseSync {
   // SQLite would let everybody read it; its WAL takes over the mode of the file.
   if (file !== ':memory:') closeSync(openSync(file, 'a', 0o600));
-  const connection = new DatabaseSync(file, { timeout: BUSY_LIMIT_MS, enableForeignKeyConstraints: true });
+  const connection = new DatabaseSync(file, { timeout: maxBusyMs, enableForeignKeyConstraints: true });
   try {
     connection.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON');
-    connection.exec(`PRAGMA journal_size_limit = 67108864; PRAGMA busy_timeout = ${BUSY_IN_THREAD_MS}`);
+    connection.exec(`PRAGMA journal_size_limit = 67108864; PRAGMA busy_timeout = ${maxBusyInThreadMs}`);
     return connection;
   } catch (error) {
     connection.close();
@@ -309,15 +309,15 @@ export interface Statement {
   readonly placeholders: number;
 }
 
-const QUOTED = `'[^']*'|"[^"]*"`;
-const COMMENT = String.raw`--[^\n]*|/\*[\s\S]*?\*/`;
-const TOKEN = new RegExp(`${QUOTED}|${COMMENT}|[?;]`, 'g');
+const quotedSql = `'[^']*'|"[^"]*"`;
+const commentSql = String.raw`--[^\n]*|/\*[\s\S]*?\*/`;
+const sqlTokenForm = new RegExp(`${quotedSql}|${commentSql}|[?;]`, 'g');
 
 /** Finds the placeholders of one statement. Text in quotes and comments is left as it is. */
 export function parseStatement(sql: string): Statement {
   let placeholders = 0;
   let end = sql.length;
-  const numbered = sql.replace(TOKEN, (token, offset: number) => {
+  const numbered = sql.replace(sqlTokenForm, (token, offset: number) => {
     if (token === ';') end = Math.min(end, offset);
     return token === '?' ? `$${++placeholders}` : token;
   });
@@ -336,7 +336,7 @@ export function checkValues(sql: string, placeholders: number, values: readonly 
 /** The statements of a file of SQL, without comments, each in one spelling whatever its line breaks. */
 export function splitStatements(text: string): string[] {
   const statements = [''];
-  for (const [part] of stripSqlComments(text).matchAll(new RegExp(`${QUOTED}|;|[^'";]+`, 'g'))) {
+  for (const [part] of stripSqlComments(text).matchAll(new RegExp(`${quotedSql}|;|[^'";]+`, 'g'))) {
     if (part === ';') statements.push('');
     else statements[statements.length - 1] += /^['"]/.test(part) ? part : part.replaceAll(/\s+/g, ' ');
   }
@@ -344,7 +344,7 @@ export function splitStatements(text: string): string[] {
 }
 
 function stripSqlComments(sql: string): string {
-  const pattern = new RegExp(`(${QUOTED})|${COMMENT}`, 'g');
+  const pattern = new RegExp(`(${quotedSql})|${commentSql}`, 'g');
   return sql.replace(pattern, (_, quoted: string | undefined) => quoted ?? ' ').trim();
 }
 

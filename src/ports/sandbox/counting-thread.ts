@@ -6,8 +6,8 @@ import type { Workspace } from './sandbox.ts';
 
 /** More than these count as too much: counting would take too long, and needs memory for each. */
 const maxCountedEntries = 5_000_000;
-const mostDescriptors = 200_000;
-const mostMs = 60_000;
+const maxDescriptors = 200_000;
+const maxCountingMs = 60_000;
 
 const moreThanCountable: WorkspaceSpace = { bytes: Infinity, mayHideMore: false };
 
@@ -30,9 +30,9 @@ async function countSpace(
   withUnlinked: boolean,
   signal: AbortSignal,
 ): Promise<WorkspaceSpace> {
-  const deadline = AbortSignal.timeout(mostMs);
+  const deadline = AbortSignal.timeout(maxCountingMs);
   try {
-    const steps = countWorkspace({ place, withUnlinked, mostEntries: maxCountedEntries, mostDescriptors });
+    const steps = countWorkspace({ place, withUnlinked, mostEntries: maxCountedEntries, maxDescriptors });
     return (await countInSlices(steps, AbortSignal.any([signal, deadline]))) ?? moreThanCountable;
   } catch (error) {
     if (deadline.aborted && !signal.aborted) return moreThanCountable;

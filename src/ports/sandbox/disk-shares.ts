@@ -17,7 +17,7 @@ const measureShareEveryMs = 2000;
 const measureSoonMs = 400;
 const measurePatience = 10;
 /** How many runs may add to folders that are too full already, before no more are started. */
-const mostAdding = 3;
+const maxAdding = 3;
 /**
  * The file system may fill by so much during runs in folders that cannot be counted, all of them together. Others
  * fill it too meanwhile, so it cannot be little.
@@ -237,7 +237,7 @@ function openShare(
       if (!isOver()) return;
       await known.settled;
       await measure();
-      if (isOver() && known.adding >= mostAdding) throw quotaExceededError(known.bytes, diskBytes);
+      if (isOver() && known.adding >= maxAdding) throw quotaExceededError(known.bytes, diskBytes);
     },
     async claim(bytes) {
       if (bytes === 0) {

@@ -16,13 +16,13 @@ import { countPackages } from './environments.ts';
 import { getCheckpointsFolder, getReplaysFolder, type Workspace } from './sandbox.ts';
 import { countUnlinkedSpace } from './unlinked.ts';
 
-const lookEveryMs = 50;
+const diskLookEveryMs = 50;
 const lookWhenIdleMs = 500;
 /** Even if the disk is quiet, the folders are measured again after so long, and after so many times what that took. */
 const measureRunEveryMs = 400;
 const runMeasurePatience = 3;
 /** How often the folders are measured again if the file system has filled by more than they show. */
-const mostDoubts = 8;
+const maxDoubts = 8;
 /**
  * A measurement that takes longer says too late what a run wrote meanwhile. Until it ends, a run is also stopped where the
  * file system has filled by more than the limit and so many bytes since it began, and twice the reserve is not free.
@@ -147,7 +147,7 @@ function watchRun(
       .catch(() => {})
       .finally(() => (measuringSince = null));
   };
-  repeatLook(look, () => (isIdle() ? lookWhenIdleMs : lookEveryMs), stop.signal);
+  repeatLook(look, () => (isIdle() ? lookWhenIdleMs : diskLookEveryMs), stop.signal);
   return {
     [Symbol.dispose]() {
       stop.abort(runOver);
@@ -179,7 +179,7 @@ function watchGrowth({ workspace }: Workspace): () => Promise<number> {
 
 /** Assumes empty folders until they are measured first: most runs have ended by then. */
 function firstGuess(used: number, beganOver: boolean): MeasuredSpace {
-  const until = beganOver ? 0 : performance.now() + 4 * lookEveryMs;
+  const until = beganOver ? 0 : performance.now() + 4 * diskLookEveryMs;
   return { bytes: 0, certain: { bytes: 0, used }, until, doubts: 0 };
 }
 
@@ -206,11 +206,11 @@ async function measureWorkspace(
   const took = performance.now() - began;
   const after = (ms: number, patience: number): number => began + took + Math.max(ms, patience * took);
   const isDoubtful = bytes <= most && wouldBeOver(last, used, most);
-  if (isDoubtful && last.doubts < mostDoubts)
+  if (isDoubtful && last.doubts < maxDoubts)
     return {
       ...last,
       bytes,
-      until: after(lookEveryMs, took > slowMeasurementMs ? 0 : runMeasurePatience),
+      until: after(diskLookEveryMs, took > slowMeasurementMs ? 0 : runMeasurePatience),
       doubts: last.doubts + 1,
     };
   const certain = mayHideMore ? last.certain : { bytes, used };
@@ -263,7 +263,7 @@ function createSpaceMeter(log: Log): SpaceMeter {
   return {
     async measure(place, { withUnlinked, signal }) {
       if (performance.now() >= (largeUntil.get(place.workspace) ?? 0)) {
-        const few = { mostEntries: maxEntriesHere, mostDescriptors: fewDescriptors };
+        const few = { mostEntries: maxEntriesHere, maxDescriptors: fewDescriptors };
         const quick = await countInSlices(countWorkspace({ place, withUnlinked, ...few }), signal);
         if (quick !== null) return quick;
         largeUntil.set(place.workspace, performance.now() + rememberLargeMs);
@@ -292,11 +292,11 @@ export interface CountOptions {
   readonly withUnlinked: boolean;
   /** Beyond these the count is given up. */
   readonly mostEntries: number;
-  readonly mostDescriptors: number;
+  readonly maxDescriptors: number;
 }
 
 /** The folders of a replay are among those of its user. */
-function listCountedFolders({ beside, ...own }: Workspace): string[] {
+function listCountedWorkspaceFolders({ beside, ...own }: Workspace): string[] {
   const place = beside ?? own;
   const others = [getCheckpointsFolder(place), getReplaysFolder(place)];
   return [place.workspace, place.artifacts, ...others.filter((folder) => existsSync(folder))];
@@ -304,10 +304,10 @@ function listCountedFolders({ beside, ...own }: Workspace): string[] {
 
 /** Counts in short steps. Null if there is more than may be counted. */
 export function* countWorkspace(counting: CountOptions): Generator<void, WorkspaceSpace | null> {
-  const { place, withUnlinked, mostEntries, mostDescriptors } = counting;
+  const { place, withUnlinked, mostEntries, maxDescriptors } = counting;
   let bytes = 0;
   let packagesMayHide = false;
-  const folders = listCountedFolders(place);
+  const folders = listCountedWorkspaceFolders(place);
   for (const folder of folders) {
     const space = yield* openBelow(folder).space(mostEntries);
     if (space.isCut) return null;
@@ -320,7 +320,7 @@ export function* countWorkspace(counting: CountOptions): Generator<void, Workspa
     packagesMayHide = space.mayHideMore;
   }
   if (!withUnlinked || bytes === Infinity) return { bytes, mayHideMore: packagesMayHide };
-  const unlinked = yield* countUnlinkedSpace(place, mostDescriptors);
+  const unlinked = yield* countUnlinkedSpace(place, maxDescriptors);
   if (unlinked.isCut) return null;
   return { bytes: bytes + unlinked.bytes, mayHideMore: packagesMayHide || unlinked.mayHideMore };
 }

@@ -60,14 +60,14 @@ export const listWritableFolders = ({ language, environment }: Installation): st
 
 /** They are the server's own; those who run code as this uid may look into them. */
 export function makePackageFolders(packages: string, uid: number | null): void {
-  for (const name of ['', ...packageLanguages, nodeNamesFolder]) makeOwnFolder(join(packages, name), uid);
+  for (const name of ['', ...packageLanguages, nodeNamesFolder]) makeUserFolder(join(packages, name), uid);
   const cache = join(packages, cacheFolder);
-  makeOwnFolder(cache, uid);
+  makeUserFolder(cache, uid);
   if (uid !== null) chownSync(cache, uid, uid);
 }
 
 /** As root the server keeps it, and lets in the group that is the user's alone. */
-function makeOwnFolder(folder: string, uid: number | null): void {
+function makeUserFolder(folder: string, uid: number | null): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   if (uid !== null) chownSync(folder, process.getuid!(), uid);
   chmodSync(folder, 0o750);
@@ -130,7 +130,7 @@ function readKnownFolder(file: string): KnownFolder | null {
 export function* countPackages(packages: string, mostEntries: number): Generator<void, PackagesSpace> {
   let bytes = 0;
   let mayHideMore = false;
-  for (const folder of listCountedFolders(packages)) {
+  for (const folder of listEnvironmentFolders(packages)) {
     yield;
     const known = readKnownFolder(`${folder}.json`);
     if (known !== null) bytes += known.bytes;
@@ -151,17 +151,17 @@ export interface PackagesSpace extends Pick<FolderSpace, 'bytes' | 'isCut'> {
   readonly mayHideMore: boolean;
 }
 
-function listCountedFolders(packages: string): string[] {
+function listEnvironmentFolders(packages: string): string[] {
   const environments = packageLanguages.flatMap((language) => {
     const folder = join(packages, language);
-    return listNames(folder)
+    return listFolderNames(folder)
       .filter((name) => idPattern.test(name))
       .map((name) => join(folder, name));
   });
   return [...environments, join(packages, cacheFolder)];
 }
 
-function listNames(folder: string): string[] {
+function listFolderNames(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch (error) {

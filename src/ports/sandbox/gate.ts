@@ -45,7 +45,7 @@ export const toProxyVariables = (
 ): Readonly<Record<string, string>> =>
   environment?.(proxyInside, certificates === null ? null : certificatesInside) ?? {};
 
-const tokenForm = /^[0-9a-f]{32}$/;
+const gateTokenForm = /^[0-9a-f]{32}$/;
 /** A token and its line break. */
 const greetingBytes = 33;
 const greetingMs = 5000;
@@ -189,7 +189,7 @@ function readGreeting(socket: Socket, welcome: (token: string) => void): void {
     socket.off('readable', read);
     clearTimeout(late);
     const token = greeting.toString('latin1', 0, greetingBytes - 1);
-    if (greeting.length < greetingBytes || !tokenForm.test(token)) socket.destroy();
+    if (greeting.length < greetingBytes || !gateTokenForm.test(token)) socket.destroy();
     else setImmediate(welcome, token);
   };
   socket.on('readable', read);

@@ -48,7 +48,7 @@ export interface FittedLimits {
 
 /** What most systems give a program, and so what programs expect. */
 const usualOpenFiles = 1024;
-const leastOpenFiles = 256;
+const minOpenFiles = 256;
 
 /** Lowers limits that the machine does not allow, so that runs work with less instead of not at all. */
 export function fitLimits(
@@ -57,14 +57,14 @@ export function fitLimits(
   hard: HardLimits,
   fileMax: number,
 ): FittedLimits {
-  if (hard.openFiles < leastOpenFiles)
+  if (hard.openFiles < minOpenFiles)
     throw new WorkcrateError(
       'sandbox_unavailable',
-      `Runs need ${leastOpenFiles} open files, and the server may have ${hard.openFiles} (ulimit -Hn). ${explainRaising('-n', 'LimitNOFILE')}`,
+      `Runs need ${minOpenFiles} open files, and the server may have ${hard.openFiles} (ulimit -Hn). ${explainRaising('-n', 'LimitNOFILE')}`,
     );
   const processes = Math.min(requested.processes, hard.processes);
   const fileBytes = Math.min(requested.fileBytes, hard.fileBytes);
-  const share = Math.max(leastOpenFiles, Math.floor(fileMax / 2 / (processes * mostRuns)));
+  const share = Math.max(minOpenFiles, Math.floor(fileMax / 2 / (processes * mostRuns)));
   const openFiles = Math.min(usualOpenFiles, hard.openFiles, share);
   return {
     limits: { ...requested, processes, fileBytes },

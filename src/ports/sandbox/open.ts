@@ -27,7 +27,7 @@ export async function openSandbox(options: OpenOptions): Promise<Sandbox> {
       return dockerSandbox({ ...options, ...options.docker });
     }
     case 'subprocess': {
-      demandKindAllowed('subprocess', options.allowed);
+      checkKindAllowed('subprocess', options.allowed);
       options.log.warn('sandbox.no_walls', {
         message:
           'Code runs without walls: it can read this machine and reach the network (--sandbox subprocess).',
@@ -39,7 +39,7 @@ export async function openSandbox(options: OpenOptions): Promise<Sandbox> {
 }
 
 /** Refuses a backend without walls that is not allowed by its name. */
-export function demandKindAllowed(kind: string, allowed: readonly string[]): void {
+export function checkKindAllowed(kind: string, allowed: readonly string[]): void {
   if (kind !== 'subprocess' || allowed.includes(kind)) return;
   throw new WorkcrateError(
     'config_invalid',

@@ -31,7 +31,7 @@ import { collectReports, secretBytes } from './sessions/frames.ts';
 import { openSession, type SessionProcess } from './sessions/session.ts';
 import { listTemporaryFiles } from './temporary-files.ts';
 import {
-  demandPython,
+  checkPython,
   describeSubprocessLimits,
   findPrograms,
   type SubprocessOptions,
@@ -44,7 +44,7 @@ import {
   removeRunFolder,
   startInterpreter,
   toHostFolders,
-  waitForExit,
+  waitForInterpreterExit,
   type StartedInterpreter,
   type SubprocessContext,
 } from './subprocess/interpreter.ts';
@@ -64,7 +64,7 @@ export async function subprocessSandbox(requested: SubprocessOptions): Promise<S
   );
   const options = { ...requested, limits };
   const programs = await findPrograms();
-  if (requested.python !== null) await demandPython(requested.python);
+  if (requested.python !== null) await checkPython(requested.python);
   const runFolders = await createSubprocessFolders();
   const python = requested.python ?? programs.python;
   const path = getSearchPath(runFolders);
@@ -135,7 +135,7 @@ async function startSubprocess(
 ): Promise<{ run: SandboxRun; over: Promise<void> }> {
   const secret = randomBytes(secretBytes);
   const { place, network = null, install = null, tools = null } = request;
-  if (install !== null) await demandReachable(place);
+  if (install !== null) await checkReachable(place);
   const port = network === null ? null : await openProxyPort();
   if (port !== null) port.network = network;
   const { certificates = null } = context.options;
@@ -170,7 +170,7 @@ async function startSubprocess(
 }
 
 /** Packages are found by their whole path, which another uid cannot follow through a folder that is closed to it. */
-async function demandReachable({ uid, workspace }: Workspace): Promise<void> {
+async function checkReachable({ uid, workspace }: Workspace): Promise<void> {
   if (uid === null || (await isOpenToAll(dirname(workspace)))) return;
   throw new WorkcrateError(
     'sandbox_unavailable',
@@ -196,7 +196,7 @@ async function startSessionRouter(context: SubprocessContext, request: SessionRe
   context.running.add(kill);
   const began = performance.now();
   const finish = async (): Promise<RunEnd> => {
-    const [exitCode, signal] = await waitForExit(child);
+    const [exitCode, signal] = await waitForInterpreterExit(child);
     context.running.delete(kill);
     killFamily(family);
     const reason = stopped ?? (signal === null ? 'exit' : 'signal');
@@ -249,7 +249,7 @@ async function followSubprocess(
 ): Promise<RunEnd> {
   const began = performance.now();
   const { limits } = context.options;
-  const exited = waitForExit(child);
+  const exited = waitForInterpreterExit(child);
   using stop = createStopper({
     timeoutMs: request.timeoutMs,
     graceMs: limits.graceMs,

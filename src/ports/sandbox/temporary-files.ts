@@ -16,26 +16,26 @@ export interface TemporaryFiles {
 
 const noTemporaryFiles: TemporaryFiles = { files: [], more: 0, complete: true };
 
-const mostEntries = 2000;
-const mostDepth = 16;
-const mostNamed = 20;
-const mostPath = 300;
+const maxTemporaryEntries = 2000;
+const maxTemporaryDepth = 16;
+const maxNamedTemporaryFiles = 20;
+const maxTemporaryPathLength = 300;
 
 type ToldFile = TemporaryFiles['files'][number];
 
-const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
+const isAmount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
 
 function isToldFile(value: unknown): value is ToldFile {
   const { path, size } = (value ?? {}) as Partial<Record<keyof ToldFile, unknown>>;
-  return typeof path === 'string' && path.length <= mostPath && isCount(size);
+  return typeof path === 'string' && path.length <= maxTemporaryPathLength && isAmount(size);
 }
 
 /** What was told inside, which is not to be trusted. Null is told where there are none. */
 export function readToldTemporaryFiles(told: unknown): TemporaryFiles | null {
   if (told === null) return noTemporaryFiles;
   const { files, more, complete } = (told ?? {}) as Partial<Record<keyof TemporaryFiles, unknown>>;
-  if (!Array.isArray(files) || files.length > mostNamed || !files.every(isToldFile)) return null;
-  if (!isCount(more) || typeof complete !== 'boolean') return null;
+  if (!Array.isArray(files) || files.length > maxNamedTemporaryFiles || !files.every(isToldFile)) return null;
+  if (!isAmount(more) || typeof complete !== 'boolean') return null;
   return { files: files.map(({ path, size }) => ({ path, size })), more, complete };
 }
 
@@ -47,24 +47,24 @@ export function listTemporaryFiles(folders: Readonly<Record<string, string>>): T
   const found: { path: string; size: number }[] = [];
   let complete = true;
   for (const [shown, folder] of Object.entries(folders)) {
-    const end = listFolder(folder, (path, size) => found.push({ path: `${shown}/${path}`, size }));
+    const end = listTemporaryFolder(folder, (path, size) => found.push({ path: `${shown}/${path}`, size }));
     if (end === null) return null;
     complete &&= !end.cut && end.unreadable + end.unentered === 0;
   }
-  const files = found.toSorted((a, b) => (a.path < b.path ? -1 : 1)).slice(0, mostNamed);
+  const files = found.toSorted((a, b) => (a.path < b.path ? -1 : 1)).slice(0, maxNamedTemporaryFiles);
   return {
-    files: files.map(({ path, size }) => ({ path: path.slice(0, mostPath), size })),
+    files: files.map(({ path, size }) => ({ path: path.slice(0, maxTemporaryPathLength), size })),
     more: found.length - files.length,
     complete,
   };
 }
 
-function listFolder(folder: string, tell: (path: string, size: number) => void): TreeEnd | null {
+function listTemporaryFolder(folder: string, tell: (path: string, size: number) => void): TreeEnd | null {
   const enters = (name: string): boolean => !cacheName.test(name);
   try {
     const steps: Generator<TreeEntry, TreeEnd> = openBelow(folder).tree(rootPath, {
-      mostEntries,
-      mostDepth,
+      mostEntries: maxTemporaryEntries,
+      mostDepth: maxTemporaryDepth,
       enters,
     });
     for (;;) {

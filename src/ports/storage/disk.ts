@@ -6,7 +6,7 @@ import { read } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { demandSpace } from '../../platform/data-folder/disk-reserve.ts';
+import { checkSpace } from '../../platform/data-folder/disk-reserve.ts';
 import { getErrno, WorkcrateError } from '../../platform/errors.ts';
 import { createOpenFileCache, type OpenFileCache } from './disk-open-files.ts';
 import { diskStaging, syncStorageFolder } from './disk-staging.ts';
@@ -51,7 +51,7 @@ export async function diskStorage(directory: string): Promise<Storage> {
     presign: async () => null,
     localPath,
     quarantine: diskQuarantine(directory, localPath),
-    demandSpace: (bytes) => withStorageErrors(() => demandSpace(folder, bytes)),
+    demandSpace: (bytes) => withStorageErrors(() => checkSpace(folder, bytes)),
     probe: () => withStorageErrors(() => probeDisk(join(directory, 'staging'))),
     close: async () => openFiles.close(),
   };
@@ -158,14 +158,14 @@ async function* listKeysBelow(
 
 /** What others put here, such as a file manager its own files, is passed over. */
 const folderForm = /^[a-z0-9][a-z0-9_-]*$/;
-const fileForm = /^[a-z0-9][a-z0-9_-]*\.bin$/;
+const storedFileForm = /^[a-z0-9][a-z0-9_-]*\.bin$/;
 
 /** Folders carry their slash, so that `a/b` sorts against `a-b` as the whole keys do. */
 async function listSortedParts(folder: string): Promise<string[]> {
   try {
     const entries = await readdir(folder, { withFileTypes: true });
     return entries
-      .filter((entry) => (entry.isDirectory() ? folderForm : fileForm).test(entry.name))
+      .filter((entry) => (entry.isDirectory() ? folderForm : storedFileForm).test(entry.name))
       .map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name.slice(0, -'.bin'.length)))
       .sort();
   } catch (error) {

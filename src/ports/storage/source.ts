@@ -130,7 +130,7 @@ export function checkNewName(name: string, prefix = ''): void {
 }
 
 /** Passes on exactly `size` bytes, and rejects if there are fewer or more. */
-export async function* demandExactSize(
+export async function* checkExactSize(
   bytes: AsyncIterable<Uint8Array>,
   size: number,
 ): AsyncGenerator<Uint8Array> {

@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { MiddlewareHandler } from 'hono';
 import { isWorkcrateError, WorkcrateError } from '../../platform/errors.ts';
 import { renderMessage } from '../../platform/html/html.ts';
-import { answerPage, createPolicy, isOpenedInBrowser } from '../../platform/html/response.ts';
+import { sendPage, createPolicy, isOpenedInBrowser } from '../../platform/html/response.ts';
 import type { SignedIn } from '../../core/identity.ts';
 import type { Log } from '../../platform/observability/log.ts';
 import { defaultScopes, IssuerDown, metricsScope, scopes, type Users } from '../../core/users/users.ts';
@@ -193,7 +193,7 @@ async function askToSignIn(req: IncomingMessage, res: ServerResponse): Promise<f
   const next = req.method === 'GET' && req.url !== '/' ? `?next=${encodeURIComponent(req.url!)}` : '';
   if (req.headers['sec-fetch-site'] === 'cross-site') {
     const page = await renderMessage('One moment', 'This page goes on by itself.');
-    answerPage(res, 200, page, createPolicy(), { Refresh: `0; url=/sign-in${next}` });
+    sendPage(res, 200, page, createPolicy(), { Refresh: `0; url=/sign-in${next}` });
   } else {
     const headers = { Location: `/sign-in${next}`, 'Cache-Control': 'no-store', 'Content-Length': 0 };
     res.writeHead(303, headers).end();

@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { publicMessage, type WorkcrateError } from '../../platform/errors.ts';
 import { renderMessage } from '../../platform/html/html.ts';
-import { answerPage, createPolicy } from '../../platform/html/response.ts';
+import { sendPage, createPolicy } from '../../platform/html/response.ts';
 import { getErrorStatus } from '../../platform/http/answer.ts';
 
 export async function answerErrorPage(
@@ -12,8 +12,7 @@ export async function answerErrorPage(
 ): Promise<void> {
   const { title, words } = describeError(error);
   const page = await renderMessage(title, words);
-  if (!res.headersSent && !res.destroyed)
-    answerPage(res, getErrorStatus(error), page, createPolicy(), headers);
+  if (!res.headersSent && !res.destroyed) sendPage(res, getErrorStatus(error), page, createPolicy(), headers);
 }
 
 /** A link that ended and one that never was are told alike: nobody may learn which tokens exist. */

@@ -4,7 +4,7 @@
  * `allowed.ts`.
  */
 import { isWorkcrateError, WorkcrateError } from '../../../platform/errors.ts';
-import type { RefusalKind } from '../../../platform/paths/paths.ts';
+import type { PathRefusalKind } from '../../../platform/paths/paths.ts';
 
 /** What no path about the client's machine may hold, beyond what none about ours may. */
 const policyReasons = {
@@ -36,7 +36,7 @@ const projectReasons: Readonly<Record<string, string>> = {
 };
 
 /** Why a path was refused: the `details.kind` of the error. */
-export type PolicyKind = RefusalKind | OddKind | 'not_allowed';
+export type PolicyKind = PathRefusalKind | OddKind | 'not_allowed';
 
 /**
  * Kinds that lead out of the project, or would once somebody decodes them: violations, `path_refused`. All others stay

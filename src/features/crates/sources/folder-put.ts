@@ -19,7 +19,7 @@ import {
 } from '../../../platform/paths/paths.ts';
 import {
   checkNewName,
-  demandExactSize,
+  checkExactSize,
   ownNameMark,
   type SourceObject,
 } from '../../../ports/storage/source.ts';
@@ -48,7 +48,7 @@ export async function putSourceFile(
     await removePartFiles(folder, parent);
     using _claimed = (await claimSpace(folder.directory, size)) ?? throwDiskFull(name);
     try {
-      await writePartFile(folder, part, demandExactSize(bytes, size), signal);
+      await writePartFile(folder, part, checkExactSize(bytes, size), signal);
       linkPartFile(folder, part, target);
     } catch (error) {
       removeSourcePathIfPresent(folder, part);

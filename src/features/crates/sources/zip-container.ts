@@ -4,7 +4,7 @@ import { WorkcrateError } from '../../../platform/errors.ts';
 import type { OpenSourceObject, Source } from '../../../ports/storage/source.ts';
 import { fillBuffer } from '../../../platform/streams.ts';
 import {
-  MOST_DIRECTORY_BYTES,
+  maxZipDirectoryBytes,
   readMember,
   readZipDirectory,
   findStoredRange,
@@ -201,7 +201,7 @@ const mebibyte = 1024 * 1024;
 const defaultZipDirectoryCacheLimits: ZipDirectoryCacheLimits = {
   keptBytes: 64 * mebibyte,
   kept: 64,
-  usedBytes: MOST_DIRECTORY_BYTES,
+  usedBytes: maxZipDirectoryBytes,
   smallBytes: mebibyte,
 };
 

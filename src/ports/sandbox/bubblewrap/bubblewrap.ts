@@ -25,7 +25,7 @@ import { buildSeccompProgram } from '../seccomp/seccomp.ts';
 import { openSession } from '../sessions/session.ts';
 import { createSpareMemory } from './demand.ts';
 import { getMemoryPerProcess, getNodeFlags } from './fork-server.ts';
-import { demandPrograms, findPython, outerEnvironment, sweepTemporaryFolders } from './launch.ts';
+import { checkPrograms, findPython, outerEnvironment, sweepTemporaryFolders } from './launch.ts';
 import { endLeftovers } from './leftovers.ts';
 import {
   createInterpreterPool,
@@ -43,13 +43,13 @@ export interface BubblewrapOptions extends SandboxOptions {
 }
 
 /** For so many users interpreters wait; of further ones, the least recent has a cold start. */
-const mostPools = 16;
+const maxPools = 16;
 const forkServerAnswerMs = 4;
 
 /** Linux namespaces by bubblewrap, with interpreters that are forked ahead of time. */
 export async function bubblewrapSandbox(options: BubblewrapOptions): Promise<Sandbox> {
   const isRoot = process.getuid?.() === 0;
-  demandPrograms(isRoot);
+  checkPrograms(isRoot);
   sweepTemporaryFolders();
   const processes = endLeftovers();
   if (processes > 0) options.log.info('sandbox.leftovers_removed', { processes });
@@ -190,7 +190,7 @@ function createUserPools(createPool: (place: Workspace) => InterpreterPool, log:
     const pool = createPool(place);
     pools.set(user, pool);
     if (last !== undefined) retire(last);
-    if (pools.size > mostPools) void closeOldest(pools);
+    if (pools.size > maxPools) void closeOldest(pools);
     return pool;
   };
 

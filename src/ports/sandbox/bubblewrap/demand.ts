@@ -8,9 +8,9 @@ import { makeForEachKind, type InterpreterKind } from './user-sandbox.ts';
 const megabytes: Readonly<Record<InterpreterKind, number>> = { python: 4, bash: 3, node: 40, preloaded: 16 };
 
 /** For all users together. */
-const mostMegabytes = 256;
+const maxMegabytes = 256;
 /** Of one kind for one user. */
-const mostExtra = 8;
+const maxExtra = 8;
 /** After so long in which every run found one, half of them go. */
 const calmMs = 2000;
 
@@ -21,7 +21,7 @@ export interface SpareMemory {
 }
 
 export function createSpareMemory(): SpareMemory {
-  let left = mostMegabytes;
+  let left = maxMegabytes;
   return {
     claim(kind) {
       if (left < megabytes[kind]) return false;
@@ -33,7 +33,7 @@ export function createSpareMemory(): SpareMemory {
 }
 
 /** The demand for one kind of interpreter in one pool. */
-export interface Demand {
+export interface PoolDemand {
   /** How many more than usual should wait. */
   readonly extra: number;
   /** A run found none. */
@@ -42,7 +42,7 @@ export interface Demand {
 }
 
 /** `onCalm` is called whenever fewer are wanted than before. */
-export function createDemand(kind: InterpreterKind, memory: SpareMemory, onCalm: () => void): Demand {
+export function createDemand(kind: InterpreterKind, memory: SpareMemory, onCalm: () => void): PoolDemand {
   let extra = 0;
   /** The first one says little: the pool of a user who has just come is empty. */
   let hasMissed = false;
@@ -66,7 +66,7 @@ export function createDemand(kind: InterpreterKind, memory: SpareMemory, onCalm:
       return extra;
     },
     noteMiss() {
-      if (hasMissed && extra < mostExtra && memory.claim(kind)) extra++;
+      if (hasMissed && extra < maxExtra && memory.claim(kind)) extra++;
       hasMissed = true;
       wait();
     },

@@ -282,7 +282,7 @@ export async function findPython(chosen: string | null): Promise<Python> {
     const folders = [...new Set([base, prefix])]
       .filter((folder) => !/^\/usr(?:\/|$)/.test(folder))
       .sort((one, other) => one.length - other.length);
-    folders.forEach(demandVisible);
+    folders.forEach(checkVisible);
     return { path: prefix === base ? real : resolve(path), folders, prefix };
   } catch (cause) {
     if (cause instanceof WorkcrateError) throw cause;
@@ -295,7 +295,7 @@ export async function findPython(chosen: string | null): Promise<Python> {
 }
 
 /** Runs have other folders there, and would not see Python. */
-function demandVisible(folder: string): void {
+function checkVisible(folder: string): void {
   if (
     /^\/(?:$|(?:tmp|home\/user|dev|proc|workspace|artifacts|packages|node_modules|tools|skills|opt\/workcrate)(?:\/|$))/.test(
       folder,
@@ -322,7 +322,7 @@ const debianPackages: Readonly<Record<string, string>> = {
 };
 
 /** Refuses to start if a program is missing, and names its package. */
-export function demandPrograms(asRoot: boolean): void {
+export function checkPrograms(asRoot: boolean): void {
   if (process.platform !== 'linux')
     throw sandboxUnavailableError('Bubblewrap needs Linux. On other systems use --sandbox docker.');
   const needed = asRoot ? ['bwrap', 'mount', 'setpriv', 'unshare'] : ['bwrap'];

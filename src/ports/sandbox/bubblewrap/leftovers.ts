@@ -2,10 +2,10 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { createGroupNames, readProcess } from '../cgroups/processes.ts';
 
 /** In the environment of every bubblewrap that a server starts: which server that is, by its pid and start. */
-const markVariable = 'WORKCRATE_CELL';
+const cellMarkVariable = 'WORKCRATE_CELL';
 const serverMarks = createGroupNames('workcrate');
 
-export const sandboxMark = { [markVariable]: serverMarks.of('cell') };
+export const sandboxMark = { [cellMarkVariable]: serverMarks.of('cell') };
 
 /**
  * Kills what dead servers left behind, and returns how many. Only processes called bwrap, whose environment names a
@@ -28,8 +28,8 @@ function isLeftOver(pid: number): boolean {
   const before = readProcess(pid)?.started;
   const marks = readFileSync(`/proc/${pid}/environ`, 'latin1')
     .split('\0')
-    .filter((entry) => entry.startsWith(`${markVariable}=`))
-    .map((entry) => entry.slice(markVariable.length + 1));
+    .filter((entry) => entry.startsWith(`${cellMarkVariable}=`))
+    .map((entry) => entry.slice(cellMarkVariable.length + 1));
   // Still the same process: its pid was not reused meanwhile.
   return marks.some(serverMarks.isLeftOver) && readProcess(pid)?.started === before;
 }

@@ -92,8 +92,8 @@ function writeWhatFits(fd: number, bytes: Buffer): number {
 
 const outputChunkBytes = 64 * 1024;
 const statusChunkBytes = 1024;
-const mostInPipe = 1024 ** 2;
-const silentMs = 200;
+const maxInPipe = 1024 ** 2;
+const pipeSilentMs = 200;
 
 /** Reads into one buffer again and again: a new one for each chunk of a gigabyte would make the process large. */
 function openPipeReader(path: string, chunkBytes: number): PipeReader {
@@ -124,7 +124,7 @@ function openPipeReader(path: string, chunkBytes: number): PipeReader {
   /** Not in the timer itself: on a busy machine it may fire before the pipe has been read. */
   const endAfterLook = (): void => void (lastLook = setImmediate(() => socket.destroy()));
   const endWhenSilent = (): void => {
-    if (isTaken && Number.isFinite(left)) silence = setTimeout(endAfterLook, silentMs).unref();
+    if (isTaken && Number.isFinite(left)) silence = setTimeout(endAfterLook, pipeSilentMs).unref();
   };
 
   async function* chunks(): AsyncGenerator<Uint8Array> {
@@ -149,7 +149,7 @@ function openPipeReader(path: string, chunkBytes: number): PipeReader {
   return {
     chunks: chunks(),
     end() {
-      left = mostInPipe;
+      left = maxInPipe;
       endWhenSilent();
     },
     close: () => void socket.destroy(),

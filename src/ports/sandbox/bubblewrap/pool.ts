@@ -82,7 +82,7 @@ export function createInterpreterPool(place: Workspace, options: InterpreterPool
 
   const forget = (userSandbox: UserSandbox): void => {
     libraries.forget();
-    for (const kind of interpreterKinds) removeWorkersOf(userSandbox, waiting[kind]);
+    for (const kind of interpreterKinds) removeUserWorkers(userSandbox, waiting[kind]);
   };
 
   const sandbox = keepUserSandbox(place, options, forget);
@@ -314,7 +314,7 @@ function createLibraryLoader(
 const sendAway = ({ reject }: PromiseWithResolvers<TakenWorker>): void => reject(sandboxClosedError());
 
 /** Of a user's sandbox that has ended. */
-function removeWorkersOf(userSandbox: UserSandbox, waiting: TakenWorker[]): void {
+function removeUserWorkers(userSandbox: UserSandbox, waiting: TakenWorker[]): void {
   for (const taken of waiting.filter((taken) => taken.userSandbox === userSandbox)) {
     removeItem(waiting, taken);
     taken.worker.abandon();

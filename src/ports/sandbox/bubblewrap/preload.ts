@@ -41,7 +41,7 @@ interface Looked {
   readonly owner: number;
 }
 
-const answerMs = 20_000;
+const preloadAnswerMs = 20_000;
 const wantsNothing = (failed: Readonly<Record<string, string>>): PreloadPlan => ({
   names: [],
   failed,
@@ -54,7 +54,7 @@ export async function planPreload(python: string, names: readonly string[]): Pro
   let looked: Looked;
   try {
     const { stdout } = await promisify(execFile)(python, ['-s', '-c', lookScript, ...names], {
-      timeout: answerMs,
+      timeout: preloadAnswerMs,
       env: outerEnvironment,
       cwd: '/',
     });
@@ -65,7 +65,7 @@ export async function planPreload(python: string, names: readonly string[]): Pro
   }
   // Whoever owns the interpreter could change every run anyway.
   const trusted = new Set([0, process.getuid?.(), looked.owner]);
-  const isUnsafe = ([, uid, mode]: FolderOwner): boolean => !trusted.has(uid) || isOpenToAll(mode);
+  const isUnsafe = ([, uid, mode]: FolderOwner): boolean => !trusted.has(uid) || isModeOpenToAll(mode);
   const installed = names.filter((name) => looked.found[name] !== null);
   const failed = Object.fromEntries(
     installed.flatMap((name) => {
@@ -82,7 +82,7 @@ export async function planPreload(python: string, names: readonly string[]): Pro
 }
 
 /** In a sticky folder, such as /tmp, nobody can replace what belongs to others. */
-const isOpenToAll = (mode: number): boolean => (mode & 0o002) !== 0 && (mode & 0o1000) === 0;
+const isModeOpenToAll = (mode: number): boolean => (mode & 0o002) !== 0 && (mode & 0o1000) === 0;
 
 const importStatement =
   /^[^\S\n]*(?:from[^\S\n]+([\w.]+)[^\S\n]+import\b|import[^\S\n]+([^\n#;]+))|[;:][^\S\n]*(?:from[^\S\n]+([\w.]+)[^\S\n]+import\b|import[^\S\n]+([^\n#;]+))/gm;

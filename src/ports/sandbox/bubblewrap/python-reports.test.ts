@@ -9,7 +9,7 @@ import { it } from 'node:test';
 import { collectText } from '../../../platform/streams.ts';
 import { insideFolder } from '../inside-folder.ts';
 import type { Report } from '../sandbox.ts';
-import { readFrames } from '../sessions/frames.ts';
+import { readSessionFrames } from '../sessions/frames.ts';
 
 it('a run of Python reports its last value, displays and opened files, and what it forks reports nothing', async () => {
   using folder = mkdtempDisposableSync(join(tmpdir(), 'workcrate-run-'));
@@ -52,7 +52,9 @@ writer.finish()
 os.write(1, b'the end')
 time.sleep(0.3)
 os._exit(0)`;
-  const python = spawn('python3', ['-c', code, insideFolder], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const python = spawn('python3', ['-c', code, insideFolder], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const written = Buffer.concat(await Array.fromAsync(python.stdout as AsyncIterable<Buffer>));
   // Lengths in 8 bytes, `{}`, and the payload.
   const frames = written.subarray(0, -7);
@@ -98,7 +100,7 @@ async function run(folder: string, code: string) {
   task.end(`${JSON.stringify({ folder, secret: secret.toString('hex'), roots: [folder] })}\0${code}`);
   const reports: Report[] = [];
   const collect = async (): Promise<void> => {
-    for await (const report of readFrames(frames, secret)) reports.push(report);
+    for await (const report of readSessionFrames(frames, secret)) reports.push(report);
   };
   const ended = new Promise((resolve) => child.once('close', resolve));
   const [out] = await Promise.all([collectText(stdout), collect(), ended]);

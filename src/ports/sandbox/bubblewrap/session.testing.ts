@@ -8,7 +8,7 @@ import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { insideFolder } from '../inside-folder.ts';
 import type { Language, Report } from '../sandbox.ts';
-import { readFrames } from '../sessions/frames.ts';
+import { readSessionFrames } from '../sessions/frames.ts';
 
 type Header = Report['header'];
 
@@ -56,7 +56,7 @@ export class InsideSession implements AsyncDisposable {
   }
 
   async #collect(frames: Readable): Promise<void> {
-    for await (const report of readFrames(frames, this.secret)) this.reports.push(report);
+    for await (const report of readSessionFrames(frames, this.secret)) this.reports.push(report);
   }
 
   write(command: object): void {

@@ -10,7 +10,7 @@ import {
   openGroup,
   makeFolders,
   resources,
-  type Branch,
+  type Hierarchy,
   type Group,
   type GroupLimits,
   type Resource,
@@ -71,12 +71,12 @@ function readOwnGroups(): OwnGroup[] {
   }
 }
 
-function getCgroupsKind(branches: readonly Branch[]): Cgroups['kind'] {
+function getCgroupsKind(branches: readonly Hierarchy[]): Cgroups['kind'] {
   if (branches.length === 0) return 'none';
   return branches.some(({ version }) => version === 1) ? 'v1' : 'v2';
 }
 
-function createGroupFolders(branches: readonly Branch[], folder: string, limits: GroupLimits): void {
+function createGroupFolders(branches: readonly Hierarchy[], folder: string, limits: GroupLimits): void {
   try {
     makeFolders(branches, folder, limits);
   } catch (cause) {
@@ -85,7 +85,7 @@ function createGroupFolders(branches: readonly Branch[], folder: string, limits:
   }
 }
 
-function listGroupFolders(branches: readonly Branch[]): string[] {
+function listGroupFolders(branches: readonly Hierarchy[]): string[] {
   return [...new Set(branches.flatMap(({ directory }) => readdirSync(directory)))];
 }
 
@@ -101,10 +101,10 @@ export type GroupHolds = Readonly<Record<Resource, true | string>>;
 const probeLimits = { memoryBytes: 64 * 1024 * 1024, processes: 16, cpus: 0.1 };
 
 /** Finds the hierarchies that limit our resources, and tries each by making a group of that name. */
-function findBranches(own: readonly OwnGroup[], probe: string): { branches: Branch[]; holds: GroupHolds } {
+function findBranches(own: readonly OwnGroup[], probe: string): { branches: Hierarchy[]; holds: GroupHolds } {
   const holds = new Map<Resource, true | string>();
-  const branches = listBranches(own, holds).filter((branch) => {
-    const refusal = explainFailure(branch.directory, branch.version, () => tryBranch(branch, probe));
+  const branches = listHierarchies(own, holds).filter((branch) => {
+    const refusal = explainRefusal(branch.directory, branch.version, () => tryBranch(branch, probe));
     for (const resource of branch.resources) holds.set(resource, refusal ?? true);
     return refusal === null;
   });
@@ -113,7 +113,7 @@ function findBranches(own: readonly OwnGroup[], probe: string): { branches: Bran
 }
 
 /** Records in `holds` what v2 could not enable. */
-function listBranches(own: readonly OwnGroup[], holds: Map<Resource, true | string>): Branch[] {
+function listHierarchies(own: readonly OwnGroup[], holds: Map<Resource, true | string>): Hierarchy[] {
   const v1 = own.filter(({ version }) => version === 1);
   const v1Branches = v1.flatMap(({ directory, controllers }) => {
     const offered = resources.filter((resource) => controllers.includes(controllerNames[resource]));
@@ -137,23 +137,23 @@ function enableInV2(
   const offered = v2Controllers(base);
   return wanted.filter((resource) => {
     if (!offered.includes(controllerNames[resource])) return false;
-    const refusal = explainFailure(base, 2, () => enableControllers(base, resource));
+    const refusal = explainRefusal(base, 2, () => enableControllers(base, resource));
     if (refusal !== null) holds.set(resource, refusal);
     return refusal === null;
   });
 }
 
-function firstResource(branch: Branch): number {
+function firstResource(branch: Hierarchy): number {
   return resources.findIndex((name) => branch.resources.includes(name));
 }
 
-function tryBranch(branch: Branch, probe: string): void {
+function tryBranch(branch: Hierarchy, probe: string): void {
   makeFolders([branch], probe, probeLimits);
   rmdirSync(join(branch.directory, probe));
 }
 
 /** Null on success, else why not and what would help. */
-function explainFailure(directory: string, version: 1 | 2, act: () => void): string | null {
+function explainRefusal(directory: string, version: 1 | 2, act: () => void): string | null {
   try {
     act();
     return null;

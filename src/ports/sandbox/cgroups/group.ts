@@ -27,7 +27,7 @@ const maxRemovals = 13;
 const noCgroupEvents: CgroupEvents = { oomKilled: 0, pidsRefused: 0, memoryPeakBytes: null };
 
 /** Makes a folder in each branch and writes the limits. If one fails, it removes all. */
-export function makeFolders(branches: readonly Branch[], name: string, limits: GroupLimits): void {
+export function makeFolders(branches: readonly Hierarchy[], name: string, limits: GroupLimits): void {
   const made: string[] = [];
   try {
     for (const branch of branches) {
@@ -43,7 +43,7 @@ export function makeFolders(branches: readonly Branch[], name: string, limits: G
 }
 
 /** The group whose folders have this name. */
-export function openGroup(branches: readonly Branch[], name: string): Group {
+export function openGroup(branches: readonly Hierarchy[], name: string): Group {
   const places = branches.map((branch) => ({ branch, folder: join(branch.directory, name) }));
   return {
     async add(pid) {
@@ -113,7 +113,7 @@ export interface Controller {
 }
 
 /** A hierarchy in which groups can be made, below the server's own. A group of ours has a folder in each. */
-export interface Branch extends Controller {
+export interface Hierarchy extends Controller {
   readonly version: 1 | 2;
   readonly directory: string;
   readonly resources: readonly Resource[];

@@ -13,7 +13,7 @@ import {
   readControlValue,
   writeControl,
   writeIfThere,
-  type Branch,
+  type Hierarchy,
   type Controller,
   type Resource,
 } from './group.ts';
@@ -56,7 +56,7 @@ function limitCpu(group: string, quotaUs: number): void {
 }
 
 /** A hierarchy of cgroup v1 with one or more of our controllers. */
-export function v1Branch(directory: string, resources: readonly Resource[]): Branch {
+export function v1Branch(directory: string, resources: readonly Resource[]): Hierarchy {
   return {
     version: 1,
     directory,
@@ -100,7 +100,7 @@ const unifiedControllers: Readonly<Record<Resource, Controller>> = {
 };
 
 /** The one hierarchy of cgroup v2. */
-export function v2Branch(directory: string, resources: readonly Resource[]): Branch {
+export function v2Branch(directory: string, resources: readonly Resource[]): Hierarchy {
   return {
     version: 2,
     directory,

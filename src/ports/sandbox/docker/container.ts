@@ -91,7 +91,7 @@ function toContainerConfig(
       Mounts: [
         ...listDockerMounts(options, place),
         ...listToolMounts(options, tools?.folder.path ?? null),
-        ...listPackageMounts(place, install),
+        ...listContainerPackageMounts(place, install),
         ...listGateMounts(gate, options),
       ],
     },
@@ -204,7 +204,7 @@ function listGateMounts(gate: Gate | null, { certificates = null }: DockerOption
 }
 
 /** The root folder of an image can be given no link, so /node_modules is a folder of links. */
-function listPackageMounts(place: Workspace | null, install: Installation | null): DockerMount[] {
+function listContainerPackageMounts(place: Workspace | null, install: Installation | null): DockerMount[] {
   const packages = place?.packages ?? null;
   if (packages === null) return [];
   const names = join(packages, nodeNamesFolder);

@@ -39,7 +39,7 @@ import { createWaitingContainers } from './waiting.ts';
 
 export type { DockerOptions } from './container.ts';
 
-const probeMs = 30_000;
+const dockerProbeMs = 30_000;
 
 /** Where the router of a session finds the other interpreters. */
 const insideContainer = { node: ['/opt/workcrate/bin/node'], bash: 'bash' };
@@ -170,14 +170,14 @@ interface ProbedImage {
  */
 async function probeImage(engine: Engine, options: DockerOptions): Promise<ProbedImage> {
   const container = await startContainer(engine, options, { place: null, isGated: false });
-  const timer = setTimeout(() => void container.kill(), probeMs);
+  const timer = setTimeout(() => void container.kill(), dockerProbeMs);
   try {
     const run = container.begin({
       language: 'bash',
       code: versionScript,
       workingDir: '/',
       stdin: '',
-      mostMs: probeMs,
+      mostMs: dockerProbeMs,
       environment: {},
     });
     const [out, err, report] = await Promise.all([

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { readFrames } from './output.ts';
+import { readDockerFrames } from './output.ts';
 
 test('frames come apart the same way however the stream is cut', async () => {
   const frame = fc.record({ output: fc.constantFrom(1, 2), bytes: fc.uint8Array({ maxLength: 40 }) });
@@ -14,7 +14,7 @@ test('frames come apart the same way however the stream is cut', async () => {
           frames.map(({ output, bytes }) => Buffer.concat([header(output, bytes.length), bytes])),
         );
         const got = { 1: [] as Buffer[], 2: [] as Buffer[] };
-        for await (const { output, bytes } of readFrames(cutUp(whole, cuts)))
+        for await (const { output, bytes } of readDockerFrames(cutUp(whole, cuts)))
           got[output as 1 | 2].push(bytes);
         for (const output of [1, 2] as const) {
           const sent = Buffer.concat(

@@ -28,7 +28,7 @@ export function splitOutputs(stream: AsyncIterable<Uint8Array>, mark: Buffer): C
   let wake = () => {};
 
   const copyFrames = async (): Promise<void> => {
-    for await (const { output, bytes } of readFrames(stream)) {
+    for await (const { output, bytes } of readDockerFrames(stream)) {
       const index = output === 1 ? 0 : 1;
       const isFull = !writeOutput(outputs[index], readers[index].take(bytes));
       if (isFull && !released) await waitForRoom(outputs[index], (resume) => void (wake = resume));
@@ -78,7 +78,7 @@ async function waitForRoom(output: PassThrough, waking: (resume: () => void) => 
 const headerBytes = 8;
 
 /** A part of the output of a container: 1 is its stdout, 2 its stderr. */
-export interface OutputPiece {
+export interface DockerPiece {
   readonly output: number;
   readonly bytes: Buffer;
 }
@@ -87,7 +87,7 @@ export interface OutputPiece {
  * Splits the engine's stream into frames: a header of eight bytes, the output first and the length last. Pieces are
  * passed on as they come and never joined, so a frame of any length takes no memory.
  */
-export async function* readFrames(stream: AsyncIterable<Uint8Array>): AsyncGenerator<OutputPiece> {
+export async function* readDockerFrames(stream: AsyncIterable<Uint8Array>): AsyncGenerator<DockerPiece> {
   let header = Buffer.alloc(0);
   let output = 0;
   let left = 0;

@@ -290,16 +290,16 @@ wait_for_task(reading, reports)
 
 const kernelMemoryScript = readFileSync(`${insideFolder}/workcrate_inside/kernel_memory.py`, 'utf8');
 
-const systemFolders = ['/usr/local/bin', '/usr/bin', '/bin'];
+const imageFolders = ['/usr/local/bin', '/usr/bin', '/bin'];
 
 /** The PATH of runs. The supervisor has another: no package of a user may put itself in the place of its programs. */
-const searchPath = ['/opt/workcrate/bin', ...packageProgramFolders(packagesInside), ...systemFolders].join(
+const searchPath = ['/opt/workcrate/bin', ...packageProgramFolders(packagesInside), ...imageFolders].join(
   ':',
 );
 
 /** Fixed, whatever the image says: `env -i` comes first. */
 const environment = {
-  PATH: ['/opt/workcrate/bin', ...systemFolders].join(':'),
+  PATH: ['/opt/workcrate/bin', ...imageFolders].join(':'),
   HOME: '/home/user',
   LANG: 'C.UTF-8',
   TERM: 'dumb',

@@ -3,11 +3,11 @@ export type BpfLine =
   | { readonly op: 'label'; readonly name: string }
   /** Loads the 32-bit word at this offset of `struct seccomp_data`. */
   | { readonly op: 'load'; readonly offset: number }
-  | Comparison
+  | BpfComparison
   | { readonly op: 'return'; readonly value: number };
 
 /** Compares the word loaded last; both targets are further down, since BPF has no backward jumps. */
-interface Comparison {
+interface BpfComparison {
   readonly op: 'equal' | 'at least' | 'any bit';
   readonly value: number;
   readonly yes: string | null;
@@ -21,14 +21,13 @@ const comparisons = { equal: 0x15, 'at least': 0x35, 'any bit': 0x45 } as const;
 const instructionBytes = 8;
 /** A comparison has one byte for each distance; an unconditional jump has 32 bits. */
 const maxJump = 255;
-const mostInstructions = 4096;
+const maxInstructions = 4096;
 
 /** Makes an array of `struct sock_filter`, little endian. */
 export function assemble(lines: readonly BpfLine[]): Buffer {
   const far = findFarComparisons(lines);
   const { labels, starts, length } = layOutProgram(lines, far);
-  if (length > mostInstructions)
-    throw new RangeError(`${length} instructions are more than the kernel takes`);
+  if (length > maxInstructions) throw new RangeError(`${length} instructions are more than the kernel takes`);
   const program = Buffer.alloc(length * instructionBytes);
   for (const [index, line] of lines.entries()) {
     const start = starts[index]!;
@@ -68,7 +67,7 @@ function findFarComparisons(lines: readonly BpfLine[]): Set<BpfLine> {
   return far;
 }
 
-function isNear({ yes, no }: Comparison, next: number, labels: Map<string, number>): boolean {
+function isNear({ yes, no }: BpfComparison, next: number, labels: Map<string, number>): boolean {
   return [yes, no].every((name) => resolveLabel(name, labels, next) - next <= maxJump);
 }
 

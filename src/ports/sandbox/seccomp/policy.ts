@@ -28,22 +28,22 @@ export interface ArgumentRule {
   readonly argument: number;
   readonly when: 'equal' | 'any bit';
   readonly values: readonly number[];
-  readonly match: Rule;
-  readonly otherwise: Rule;
+  readonly match: SeccompRule;
+  readonly otherwise: SeccompRule;
 }
 
-export type Rule = SeccompVerdict | ArgumentRule;
+export type SeccompRule = SeccompVerdict | ArgumentRule;
 
 /** Of CLONE_NEW…: time, mount, cgroup, uts, ipc, user, pid and net. */
 const newNamespaces = 0x7e02_0080;
-const allowOnly = (argument: number, values: readonly number[], otherwise: Rule): ArgumentRule => ({
+const allowOnly = (argument: number, values: readonly number[], otherwise: SeccompRule): ArgumentRule => ({
   argument,
   when: 'equal',
   values,
   match: 'allow',
   otherwise,
 });
-const refuseValues = (argument: number, values: readonly number[], otherwise: Rule): ArgumentRule => ({
+const refuseValues = (argument: number, values: readonly number[], otherwise: SeccompRule): ArgumentRule => ({
   argument,
   when: 'equal',
   values,
@@ -106,7 +106,7 @@ const processOptions = [
 /** Not MADV_MERGEABLE (12), which shows what pages others have and keeps the kernel busy, nor MADV_HWPOISON (100). */
 const memoryAdvice = [0, 1, 2, 3, 4, 8, 9, 10, 11, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 25, 102, 103];
 
-export type SeccompPolicy = Readonly<Partial<Record<Syscall, Rule>>>;
+export type SeccompPolicy = Readonly<Partial<Record<Syscall, SeccompRule>>>;
 
 /** What a call that is not in it ends with: programs fall back as on an older kernel. */
 export const unlisted: SeccompVerdict = 'unknown';

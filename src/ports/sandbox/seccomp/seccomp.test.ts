@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { constants } from 'node:os';
 import { test } from 'node:test';
 import { interpret } from './interpreter.testing.ts';
-import { createSeccompPolicy, verdicts, type Rule } from './policy.ts';
+import { createSeccompPolicy, verdicts, type SeccompRule } from './policy.ts';
 import { buildSeccompProgram } from './seccomp.ts';
 import { machines, syscalls, type Machine, type Syscall } from './syscalls.ts';
 
@@ -79,7 +79,7 @@ for (const machine of Object.keys(machines) as Machine[]) {
   const numberOf = (name: Syscall) => syscalls[name][machines[machine].column];
 
   test(`on ${machine} a call does what the list says, and one that is not listed does not exist`, () => {
-    const listed = new Map<number | null, Rule>(
+    const listed = new Map<number | null, SeccompRule>(
       Object.entries(policy).map(([name, rule]) => [numberOf(name as Syscall), rule] as const),
     );
     for (let number = 0; number < 1000; number++) {

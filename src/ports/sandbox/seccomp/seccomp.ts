@@ -8,7 +8,7 @@ import {
   unlisted,
   verdicts,
   type ArgumentRule,
-  type Rule,
+  type SeccompRule,
   type SeccompPolicy,
   type SeccompVerdict,
 } from './policy.ts';
@@ -103,5 +103,5 @@ function* generateArgumentCheck(name: string, rule: ArgumentRule): Generator<Bpf
   yield* generateRule(otherwise, rule.otherwise);
 }
 
-const generateRule = (label: string, rule: Rule): Generator<BpfLine> =>
+const generateRule = (label: string, rule: SeccompRule): Generator<BpfLine> =>
   typeof rule === 'string' ? generateReturn(label, rule) : generateArgumentCheck(label, rule);

@@ -1,4 +1,4 @@
-import type { ArgumentRule, Rule, SeccompVerdict } from './policy.ts';
+import type { ArgumentRule, SeccompRule, SeccompVerdict } from './policy.ts';
 
 /** The families, types, protocols and options of sockets that a run may use. */
 
@@ -85,7 +85,7 @@ const socketLevel = 1;
 
 /** `sizes` is what becomes of an attempt to set the size of a buffer. */
 export function createSocketOptionRule(sizes: SeccompVerdict): ArgumentRule {
-  let rule: Rule = 'noOption';
+  let rule: SeccompRule = 'noOption';
   for (const [level, options] of Object.entries(socketOptions))
     rule = {
       argument: 1,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { it } from 'node:test';
 import type { Report } from '../sandbox.ts';
-import { collectReports, createReportQueue, readFrames, ReportsCutOff } from './frames.ts';
+import { collectReports, createReportQueue, readSessionFrames, ReportsCutOff } from './frames.ts';
 
 const secret = randomBytes(16);
 
@@ -25,7 +25,7 @@ async function* inPieces(bytes: Buffer, size: number): AsyncGenerator<Uint8Array
 
 async function readAll(bytes: Buffer, size = 7): Promise<Report[]> {
   const found: Report[] = [];
-  for await (const report of readFrames(inPieces(bytes, size), secret)) found.push(report);
+  for await (const report of readSessionFrames(inPieces(bytes, size), secret)) found.push(report);
   return found;
 }
 
@@ -89,7 +89,7 @@ it('what never becomes a frame is not read for ever', async () => {
   for (const piece of pieces) {
     const asked = { mb: 0 };
     await assert.rejects(async () => {
-      for await (const { header } of readFrames(junkWithoutEnd(asked, piece), secret))
+      for await (const { header } of readSessionFrames(junkWithoutEnd(asked, piece), secret))
         assert.fail(JSON.stringify(header));
     }, ReportsCutOff);
     assert.ok(asked.mb < 20, `${asked.mb} MB`);
@@ -121,7 +121,7 @@ it('junk between frames ends nothing, however much it is in all', async () => {
     }
   }
   const types: unknown[] = [];
-  for await (const { header } of readFrames(mixed(), secret)) types.push(header['type']);
+  for await (const { header } of readSessionFrames(mixed(), secret)) types.push(header['type']);
   assert.equal(types.length, 10);
 });
 

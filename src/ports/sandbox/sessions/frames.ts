@@ -26,7 +26,7 @@ const maxReportsOfRun = 50_000;
 export class ReportsCutOff extends Error {}
 
 /** Reads frames as they come. Ends with the pipe, or with `ReportsCutOff` after too much that is no frame. */
-export async function* readFrames(
+export async function* readSessionFrames(
   chunks: AsyncIterable<Uint8Array>,
   secret: Buffer,
 ): AsyncGenerator<Report, void> {
@@ -168,7 +168,7 @@ export function collectReports(
   const queue = createReportQueue();
   const readAll = async (): Promise<void> => {
     let count = 0;
-    for await (const report of readFrames(chunks, secret)) {
+    for await (const report of readSessionFrames(chunks, secret)) {
       if (++count > maxReportsOfRun) return;
       queue.push(translate(report));
     }

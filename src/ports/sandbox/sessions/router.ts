@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { WorkcrateError } from '../../../platform/errors.ts';
 import { getSignalName, type Report, type RunEnd, type RunNetwork, type StopReason } from '../sandbox.ts';
 import { readToldTemporaryFiles } from '../temporary-files.ts';
-import { readFrames, secretBytes } from './frames.ts';
+import { readSessionFrames, secretBytes } from './frames.ts';
 
 /** A router that runs in a sandbox, with its pipes. */
 export interface SessionProcess {
@@ -48,7 +48,7 @@ export interface RouterListener {
 export type Router = ReturnType<typeof createRouter>;
 
 /** A branch has so long to begin and to answer. */
-const answerMs = 30_000;
+const sessionAnswerMs = 30_000;
 const lastWordsMs = 500;
 
 export function createRouter(process: SessionProcess, listener: RouterListener) {
@@ -77,7 +77,7 @@ export function createRouter(process: SessionProcess, listener: RouterListener) 
   };
 
   const listen = async (): Promise<void> => {
-    for await (const report of readFrames(process.reports, secret)) {
+    for await (const report of readSessionFrames(process.reports, secret)) {
       const { type, stream } = report.header;
       if (type === 'output') await process.takeOutput?.(stream === 2 ? 'stderr' : 'stdout', report.payload);
       else handleReport(report);
@@ -90,7 +90,7 @@ export function createRouter(process: SessionProcess, listener: RouterListener) 
     await Promise.race([listening, pause(lastWordsMs, null, { ref: false })]);
     for (const branch of branches.list())
       branches.end(branch, { ...end, reason: listener.getStopReason(branch) ?? end.reason });
-    for (const { reject } of answers.values()) reject(sessionEndedError());
+    for (const { reject } of answers.values()) reject(branchEndedError());
   };
   void endAll();
 
@@ -110,20 +110,20 @@ export function createRouter(process: SessionProcess, listener: RouterListener) 
       process.send(`${JSON.stringify({ session: { secret: secret.toString('hex'), ...session } })}\0`);
     },
     async waitUntilReady(branch: Branch): Promise<void> {
-      const late = setTimeout(() => process.kill('lost'), answerMs);
+      const late = setTimeout(() => process.kill('lost'), sessionAnswerMs);
       await branch.ready.promise.finally(() => clearTimeout(late));
     },
     /** Waits for the answer of the router, and rejects if that is a refusal. */
     async ask(branch: Branch, command: object): Promise<void> {
-      if (branch.isOver) throw sessionEndedError();
+      if (branch.isOver) throw branchEndedError();
       const answer = Promise.withResolvers<Report['header']>();
-      const late = setTimeout(() => answer.reject(noAnswerError()), answerMs);
-      void branch.over.promise.then(() => answer.reject(sessionEndedError()));
+      const late = setTimeout(() => answer.reject(createNoSessionAnswerError()), sessionAnswerMs);
+      void branch.over.promise.then(() => answer.reject(branchEndedError()));
       const id = tell(command);
       answers.set(id, answer);
       try {
         const header = await answer.promise;
-        if (header['ok'] !== true) throw refusedError(header);
+        if (header['ok'] !== true) throw createSessionRefusal(header);
       } finally {
         clearTimeout(late);
         answers.delete(id);
@@ -171,17 +171,17 @@ function toLimitReason(told: unknown): 'oom' | 'pids' | null {
   return told === 'oom' || told === 'pids' ? told : null;
 }
 
-export function sessionEndedError(): WorkcrateError {
+export function branchEndedError(): WorkcrateError {
   return new WorkcrateError('session_ended', 'The session has ended.');
 }
 
-function noAnswerError(): WorkcrateError {
+function createNoSessionAnswerError(): WorkcrateError {
   return new WorkcrateError('sandbox_failed', 'The session does not answer. Close it, and start another.');
 }
 
 const maxWhyCharacters = 300;
 
-function refusedError({ details, why }: Report['header']): WorkcrateError {
+function createSessionRefusal({ details, why }: Report['header']): WorkcrateError {
   const text = typeof details === 'string' ? details : typeof why === 'string' ? why : 'It gave no reason.';
   return new WorkcrateError('checkpoint_refused', text.slice(0, maxWhyCharacters));
 }

@@ -24,7 +24,7 @@ import {
 import { splitOutput } from './cell-output.ts';
 import { createReportQueue, type ReportQueue } from './frames.ts';
 import { readToldTemporaryFiles } from '../temporary-files.ts';
-import { createRouter, sessionEndedError, type Branch, type Router, type SessionProcess } from './router.ts';
+import { createRouter, branchEndedError, type Branch, type Router, type SessionProcess } from './router.ts';
 
 export type { SessionProcess } from './router.ts';
 
@@ -104,7 +104,7 @@ interface WaitingCell {
 function createCellRunner(process: SessionProcess, request: SessionRequest, options: SessionOptions) {
   const { queue, disk, translate = (report: Report) => report } = options;
   const outputs = [splitOutput(process.stdout), splitOutput(process.stderr)] as const;
-  const mutex = createMutex({ mostWaiting: maxWaitingCells, refuse: tooManyCellsError });
+  const mutex = createMutex({ mostWaiting: maxWaitingCells, refuse: cellsWaitingError });
   let lastNumber = 0;
   let running: RunningCell | null = null;
   const waiting: WaitingCell[] = [];
@@ -122,19 +122,19 @@ function createCellRunner(process: SessionProcess, request: SessionRequest, opti
 
   /** Gives the cell before it ends. */
   const begin = async (branch: Branch, cell: CellRequest, isInterrupted: () => boolean): Promise<CellRun> => {
-    if (branch.isOver) throw sessionEndedError();
+    if (branch.isOver) throw branchEndedError();
     if (cell.signal.aborted) throw runCancelledError();
     const leave = await queue.enter({ user: request.user, signal: cell.signal });
     try {
       await disk.admit(request.place);
-      if (branch.isOver) throw sessionEndedError();
+      if (branch.isOver) throw branchEndedError();
       if (isInterrupted()) {
         leave();
         return describeUnbegunCell();
       }
       const [stdout, stderr] = [outputs[0].begin(), outputs[1].begin()];
       process.setNetwork(cell.network ?? null);
-      const started = startCell(process, router, branch, ++lastNumber, cell);
+      const started = startSandboxCell(process, router, branch, ++lastNumber, cell);
       running = started;
       const finish = async (): Promise<CellEnd> => {
         const end = await followCell(started);
@@ -218,7 +218,7 @@ interface StartedCell extends RunningCell {
   clear(): void;
 }
 
-function startCell(
+function startSandboxCell(
   process: SessionProcess,
   router: Router,
   branch: Branch,
@@ -270,7 +270,7 @@ function toCellEnd(
   return { reason: 'exit', exitCode, signal: null };
 }
 
-function tooManyCellsError(): WorkcrateError {
+function cellsWaitingError(): WorkcrateError {
   return new WorkcrateError(
     'sandbox_busy',
     `Too many cells wait for this session (${maxWaitingCells}). Try again later.`,

@@ -59,7 +59,7 @@ export interface SubprocessOptions extends SandboxOptions {
 }
 
 /** One that is named has to work, as in the other backends. */
-export async function demandPython(path: string): Promise<void> {
+export async function checkPython(path: string): Promise<void> {
   const version = await createRuntimeLookup({ python: path, bash: 'bash', path: '/usr/bin:/bin' })('python');
   if (version === null)
     throw new WorkcrateError('sandbox_unavailable', `${path} does not run. Name another with --python.`);

@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 
 /** How often all processes are found and killed, in case they fork meanwhile. */
-const mostPasses = 20;
+const maxPasses = 20;
 
 /** How the processes of a run are recognized without a namespace. */
 export interface ProcessFamily {
@@ -33,7 +33,7 @@ export function signalFamily(family: ProcessFamily, signal: NodeJS.Signals): boo
 /** Kills until nothing is found any more, within bounds. */
 export function killFamily(family: ProcessFamily): void {
   sendSignal(-family.leader, 'SIGKILL');
-  for (let pass = 0; pass < mostPasses && signalFamily(family, 'SIGKILL'); pass++);
+  for (let pass = 0; pass < maxPasses && signalFamily(family, 'SIGKILL'); pass++);
 }
 
 function listFamily(family: ProcessFamily): ReadonlySet<number> {

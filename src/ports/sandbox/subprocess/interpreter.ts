@@ -60,7 +60,7 @@ export async function startInterpreter(
   request: InterpreterRequest,
   openTask: (folder: RunFolder) => number | 'pipe',
 ): Promise<StartedInterpreter> {
-  const uid = demandRunUid(request);
+  const uid = checkRunUid(request);
   await warnIfFolderClosed(context, request);
   linkNodeModules(request.place);
   const folders = toHostFolders(request.place, context.options);
@@ -116,7 +116,7 @@ function linkNodeModules({ workspace, packages }: Workspace): void {
   }
 }
 
-function demandRunUid({ place }: Pick<RunRequest, 'place'>): number {
+function checkRunUid({ place }: Pick<RunRequest, 'place'>): number {
   const uid = place.uid ?? process.getuid?.() ?? 0;
   if (uid !== 0) return uid;
   throw new WorkcrateError(
@@ -146,7 +146,7 @@ async function spawnInterpreter(
     const given = [codeOrModules, ...tools];
     const [file, ...args] = buildCommand(programs, { options, request, uid, given });
     const child = spawn(file!, args, {
-      cwd: demandExistingFolder(folder.hostPathOf(request.workingDir)),
+      cwd: checkExistingFolder(folder.hostPathOf(request.workingDir)),
       env: { ...makeRunEnvironment(runFolders, folder, request.place), ...request.environment },
       stdio: [stdin, pipes.stdout.childEnd, pipes.stderr.childEnd, ...further],
       detached: true,
@@ -173,7 +173,7 @@ const listFurtherDescriptors = (
   tools === null ? [...own] : [own[0] ?? 'ignore', own[1] ?? 'ignore', 'pipe'];
 
 /** Its absence would look as if the interpreter were missing. */
-function demandExistingFolder(folder: string): string {
+function checkExistingFolder(folder: string): string {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return folder;
   throw new WorkcrateError('sandbox_failed', 'The working directory of the run does not exist.');
 }
@@ -208,7 +208,7 @@ async function waitForSpawn(child: ChildProcess): Promise<void> {
 }
 
 /** The exit code, or the signal that ended it. */
-export function waitForExit(child: ChildProcess): Promise<[number | null, NodeJS.Signals | null]> {
+export function waitForInterpreterExit(child: ChildProcess): Promise<[number | null, NodeJS.Signals | null]> {
   const { promise, resolve } = Promise.withResolvers<[number | null, NodeJS.Signals | null]>();
   child.once('exit', (code, signal) => resolve([code, signal]));
   return promise;

@@ -17,7 +17,7 @@ export const maxBlocks = 50_000;
 
 /** In bytes. All ids within a blob must be of the same length, and lists of many should be short. */
 const widths = { attempt: 8, run: 3, offset: 7 };
-export const mostRuns = 2 ** (8 * widths.run) - 1;
+export const maxBlockRuns = 2 ** (8 * widths.run) - 1;
 const idBytes = widths.attempt + widths.run + widths.offset;
 
 /** A name for a new attempt. It begins with a hash of the upload, so that an upload recognizes its blocks. */

@@ -2,7 +2,7 @@ import { createHmac, hash } from 'node:crypto';
 import { WorkcrateError, type ErrorCode } from '../../../platform/errors.ts';
 import {
   createRemote,
-  demandDocument,
+  checkDocument,
   toRefusalCause,
   type OpenedObject,
   type ObjectByteRange,
@@ -40,10 +40,10 @@ interface RequestParts {
 }
 
 /** Up to 50,000 blocks that are committed and 100,000 that are not, of some 75 bytes each. */
-const longestBlockList = 16 * 1024 * 1024;
+const maxBlockListCharacters = 16 * 1024 * 1024;
 
 /** A thousand blobs of the longest names that there are, written as long as can be. */
-const longestList = 16 * 1024 * 1024;
+const maxListCharacters = 16 * 1024 * 1024;
 
 const ifNew = { 'if-none-match': '*' };
 
@@ -127,9 +127,9 @@ export function createBlobs(options: AzureOptions, limits?: RemoteLimits, meanin
     async blocks(name: string): Promise<StagedBlock[]> {
       const answer = await ask('GET', name, {
         query: { comp: 'blocklist', blocklisttype: 'all' },
-        longestText: longestBlockList,
+        longestText: maxBlockListCharacters,
       });
-      return isAbsentBlob(answer) ? [] : parseBlocks(demandDocument(demand('GET', answer).text, 'BlockList'));
+      return isAbsentBlob(answer) ? [] : parseBlocks(checkDocument(demand('GET', answer).text, 'BlockList'));
     },
 
     /** Makes the blob of these blocks. Null if `isNew` was demanded and there is one already. */
@@ -156,10 +156,10 @@ export function createBlobs(options: AzureOptions, limits?: RemoteLimits, meanin
     async list(query: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<string> {
       const parts = {
         query: { restype: 'container', comp: 'list', ...query },
-        longestText: longestList,
+        longestText: maxListCharacters,
       };
       const answer = await ask('GET', '', parts, signal);
-      return demandDocument(demand('GET', answer).text, 'EnumerationResults');
+      return checkDocument(demand('GET', answer).text, 'EnumerationResults');
     },
 
     broken: remote.broken,

@@ -1,6 +1,6 @@
 import { WorkcrateError } from '../../../platform/errors.ts';
 import { findElements, findElementText } from '../../../platform/net/xml.ts';
-import { demandAdvance, maxStagedUploads, tooManyStagedError, type ObjectNames } from '../remote/remote.ts';
+import { checkAdvance, maxStagedUploads, tooManyStagedError, type ObjectNames } from '../remote/remote.ts';
 import type { ObjectPage, Staged, StoredObject } from '../storage.ts';
 import type { Blobs } from './client.ts';
 
@@ -22,7 +22,7 @@ interface BlobListCursor {
 /** The service would return five times as many; the XML should stay short. */
 const maxBlobsPerPage = 1000;
 /** A page may be empty although there are more, but not for ever. */
-const mostEmpty = 1000;
+const maxEmptyPages = 1000;
 
 async function readPage(blobs: Blobs, prefix: string, marker: string, limit: number): Promise<BlobPage> {
   const xml = await blobs.list({
@@ -41,10 +41,10 @@ function advanceCursor({ marker, name, empty }: BlobListCursor, page: BlobPage):
   const last = page.blobs.at(-1);
   const next = {
     marker: page.marker,
-    name: last === undefined ? name : demandAdvance(name, last.key),
+    name: last === undefined ? name : checkAdvance(name, last.key),
     empty: last === undefined ? empty + 1 : 0,
   };
-  if (next.empty <= mostEmpty && (next.marker === '' || next.marker !== marker)) return next;
+  if (next.empty <= maxEmptyPages && (next.marker === '' || next.marker !== marker)) return next;
   throw new WorkcrateError('storage_failed', 'The store lists without an end. See its log.');
 }
 

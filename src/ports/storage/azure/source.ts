@@ -10,7 +10,7 @@ import {
   checkNewName,
   crateChangedError,
   crateGoneError,
-  demandExactSize,
+  checkExactSize,
   isSourceName,
   quoteStamp,
   createSourceErrors,
@@ -180,7 +180,7 @@ async function putNewBlob(
   const making = { key: name, name: whole, attempt: createAttempt(name), size };
   const { fromBlocks, fromBytes } = createBlobMaker(blobs);
   const partBytes = Math.max(options.partBytes, Math.ceil(size / (maxBlocks - 1)));
-  const parts = splitIntoParts(demandExactSize(bytes, size), { partBytes, hash: 'md5', signal });
+  const parts = splitIntoParts(checkExactSize(bytes, size), { partBytes, hash: 'md5', signal });
   await using _ = parts.all;
   if (size > partBytes) {
     const target = { name: whole, attempt: making.attempt, run: 1, start: 0, count: 0 };

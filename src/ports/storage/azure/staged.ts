@@ -10,7 +10,7 @@ import {
   type SendingFailure,
 } from '../remote/remote.ts';
 import { isStorageKey } from '../storage.ts';
-import { toBlockId, isAttempt, maxBlocks, mostRuns } from './blocks.ts';
+import { toBlockId, isAttempt, maxBlocks, maxBlockRuns } from './blocks.ts';
 import type { Blobs, Metadata } from './client.ts';
 
 /**
@@ -37,7 +37,7 @@ export const getBlocksBlobName = (
   { name, key }: Pick<StagedBlob, 'name' | 'key'>,
 ): string => (key === null ? `${name}/data` : names.object(key));
 
-export const longestHead = 1024 * 1024;
+export const maxHeadBytes = 1024 * 1024;
 
 const digits = z
   .string()
@@ -47,7 +47,7 @@ const digits = z
 /** What a blob of ours says of itself, in its metadata. */
 const notedForm = z.object({
   attempt: z.string().refine(isAttempt),
-  run: digits.refine((run) => run <= mostRuns),
+  run: digits.refine((run) => run <= maxBlockRuns),
   size: digits.refine(Number.isSafeInteger),
   key: z.string().refine(isStorageKey).nullable().default(null),
 });
@@ -57,7 +57,7 @@ export async function loadStagedBlob(blobs: Blobs, name: string): Promise<Staged
   if (answer === null) return null;
   const { size, etag, metadata } = answer.facts;
   const { data: noted } = notedForm.safeParse(metadata);
-  if (noted === undefined || size > longestHead) {
+  if (noted === undefined || size > maxHeadBytes) {
     answer.body.destroy();
     throw new WorkcrateError(
       'storage_failed',

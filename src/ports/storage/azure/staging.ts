@@ -14,7 +14,7 @@ import {
   beginStaged,
   getBlocksBlobName,
   loadStagedBlob,
-  longestHead,
+  maxHeadBytes,
   noteStaged,
   writeBlocks,
   type StagedBlob,
@@ -58,7 +58,7 @@ export function createAzureStaging(blobs: Blobs, names: ObjectNames, partBytes: 
     const first: UploadPart = (await parts.all.next()).value;
     const { length } = first.bytes;
     const facts = { name: names.staged(id), attempt: createAttempt(id), run: 0, size: length, key: null };
-    if (length < partBytes && length <= longestHead) {
+    if (length < partBytes && length <= maxHeadBytes) {
       await beginStaged(blobs, facts, first.bytes);
       // There are no more bytes, but the source may have failed.
       await parts.all.next();

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { demandDocument } from './remote.ts';
+import { checkDocument } from './remote.ts';
 
 it('takes a page of something else for a failure of the store', () => {
-  assert.equal(demandDocument('<R></R>', 'R'), '<R></R>');
+  assert.equal(checkDocument('<R></R>', 'R'), '<R></R>');
   for (const text of ['', '<html>maintenance</html>', '{}', '<R><a/>', '<Rx></Rx>'])
-    assert.throws(() => demandDocument(text, 'R'), { code: 'storage_failed', message: /address/ }, text);
+    assert.throws(() => checkDocument(text, 'R'), { code: 'storage_failed', message: /address/ }, text);
 });

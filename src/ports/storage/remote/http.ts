@@ -91,7 +91,7 @@ type EndRequest = (error: Error) => void;
 
 function stopWith(signal: AbortSignal | undefined, request: http.ClientRequest, end: EndRequest): void {
   if (signal === undefined) return;
-  const stop = (): void => end(toError(signal.reason));
+  const stop = (): void => end(toErrorObject(signal.reason));
   signal.addEventListener('abort', stop, { once: true });
   request.once('close', () => signal.removeEventListener('abort', stop));
 }
@@ -118,7 +118,8 @@ function limitIdling(request: http.ClientRequest, limit: number, end: EndRequest
   });
 }
 
-const toError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error(String(reason)));
+const toErrorObject = (reason: unknown): Error =>
+  reason instanceof Error ? reason : new Error(String(reason));
 
 export interface RetryLimits {
   readonly tries: number;

@@ -127,12 +127,12 @@ export interface StreamedAnswer extends RemoteAnswer {
 }
 
 /** A page of a thousand long names is below one megabyte. */
-const maxAnswerBytes = 4 * 1024 * 1024;
+const maxReplyBytes = 4 * 1024 * 1024;
 /** Only the code of a refusal is needed; what follows is not read. */
 const maxRefusalBytes = 64 * 1024;
 
-async function readWholeAnswer(answer: RemoteAnswer, longest = maxAnswerBytes): Promise<WholeAnswer> {
-  const text = await readAnswerText(answer, longest);
+async function readWholeAnswer(answer: RemoteAnswer, longest = maxReplyBytes): Promise<WholeAnswer> {
+  const text = await readReplyText(answer, longest);
   const { status, headers } = answer;
   return { status, headers, text, refusal: parseRefusal(answer, text) };
 }
@@ -141,11 +141,11 @@ async function readWholeAnswer(answer: RemoteAnswer, longest = maxAnswerBytes): 
 async function readRefusal(answer: RemoteAnswer): Promise<StreamedAnswer> {
   return {
     ...answer,
-    refusal: answer.status < 300 ? null : parseRefusal(answer, await readAnswerText(answer)),
+    refusal: answer.status < 300 ? null : parseRefusal(answer, await readReplyText(answer)),
   };
 }
 
-async function readAnswerText({ status, body }: RemoteAnswer, longest = maxAnswerBytes): Promise<string> {
+async function readReplyText({ status, body }: RemoteAnswer, longest = maxReplyBytes): Promise<string> {
   if (status >= 300) return collectText(body, { limit: maxRefusalBytes, tooLong: 'truncate' });
   const tooLong = (): Error => new Error(`the answer is longer than ${longest} bytes`);
   return collectText(body, { limit: longest, tooLong });
@@ -171,7 +171,7 @@ const toShortCode = (value: string | string[]): string =>
  * Returns the text if it is a whole document with that root. A proxy may answer in place of the store with a page of its
  * own and `200`, and that must not count as an empty list.
  */
-export function demandDocument(xml: string, root: string): string {
+export function checkDocument(xml: string, root: string): string {
   if (isWholeDocument(xml, root)) return xml;
   throw new WorkcrateError(
     'storage_failed',
@@ -268,7 +268,7 @@ export const tooManyStagedError = (): WorkcrateError =>
   );
 
 /** Returns the last name of a page, which must come after that of the page before: else a listing would never end. */
-export function demandAdvance(before: string, name: string): string {
+export function checkAdvance(before: string, name: string): string {
   // Stores order by the bytes of UTF-8.
   if (Buffer.compare(Buffer.from(name), Buffer.from(before)) > 0) return name;
   throw new WorkcrateError(

@@ -4,9 +4,9 @@ import { AwsV4Signer } from 'aws4fetch';
 import { WorkcrateError, type ErrorCode } from '../../../platform/errors.ts';
 import { findElements, findElementText } from '../../../platform/net/xml.ts';
 import {
-  demandAdvance,
+  checkAdvance,
   createRemote,
-  demandDocument,
+  checkDocument,
   maxStagedUploads,
   toRefusalCause,
   tooManyStagedError,
@@ -200,7 +200,7 @@ export function s3RefusedError({ store, meanings }: Bucket, refusal: StoreRefusa
 }
 
 /** Returns the answer, or throws if it is a refusal. */
-export function demandNoRefusal<T extends { readonly refusal: StoreRefusal | null }>(
+export function checkNoRefusal<T extends { readonly refusal: StoreRefusal | null }>(
   bucket: Bucket,
   answer: T,
 ): T {
@@ -286,11 +286,11 @@ export async function listS3Names(
     'max-keys': `${limit}`,
     ...(after === '' ? {} : { 'start-after': after }),
   };
-  const { text } = demandNoRefusal(bucket, await bucket.ask({ method: 'GET', name: '', query }));
-  const found = findElements(demandDocument(text, 'ListBucketResult'), 'Contents').map(toListedS3Object);
+  const { text } = checkNoRefusal(bucket, await bucket.ask({ method: 'GET', name: '', query }));
+  const found = findElements(checkDocument(text, 'ListBucketResult'), 'Contents').map(toListedS3Object);
   const isLast = findElementText(text, 'IsTruncated') !== 'true';
   // An empty page that is not the last is no progress either.
-  if (found.length > 0 || !isLast) demandAdvance(after, found.at(-1)?.name ?? '');
+  if (found.length > 0 || !isLast) checkAdvance(after, found.at(-1)?.name ?? '');
   return { found, isLast };
 }
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { WorkcrateError } from '../../../platform/errors.ts';
 import { findElements, findElementText } from '../../../platform/net/xml.ts';
-import { demandDocument, createObjectNames, type WholeAnswer } from '../remote/remote.ts';
-import { demandNoRefusal, toNoteHeader, type Bucket } from './client.ts';
+import { checkDocument, createObjectNames, type WholeAnswer } from '../remote/remote.ts';
+import { checkNoRefusal, toNoteHeader, type Bucket } from './client.ts';
 
 /** A multipart upload that the store has begun. */
 export interface Multipart {
@@ -28,8 +28,8 @@ const maxCompletionMs = 5 * 60_000;
 
 export async function beginMultipart(bucket: Bucket, name: string, note: string): Promise<Multipart> {
   const request = { method: 'POST', name, query: { uploads: '' }, headers: toNoteHeader(note) } as const;
-  const { text } = demandNoRefusal(bucket, await bucket.ask(request));
-  const upload = findElementText(demandDocument(text, 'InitiateMultipartUploadResult'), 'UploadId');
+  const { text } = checkNoRefusal(bucket, await bucket.ask(request));
+  const upload = findElementText(checkDocument(text, 'InitiateMultipartUploadResult'), 'UploadId');
   if (!upload) throw new WorkcrateError('storage_failed', 'The store began an upload without an id.');
   return { name, upload };
 }
@@ -44,11 +44,11 @@ export async function sendPart(
   const query = { partNumber: `${number}`, uploadId: upload };
   const hash = sha256 === undefined ? {} : { sha256 };
   const answer = await bucket.ask({ method: 'PUT', name, query, body, ...hash });
-  return { number, etag: demandEtag(demandNoRefusal(bucket, answer).headers.etag), size: body.length };
+  return { number, etag: checkEtag(checkNoRefusal(bucket, answer).headers.etag), size: body.length };
 }
 
 /** A store answers with an ETag when it takes bytes; without one, it was not the store that answered. */
-export function demandEtag(given: string | null | undefined): string {
+export function checkEtag(given: string | null | undefined): string {
   if (given) return given;
   throw new WorkcrateError(
     'storage_failed',
@@ -70,8 +70,8 @@ export async function copyPart(
     'x-amz-copy-source-range': `bytes=${source.start}-${source.end - 1}`,
   };
   const request = { method: 'PUT', name, query, headers, longestMs: maxCompletionMs } as const;
-  const answer = demandNoRefusal(bucket, await bucket.ask(request));
-  const etag = demandEtag(findElementText(demandDocument(answer.text, 'CopyPartResult'), 'ETag'));
+  const answer = checkNoRefusal(bucket, await bucket.ask(request));
+  const etag = checkEtag(findElementText(checkDocument(answer.text, 'CopyPartResult'), 'ETag'));
   return { number, etag, size: source.end - source.start };
 }
 
@@ -87,7 +87,7 @@ export async function listUploadedParts(
     const answer = await bucket.ask({ method: 'GET', name, query });
     if (isUploadGone(answer)) return null;
     const page = findElements(
-      demandDocument(demandNoRefusal(bucket, answer).text, 'ListPartsResult'),
+      checkDocument(checkNoRefusal(bucket, answer).text, 'ListPartsResult'),
       'Part',
     ).map(parseListedPart);
     parts.push(...page.slice(0, count - parts.length));
@@ -130,7 +130,7 @@ const quoteEtag = (etag: string): string => `&quot;${etag.replaceAll('"', '')}&q
 /** Drops an upload and its parts; no error where it is not there. */
 export async function abortMultipart(bucket: Bucket, { name, upload }: Multipart): Promise<void> {
   const answer = await bucket.ask({ method: 'DELETE', name, query: { uploadId: upload } });
-  if (!isUploadGone(answer)) demandNoRefusal(bucket, answer);
+  if (!isUploadGone(answer)) checkNoRefusal(bucket, answer);
 }
 
 /**

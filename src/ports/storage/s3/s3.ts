@@ -17,7 +17,7 @@ import {
 import type { ObjectPage, OpenObject, PresignedUrl, Storage } from '../storage.ts';
 import {
   getS3Credentials,
-  demandNoRefusal,
+  checkNoRefusal,
   headS3Object,
   listS3Names,
   openBucket,
@@ -126,7 +126,7 @@ export async function askRange(
 ): Promise<StreamedAnswer | null> {
   const headers = { Range: `bytes=${start}-${end - 1}`, 'If-Match': etag };
   const answer = await bucket.stream({ method: 'GET', name, headers }, signal);
-  return [404, 412].includes(answer.refusal?.status ?? 0) ? null : demandNoRefusal(bucket, answer);
+  return [404, 412].includes(answer.refusal?.status ?? 0) ? null : checkNoRefusal(bucket, answer);
 }
 
 /** The maximum of S3. */

@@ -9,7 +9,7 @@ import { NO_CEPH, startCeph } from '../ceph.testing.ts';
 import { startFaultyProxy } from '../remote/faulty-proxy.testing.ts';
 import type { RemoteLimits } from '../remote/remote.ts';
 import { sourceContract, type TestSource } from '../source.contract.ts';
-import { demandNoRefusal, listS3Names, openBucket, removeS3Object } from './client.ts';
+import { checkNoRefusal, listS3Names, openBucket, removeS3Object } from './client.ts';
 import type { S3Options } from './s3.ts';
 import { s3Source } from './source.ts';
 import { hasty, MB, optionsFor } from './store.testing.ts';
@@ -28,7 +28,7 @@ async function testSource(changes: Partial<S3Options> = {}): Promise<TestSource>
     many: 6 * MB,
     takesControls: true,
     write: async (name, body) =>
-      void demandNoRefusal(bucket, await bucket.ask({ method: 'PUT', name: options.prefix + name, body })),
+      void checkNoRefusal(bucket, await bucket.ask({ method: 'PUT', name: options.prefix + name, body })),
     remove: (name) => removeS3Object(bucket, options.prefix + name),
     async [Symbol.asyncDispose]() {
       await source.close();

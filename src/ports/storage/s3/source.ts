@@ -6,8 +6,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import { WorkcrateError } from '../../../platform/errors.ts';
 import { findElements, findElementText } from '../../../platform/net/xml.ts';
 import {
-  demandAdvance,
-  demandDocument,
+  checkAdvance,
+  checkDocument,
   openRemoteObject,
   splitIntoParts,
   sendParts,
@@ -19,7 +19,7 @@ import {
   checkNewName,
   crateChangedError,
   crateGoneError,
-  demandExactSize,
+  checkExactSize,
   isSourceName,
   ownNameMark,
   quoteStamp,
@@ -35,7 +35,7 @@ import {
 } from '../source.ts';
 import { alreadyExistsError } from '../storage.ts';
 import {
-  demandNoRefusal,
+  checkNoRefusal,
   headS3Object,
   openBucket,
   removeS3Object,
@@ -164,11 +164,11 @@ async function listS3SourcePage(
     'max-keys': '1000',
     ...(after === '' ? {} : { 'start-after': root + after }),
   };
-  const { text } = demandNoRefusal(
+  const { text } = checkNoRefusal(
     bucket,
     await bucket.ask({ method: 'GET', name: '', query, longestText: maxS3ListingText }, signal),
   );
-  const isEncoded = findElementText(demandDocument(text, 'ListBucketResult'), 'EncodingType') === 'url';
+  const isEncoded = findElementText(checkDocument(text, 'ListBucketResult'), 'EncodingType') === 'url';
   const listed = findElements(text, 'Contents').map((xml) => parseListedS3Object(xml, isEncoded));
   const isLast = findElementText(text, 'IsTruncated') !== 'true';
   const next = isLast ? null : getLastName(listed, root + after).slice(root.length);
@@ -182,7 +182,7 @@ function getLastName(listed: readonly ListedSourceObject[], after: string): stri
       'storage_failed',
       'The store has names that are not UTF-8, and cannot list those after them. Rename them.',
     );
-  return demandAdvance(after, last?.name ?? '');
+  return checkAdvance(after, last?.name ?? '');
 }
 
 const parseListedS3Object = (xml: string, isEncoded: boolean): ListedSourceObject => ({
@@ -213,7 +213,7 @@ async function putNewS3Object(
   const target = toS3Target(bucket, name);
   if ((await headS3Object(bucket, target.name, signal)) !== null) throw alreadyExistsError(name);
   const partBytes = Math.max(bucket.options.partBytes, Math.ceil(size / maxS3Parts));
-  const parts = splitIntoParts(demandExactSize(bytes, size), { partBytes, hash: 'sha256', signal });
+  const parts = splitIntoParts(checkExactSize(bytes, size), { partBytes, hash: 'sha256', signal });
   await using _ = parts.all;
   if (size > partBytes) {
     await putLarge(bucket, target, parts);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { WorkcrateError } from '../../../platform/errors.ts';
 import { sendParts, type UploadPart, type UploadParts, type StreamedAnswer } from '../remote/remote.ts';
 import {
-  demandNoRefusal,
+  checkNoRefusal,
   parseS3Head,
   headS3Object,
   isAbsentS3Object,
@@ -12,7 +12,7 @@ import {
 } from './client.ts';
 import {
   beginMultipart,
-  demandEtag,
+  checkEtag,
   maxS3Parts,
   sendPart,
   parseStagedState,
@@ -22,7 +22,7 @@ import {
 } from './multipart.ts';
 
 /** The tail is less than a part, and no part is larger than 1 GB. */
-const longestTail = 1024 ** 3;
+const maxTailBytes = 1024 ** 3;
 
 export interface FoundStaged {
   readonly staged: S3StagedState;
@@ -92,7 +92,7 @@ export async function saveStagedState(
   const headers = toNoteHeader(escapeToAscii(JSON.stringify(staged)));
   const hash = sha256 === undefined ? {} : { sha256 };
   const answer = await bucket.ask({ method: 'PUT', name, headers, body: tail, ...hash });
-  demandEtag(demandNoRefusal(bucket, answer).headers.etag);
+  checkEtag(checkNoRefusal(bucket, answer).headers.etag);
 }
 
 /** A header has only ASCII; the prefix of the names may have more. */
@@ -115,7 +115,7 @@ function parseFoundStaged(
   { note, size }: { note: string | null; size: number },
 ): FoundStaged {
   const staged = parseStagedState(bucket, name, note);
-  if (staged !== null && size <= longestTail) return { staged, tailBytes: size };
+  if (staged !== null && size <= maxTailBytes) return { staged, tailBytes: size };
   throw new WorkcrateError(
     'storage_failed',
     'An object below staging/ is damaged or was not written by Workcrate. Discard the upload or remove the object, ' +

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { isWorkcrateError, WorkcrateError } from '../../../platform/errors.ts';
-import { demandDocument, splitIntoParts, type ObjectNames, type WholeAnswer } from '../remote/remote.ts';
+import { checkDocument, splitIntoParts, type ObjectNames, type WholeAnswer } from '../remote/remote.ts';
 import { alreadyExistsError, offsetConflictError, type Staging, type StoredObject } from '../storage.ts';
 import {
   listAllS3Objects,
-  demandNoRefusal,
+  checkNoRefusal,
   parseS3Head,
   headS3Object,
   toNoteHeader,
@@ -18,7 +18,7 @@ import {
   beginMultipart,
   completeMultipart,
   copyPart,
-  demandEtag,
+  checkEtag,
   listUploadedParts,
   sendPart,
   parseStagedState,
@@ -109,9 +109,9 @@ async function discardUpload(bucket: Bucket, stateName: string): Promise<void> {
 
 /** How often we try to get the lock, and the longest pause between. */
 const maxLockTries = 40;
-const longestLockPauseMs = 500;
+const maxLockPauseMs = 500;
 /** Parts of a copy. The store allows 5 GB. */
-const copyBytes = 1024 ** 3;
+const copyPartBytes = 1024 ** 3;
 
 /** The object that the bytes become, and the mark by which we recognize it. */
 export interface S3Target {
@@ -150,7 +150,7 @@ export async function putWhole(bucket: Bucket, target: S3Target, body: Uint8Arra
   const headers = { 'If-None-Match': '*', ...toNoteHeader(target.mark) };
   const answer = await bucket.ask({ method: 'PUT', name: target.name, headers, body });
   if (answer.refusal === null) {
-    demandEtag(answer.headers.etag);
+    checkEtag(answer.headers.etag);
     const modified = Date.parse(answer.headers.date ?? '') || Date.now();
     return { key: target.key, size: body.length, modified };
   }
@@ -212,8 +212,8 @@ async function listSentParts(
 
 async function copyParts(bucket: Bucket, to: Multipart, name: string, size: number): Promise<SentPart[]> {
   const parts: SentPart[] = [];
-  for (let start = 0; start < size; start += copyBytes) {
-    const end = Math.min(size, start + copyBytes);
+  for (let start = 0; start < size; start += copyPartBytes) {
+    const end = Math.min(size, start + copyPartBytes);
     parts.push(await copyPart(bucket, to, parts.length + 1, { name, start, end }));
   }
   return parts;
@@ -235,7 +235,7 @@ export async function assembleParts(
     const made = await withS3Lock(bucket, target, () => completeS3Upload(bucket, target, multipart, parts));
     const known = made ?? (await findMadeObject(bucket, target));
     if (known !== null) return known;
-    await pause(Math.random() * longestLockPauseMs);
+    await pause(Math.random() * maxLockPauseMs);
   }
   return throwStorageError(placeBusyText);
 }
@@ -256,7 +256,7 @@ async function completeS3Upload(
 }
 
 function failAfterRefusal(bucket: Bucket, answer: WholeAnswer): never {
-  demandDocument(demandNoRefusal(bucket, answer).text, 'CompleteMultipartUploadResult');
+  checkDocument(checkNoRefusal(bucket, answer).text, 'CompleteMultipartUploadResult');
   return throwStorageError(partsLostText);
 }
 
