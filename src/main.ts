@@ -3,9 +3,9 @@
  * and an exit code. What commands do is in `cli/`.
  */
 import { parseArgs } from 'node:util';
-import { demandCommand, getHelp, loadCommand } from './cli/commands.ts';
+import { commands, demandCommand, getHelp, runCommand } from './cli/commands.ts';
 import { completeFlags, listFlagOptions } from './cli/flags.ts';
-import { didYouMean, usageError } from './cli/usage-error.ts';
+import { didYouMean, usageError } from './platform/command-line/usage-error.ts';
 import { printConfig, type LoadedConfig } from './platform/config/config.ts';
 import { loadConfig, allSettings } from './server/settings.ts';
 import { isWorkcrateError } from './platform/errors.ts';
@@ -22,8 +22,7 @@ async function main(argv: string[]): Promise<number> {
   const loaded = loadConfig(flags);
   warnOfUnknown(loaded);
   if (command === null || isPrinting) return printHelp(printConfig(allSettings, loaded));
-  const run = await loadCommand[command]();
-  return run({ ...loaded, flags, words: words.slice(1) });
+  return runCommand(command, { ...loaded, flags, words: words.slice(1) });
 }
 
 /** A misspelt variable does nothing, so there is a warning. */
@@ -45,7 +44,7 @@ interface ParsedArguments {
 
 function parseArguments(argv: string[]): ParsedArguments {
   const { values, positionals } = parseFlags(argv);
-  const flags = Object.entries(values).map(([name, value]) => [name, toFlagText(value)]);
+  const flags = Object.entries(values).map(([name, value]) => [name, toFlagText(value!)]);
   return { words: positionals, flags: Object.fromEntries(flags) as Record<string, string> };
 }
 
@@ -69,7 +68,7 @@ function parseFlags(argv: string[]) {
 
 /** Where the flags cannot be read, the first word that is a command is the best guess. */
 const commandIn = (argv: readonly string[]): string | undefined =>
-  argv.find((word) => Object.hasOwn(loadCommand, word));
+  argv.find((word) => Object.hasOwn(commands, word));
 
 /** Node goes on with advice that is not about this program. */
 const firstSentence = (text: string): string => text.split(/\n|\. /, 1)[0]!.replace(/\.$/, '');

@@ -1,16 +1,20 @@
 /** The help of `ask`. */
-import type { CommandHelp } from './command-help.ts';
-import { makeKeyFlag, serverFlag } from './flag-help.ts';
+import { makeKeyFlag, serverFlag, type CommandHelp } from '../core/command.ts';
 
 export const askCommand = {
   takes: 'REQUEST',
   summary:
     'Have a model work on a request with the tools of a server, and print its answer and the links. It needs an OpenAI-compatible endpoint. The exit code is 1 if it failed, and 130 if it was cancelled.',
   flags: [
-    { flag: '--file PATH', help: 'send this file to the server before; may be given several times' },
+    {
+      flag: '--file PATH',
+      help: 'send this file to the server before; may be given several times',
+      isList: true,
+    },
     {
       flag: '--yes[=GLOB]',
       help: 'make calls that change or destroy something without asking: all, or of tools that fit',
+      isList: true,
     },
     { flag: '--steps COUNT', help: 'how often the model may be asked, up to 200', usual: '25' },
     {

@@ -25,12 +25,12 @@ import {
 } from './ask-output.ts';
 import { chooseTools, loadRoutes } from '../features/tool-search/tool-search.ts';
 import { createAnswers, createApproval, findTerminal } from './ask-terminal.ts';
-import type { CommandInput } from './command.ts';
+import type { ProgramInput } from './command.ts';
 import { findNamedServer } from './find-server.ts';
-import { createInterruptSignal } from './signals.ts';
-import { usageError } from './usage-error.ts';
+import { createInterruptSignal } from '../platform/command-line/signals.ts';
+import { usageError } from '../platform/command-line/usage-error.ts';
 
-type AskInput = CommandInput & { readonly words: readonly string[] };
+type AskInput = ProgramInput & { readonly words: readonly string[] };
 
 const interruptedCode = 130;
 

@@ -15,13 +15,13 @@ import { lockFolder } from '../platform/data-folder/data-folder.ts';
 import { getErrno, type WorkcrateError } from '../platform/errors.ts';
 import { findServerId } from '../server/server-id.ts';
 import { readAuditMemory } from './audit-memory.ts';
-import type { SubcommandOf } from './command-help.ts';
-import type { CommandInput } from './command.ts';
-import { noteChange } from './note-change.ts';
+import type { SubcommandOf } from './core-commands.ts';
+import type { ProgramInput } from './command.ts';
+import { noteChange } from '../core/audit/note-change.ts';
 import { openUnlocked } from './open-unlocked.ts';
-import { usageError } from './usage-error.ts';
+import { usageError } from '../platform/command-line/usage-error.ts';
 
-interface AuditInput extends CommandInput {
+interface AuditInput extends ProgramInput {
   /** The words after the name of the command. */
   readonly words: readonly string[];
 }

@@ -14,11 +14,11 @@ import { createLog } from '../platform/observability/log.ts';
 import { openBelow, parsePath } from '../platform/paths/paths.ts';
 import { openDocuments } from '../server/documents.ts';
 import { formatBytes } from '../platform/text/text.ts';
-import type { CommandInput } from './command.ts';
-import { createInterruptSignal } from './signals.ts';
-import { usageError } from './usage-error.ts';
+import type { ProgramInput } from './command.ts';
+import { createInterruptSignal } from '../platform/command-line/signals.ts';
+import { usageError } from '../platform/command-line/usage-error.ts';
 
-export interface BuildCommandInput extends CommandInput {
+export interface BuildCommandInput extends ProgramInput {
   readonly words: readonly string[];
 }
 
@@ -49,7 +49,7 @@ export async function runBuild(input: BuildCommandInput): Promise<number> {
   return result.failures.length === 0 ? 0 : 1;
 }
 
-type BuildFlags = CommandInput['flags'];
+type BuildFlags = ProgramInput['flags'];
 
 function toBuildRequest(path: string, flags: BuildFlags): DocumentBuildRequest {
   const { bibliography, csl, style, 'reference-doc': referenceDoc } = flags;

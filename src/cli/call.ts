@@ -5,14 +5,14 @@ import * as z from 'zod';
 import { readOperatorKey } from '../platform/config/config.ts';
 import { getErrno, WorkcrateError } from '../platform/errors.ts';
 import { formatBytes, toPlainJson } from '../platform/text/text.ts';
-import type { CommandInput } from './command.ts';
+import type { ProgramInput } from './command.ts';
 import { findServerAddress } from './find-server.ts';
 import { requestMcp, type McpServer } from './mcp-request.ts';
-import { createInterruptSignal } from './signals.ts';
+import { createInterruptSignal } from '../platform/command-line/signals.ts';
 import { toolShape, toToolArguments, type Tool } from './tool-arguments.ts';
-import { didYouMean, usageError } from './usage-error.ts';
+import { didYouMean, usageError } from '../platform/command-line/usage-error.ts';
 
-interface CallInput extends CommandInput {
+interface CallInput extends ProgramInput {
   readonly words: readonly string[];
 }
 

@@ -17,12 +17,12 @@ import { getDatabaseLocation, getSqliteFolder, toStorageOptions } from '../serve
 import { listDamagedPackages } from '../features/packages/packages.ts';
 import { openStorage } from '../ports/storage/open.ts';
 import type { Storage } from '../ports/storage/storage.ts';
-import type { CommandInput } from './command.ts';
+import type { ProgramInput } from './command.ts';
 
 const printLine = (text: string): void => void process.stdout.write(`${text}\n`);
 
 /** `workcrate check`: is the database sound, and does storage hold what it says? Exit code 1 if not. */
-export async function runCheck({ config, flags }: CommandInput): Promise<number> {
+export async function runCheck({ config, flags }: ProgramInput): Promise<number> {
   const location = getDatabaseLocation(config);
   if (getSqliteFolder(config) !== null && !existsSync(location))
     throw await missingDatabaseError(config, location);

@@ -1,13 +1,9 @@
-import type { LoadedConfig } from '../platform/config/config.ts';
+import type { CommandInput } from '../core/command.ts';
 import type { ServerConfig } from '../server/settings.ts';
 import type { ServerMode } from '../server/start.ts';
 
-/** What a command is given; it returns the exit code. */
-export interface CommandInput extends LoadedConfig<ServerConfig> {
-  readonly flags: Readonly<Record<string, string | undefined>>;
-}
+/** What a command of the core is given. */
+export type ProgramInput = Omit<CommandInput<ServerConfig>, 'program' | 'words'>;
 
 /** What `serve` and `stdio` are given; nobody but a test extends the server. */
-export type ServerInput = CommandInput & Pick<ServerMode, 'extend'>;
-
-export type Command = (input: CommandInput) => Promise<number>;
+export type ServerInput = ProgramInput & Pick<ServerMode, 'extend'>;

@@ -1,40 +1,41 @@
 /**
- * Finds the command that the words on the command line name, checks how many words follow, and loads its file. Flags
- * are parsed by `cli.ts`, what a command does is in its own file.
+ * Lists the commands of the core and of every feature, finds the one that the words on the command line name, and checks
+ * how many words follow. Flags are parsed by `main.ts`, what a command does is in its own file.
  */
-import type { CommandInput } from './command.ts';
-import { commandHelp, type CommandHelp, type CommandName } from './command-help.ts';
+import type { Command, CommandHelp, CommandInput, CommandProgram } from '../core/command.ts';
+import { joinByPlace } from '../platform/config/setting.ts';
+import { didYouMean, usageError } from '../platform/command-line/usage-error.ts';
+import { features } from '../server/features.ts';
+import type { ServerConfig } from '../server/settings.ts';
+import { coreCommands } from './core-commands.ts';
 import { describeCommand, describeProgram, formatUsageLine } from './help.ts';
-import { didYouMean, usageError } from './usage-error.ts';
 
-/** A command gets the words behind its name, and gives the exit code. */
-type RunCommand = (input: CommandInput & { readonly words: readonly string[] }) => Promise<number>;
+/** Every command, in the order in which help lists them. A command that is not here cannot be run. */
+export const commands = joinByPlace<Command<ServerConfig>>([
+  coreCommands,
+  ...features.flatMap((feature) => (feature.commands === undefined ? [] : [feature.commands])),
+]);
 
-/** Each is loaded when it is asked for: loading the server takes most of a start, and `check` needs none. */
-export const loadCommand: Readonly<Record<CommandName, () => Promise<RunCommand>>> = {
-  serve: async () => (await import('./serve.ts')).runServe,
-  stdio: async () => (await import('./stdio.ts')).runStdio,
-  check: async () => (await import('./check.ts')).runCheck,
-  doctor: async () => (await import('./doctor.ts')).runDoctor,
-  user: async () => (await import('./user.ts')).runUser,
-  usage: async () => (await import('./usage.ts')).runUsage,
-  status: async () => (await import('./status.ts')).runStatus,
-  call: async () => (await import('./call.ts')).runCall,
-  ask: async () => (await import('./ask.ts')).runAsk,
-  gateway: async () => (await import('./gateway.ts')).runGateway,
-  audit: async () => (await import('./audit.ts')).runAudit,
-  build: async () => (await import('./build.ts')).runBuild,
-  index: async () => (await import('./crates.ts')).runIndex,
-  crates: async () => (await import('./crates.ts')).runCrates,
-  replay: async () => (await import('./replay.ts')).runReplay,
-  validate: async () => (await import('./validate.ts')).runValidate,
-  guard: async () => (await import('./guard.ts')).runGuard,
-};
+/** What was given on the command line. */
+type CommandLine = Omit<CommandInput<ServerConfig>, 'program'>;
 
-const commandNames = Object.keys(commandHelp);
+/** Imports the command that the first word names, and runs it with the others. */
+export async function runCommand(name: string, line: CommandLine): Promise<number> {
+  const run = await commands[name]!.load();
+  return run({ ...line, program: createProgram(line) });
+}
+
+/** Each part is imported where a command asks for it. */
+const createProgram = (line: CommandLine): CommandProgram => ({
+  openDatabase: async () => (await import('./open-unlocked.ts')).openUnlocked(line, false),
+  serve: async (settings) =>
+    (await import('./serve.ts')).runServe({ ...line, config: { ...line.config, ...settings } }),
+});
+
+const commandNames = Object.keys(commands);
 
 /** The command that the words name, once there are as many words behind it as it takes. */
-export function demandCommand(words: readonly string[]): CommandName {
+export function demandCommand(words: readonly string[]): string {
   const { name, help, rest } = findCommand(words);
   if (help.subcommands !== undefined && help.actsAlone !== true)
     throw usageError(`${name} needs a subcommand: ${Object.keys(help.subcommands).join(', ')}`, name);
@@ -43,12 +44,12 @@ export function demandCommand(words: readonly string[]): CommandName {
   if (rest.length < least) throw usageError(`${missing} is missing. ${usage}`, name);
   if (rest.length > most)
     throw usageError(`${JSON.stringify(rest[most])} is one word too many. ${usage}`, name);
-  return words[0] as CommandName;
+  return words[0]!;
 }
 
 /** The help of the command that the words name; that of the program where they name none. */
 export function getHelp(words: readonly string[]): string {
-  if (words.length === 0 || words[0] === 'help') return describeProgram();
+  if (words.length === 0 || words[0] === 'help') return describeProgram(commands);
   const { name, help } = findCommand(words);
   return describeCommand(name, help);
 }
@@ -62,12 +63,12 @@ interface FoundCommand {
 
 function findCommand([command, ...words]: readonly string[]): FoundCommand {
   if (command === undefined) throw usageError(`Say what to do: ${commandNames.join(', ')}`);
-  if (!Object.hasOwn(commandHelp, command))
+  if (!Object.hasOwn(commands, command))
     throw usageError(
       `There is no command ${JSON.stringify(command)}.${didYouMean(command, [...commandNames, 'help'])} ` +
         `The commands are ${commandNames.join(', ')}`,
     );
-  const help: CommandHelp = commandHelp[command as CommandName];
+  const help: CommandHelp = commands[command]!;
   const [subcommand, ...rest] = words;
   if (help.subcommands === undefined || subcommand === undefined) return { name: command, help, rest: words };
   if (Object.hasOwn(help.subcommands, subcommand))

@@ -16,8 +16,8 @@ import { getDatabaseLocation, getQuotas, toStorageOptions } from '../server/stor
 import { openStorage } from '../ports/storage/open.ts';
 import { demandUserName } from '../core/users/names.ts';
 import { createWorkspaces } from '../core/workspaces/workspaces.ts';
-import type { CommandInput } from './command.ts';
-import { createInterruptSignal } from './signals.ts';
+import type { ProgramInput } from './command.ts';
+import { createInterruptSignal } from '../platform/command-line/signals.ts';
 
 /** What a command about crates works with. */
 export interface CrateDesk extends AsyncDisposable {
@@ -45,7 +45,7 @@ export async function demandCrate({ crates, caller, signal, data }: CrateDesk, i
 }
 
 /** Opens the same data as a server, without serving it and without its lock: a server may run beside. */
-export async function openCrateDesk({ config: given, flags }: CommandInput): Promise<CrateDesk> {
+export async function openCrateDesk({ config: given, flags }: ProgramInput): Promise<CrateDesk> {
   // What is worth a line in the log of a server is none in a terminal.
   const config = { ...given, logLevel: given.logLevel === 'info' ? ('warn' as const) : given.logLevel };
   const caller = flags['user'] === undefined ? localCaller : { user: demandUserName(flags['user']) };

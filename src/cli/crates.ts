@@ -3,11 +3,11 @@ import type { Crates, SourceReport, SyncProgress } from '../features/crates/crat
 import { crateSpecificationVersions } from '../features/packing/pack.ts';
 import { toListingAnswer, toSearchAnswer } from '../features/crates/tools/schema.ts';
 import { getErrno, type WorkcrateError } from '../platform/errors.ts';
-import type { SubcommandOf } from './command-help.ts';
-import type { CommandInput } from './command.ts';
+import type { SubcommandOf } from './core-commands.ts';
+import type { ProgramInput } from './command.ts';
 import { demandCrate, openCrateDesk, type CrateDesk } from './crate-desk.ts';
-import { formatTable } from './text.ts';
-import { usageError } from './usage-error.ts';
+import { formatTable } from '../platform/command-line/table.ts';
+import { usageError } from '../platform/command-line/usage-error.ts';
 
 type FoundCrates = Awaited<ReturnType<Crates['search']>>;
 type Summary = Awaited<ReturnType<Crates['get']>>;
@@ -174,7 +174,7 @@ const splitFlagLines = (flags: CratesFlags, name: string): string[] => flags[nam
 
 const cratesUsageError = (problem: string): WorkcrateError => usageError(problem, 'crates');
 
-export interface CratesInput extends CommandInput {
+export interface CratesInput extends ProgramInput {
   /** The words after the name of the command. */
   readonly words: readonly string[];
 }

@@ -5,7 +5,7 @@ import type { ServerReport } from '../features/gateway/report.ts';
 import { localCaller } from '../core/identity.ts';
 import { createLog } from '../platform/observability/log.ts';
 import { openServerGateway } from '../server/gateway.ts';
-import type { Finding } from './doctor.ts';
+import type { Finding } from '../core/command.ts';
 
 /** Whether the servers behind the gateway answer. Each is started for that, and ended again. */
 export async function checkGateway(config: Config): Promise<Finding[]> {

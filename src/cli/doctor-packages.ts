@@ -2,7 +2,7 @@ import type { ServerConfig as Config } from '../server/settings.ts';
 import { createRegistries, findNpmFolder, type PackageLanguage } from '../features/packages/packages.ts';
 import type { Sandbox } from '../ports/sandbox/sandbox.ts';
 import { isWorkcrateError } from '../platform/errors.ts';
-import type { Finding } from './doctor.ts';
+import type { Finding } from '../core/command.ts';
 
 /** What users can install for their runs, and from where. No registry is asked. */
 export async function checkPackages(sandbox: Sandbox, config: Config): Promise<Finding[]> {

@@ -10,7 +10,7 @@ import { toSandboxOptions } from '../server/execution.ts';
 import { collectText } from '../platform/streams.ts';
 import { giveFolderTo } from '../core/workspaces/workspaces.ts';
 import { checkPackages } from './doctor-packages.ts';
-import type { Finding } from './doctor.ts';
+import type { Finding } from '../core/command.ts';
 
 /** Runs a program in the sandbox that is set, and reports which walls and limits are enforced on this machine. */
 export async function checkSandbox(config: Config): Promise<Finding[]> {

@@ -2,7 +2,7 @@ import type { ServerConfig as Config } from '../server/settings.ts';
 import { createLog } from '../platform/observability/log.ts';
 import { createSkills, shippedSkillsFolder } from '../features/skills/skills.ts';
 import { escapeControls, quoteName } from '../platform/text/text.ts';
-import type { Finding } from './doctor.ts';
+import type { Finding } from '../core/command.ts';
 
 /** How many skills agents can use, and what is wrong with each of the others. */
 export async function checkSkills(config: Config): Promise<Finding[]> {

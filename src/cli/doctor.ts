@@ -18,21 +18,15 @@ import { escapeControls } from '../platform/text/text.ts';
 import { demandIssuer } from '../core/users/issuer-url.ts';
 import { listKeys } from '../core/users/keys.ts';
 import { createIssuer } from '../core/users/oauth.ts';
-import type { CommandInput } from './command.ts';
-import { checkGuard } from './doctor-guard.ts';
+import type { DoctorCheck, Finding } from '../core/command.ts';
+import { features } from '../server/features.ts';
+import type { ProgramInput } from './command.ts';
 import { checkGateway } from './doctor-gateway.ts';
 import { checkSandbox } from './doctor-sandbox.ts';
 import { checkSkills } from './doctor-skills.ts';
 
-export interface Finding {
-  readonly state: 'ok' | 'note' | 'broken';
-  readonly what: string;
-  /** What to do about it. */
-  readonly remedy?: string;
-}
-
 /** `workcrate doctor`: what works on this machine, and what to do for the rest. Exit code 1 if it cannot serve. */
-export async function runDoctor({ config }: CommandInput): Promise<number> {
+export async function runDoctor({ config }: ProgramInput): Promise<number> {
   const refusals = await findRefusals(config);
   /** What is refused is not tried. */
   const unlessRefused = async (
@@ -57,7 +51,7 @@ export async function runDoctor({ config }: CommandInput): Promise<number> {
     ...(refusals.has('crates') || refusals.has('storage') ? [] : checkLocalPacks(config)),
     ...(await unlessRefused('documents', checkDocuments)),
     ...(await unlessRefused('folders', checkSkills)),
-    ...(await unlessRefused('guard', checkGuard)),
+    ...(await checkFeatures(config, refusals)),
     ...(await unlessRefused('gateway', checkGateway)),
     ...(await unlessRefused('sandbox', checkSandbox)),
   ];
@@ -70,6 +64,13 @@ export async function runDoctor({ config }: CommandInput): Promise<number> {
       : `${broken} ${broken === 1 ? 'problem' : 'problems'} to fix before workcrate can start here\n`,
   );
   return broken === 0 ? 0 : 1;
+}
+
+/** What features say of themselves. What is refused is not tried. */
+async function checkFeatures(config: Config, refusals: ReadonlyMap<string, unknown>): Promise<Finding[]> {
+  const checks = features.flatMap<DoctorCheck<Config>>((feature) => feature.doctor ?? []);
+  const tried = checks.filter(({ unlessRefused }) => !refusals.has(unlessRefused));
+  return (await Promise.all(tried.map(async ({ load }) => (await load())(config)))).flat();
 }
 
 function checkNode(): Finding {

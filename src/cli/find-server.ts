@@ -4,7 +4,7 @@ import { bracketIpv6 } from '../surfaces/http/host-origin.ts';
 import type { FetchError, FetchPolicy } from '../platform/net/bounded-fetch.ts';
 import { programName } from '../platform/program.ts';
 import { readServerAddress } from '../server/server-address.ts';
-import type { CommandInput } from './command.ts';
+import type { ProgramInput } from './command.ts';
 
 interface FoundServer {
   readonly url: string;
@@ -24,7 +24,7 @@ export function findServerAddress(input: AddressInput): FoundServer {
   return { url: `http://${bracketIpv6(host)}:${port}`, instance: null };
 }
 
-type AddressInput = Pick<CommandInput, 'config' | 'origins' | 'flags'>;
+type AddressInput = Pick<ProgramInput, 'config' | 'origins' | 'flags'>;
 
 /** The same without the usual port: null where neither the command line nor the data folder names a server. */
 export function findNamedServer({

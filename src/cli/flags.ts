@@ -1,55 +1,38 @@
+import type { ParseArgsConfig } from 'node:util';
+import type { CommandHelp } from '../core/command.ts';
 import { listSwitchFlags, toFlagOptions } from '../platform/config/config.ts';
 import { allSettings } from '../server/settings.ts';
+import { commands } from './commands.ts';
 
-/** The flags that are no settings. Which command takes which is in command-help.ts. */
-const commandFlags = {
+type FlagOption = NonNullable<ParseArgsConfig['options']>[string];
+
+/** The flags that every command takes. */
+const programFlags: Readonly<Record<string, FlagOption>> = {
   config: { type: 'string' },
   'service-env': { type: 'string' },
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean', short: 'v' },
   'print-config': { type: 'boolean' },
-  'read-data': { type: 'boolean' },
-  'adopt-storage': { type: 'boolean' },
-  'remove-orphans': { type: 'boolean' },
-  scopes: { type: 'string' },
-  expires: { type: 'string' },
-  json: { type: 'boolean' },
-  url: { type: 'string' },
-  key: { type: 'string' },
-  user: { type: 'string' },
-  mode: { type: 'string' },
-  filter: { type: 'string', multiple: true },
-  limit: { type: 'string' },
-  offset: { type: 'string' },
-  glob: { type: 'string' },
-  title: { type: 'string' },
-  description: { type: 'string' },
-  license: { type: 'string' },
-  author: { type: 'string', multiple: true },
-  keyword: { type: 'string', multiple: true },
-  specification: { type: 'string' },
-  profile: { type: 'string' },
-  shared: { type: 'boolean' },
-  tool: { type: 'string' },
-  language: { type: 'string' },
-  after: { type: 'boolean' },
-  to: { type: 'string' },
-  level: { type: 'string' },
-  operation: { type: 'string' },
-  result: { type: 'string' },
-  since: { type: 'string' },
-  until: { type: 'string' },
-  before: { type: 'string' },
-  bibliography: { type: 'string' },
-  csl: { type: 'string' },
-  style: { type: 'string' },
-  'reference-doc': { type: 'string' },
-  output: { type: 'string', short: 'o' },
-  file: { type: 'string', multiple: true },
-  steps: { type: 'string' },
-  temperature: { type: 'string' },
-  yes: { type: 'string', multiple: true },
-} as const;
+};
+
+/** Those of a command and of its subcommands, by the forms in which help shows them. */
+const listCommandFlags = ({ flags = [], subcommands = {} }: CommandHelp): [string, FlagOption][] => [
+  ...flags.map(({ flag, isList = false }): [string, FlagOption] => {
+    const [, short, name, value] = /^(?:-(\w), )?--([a-z-]+)(.*)$/.exec(flag)!;
+    const type = value === '' ? 'boolean' : 'string';
+    return [name!, { type, multiple: isList, ...(short === undefined ? {} : { short }) }];
+  }),
+  ...Object.values(subcommands).flatMap(listCommandFlags),
+];
+
+const commandFlags = Object.values(commands).flatMap(listCommandFlags);
+
+/** Those that mean all without a value. */
+const flagsForAll = new Set(
+  Object.values(commands).flatMap(({ flags = [] }) =>
+    flags.flatMap(({ flag }) => /^--[a-z-]+(?=\[=)/.exec(flag) ?? []),
+  ),
+);
 
 const switchFlags = listSwitchFlags(allSettings);
 
@@ -62,7 +45,7 @@ export function completeFlags(argv: readonly string[]): string[] {
   const completed: string[] = [];
   for (let at = 0; at < end; at++) {
     const [word, next] = [argv[at]!, argv[at + 1]];
-    if (word === '--yes') completed.push('--yes=*');
+    if (flagsForAll.has(word)) completed.push(`${word}=*`);
     else if (!switchFlags.has(word)) completed.push(word);
     else if (at + 1 < end && (next === 'true' || next === 'false')) completed.push(`${word}=${argv[++at]}`);
     else completed.push(`${word}=true`);
@@ -70,5 +53,9 @@ export function completeFlags(argv: readonly string[]): string[] {
   return [...completed, ...argv.slice(end)];
 }
 
-/** Every flag there is, as options for the argument parser. */
-export const listFlagOptions = () => ({ ...toFlagOptions(allSettings), ...commandFlags });
+/** Every flag there is, as options for the argument parser. A setting is one in every command. */
+export const listFlagOptions = (): Readonly<Record<string, FlagOption>> => ({
+  ...programFlags,
+  ...Object.fromEntries(commandFlags),
+  ...toFlagOptions(allSettings),
+});

@@ -1,6 +1,5 @@
 /** The help of `gateway` and its subcommands. */
-import type { CommandHelp } from './command-help.ts';
-import { jsonFlag } from './flag-help.ts';
+import { jsonFlag, type CommandHelp } from '../core/command.ts';
 
 const gatewayHelp = {
   diff: {

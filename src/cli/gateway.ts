@@ -7,21 +7,19 @@ import { createPins, type HeldDefinition, type Pins } from '../features/gateway/
 import { WorkcrateError } from '../platform/errors.ts';
 import { programName } from '../platform/program.ts';
 import { quoteName } from '../platform/text/text.ts';
-import type { SubcommandOf } from './command-help.ts';
-import type { CommandInput } from './command.ts';
-import { noteChange } from './note-change.ts';
+import type { ProgramInput } from './command.ts';
+import { noteChange } from '../core/audit/note-change.ts';
 import { openUnlocked } from './open-unlocked.ts';
-import { formatMinute } from './text.ts';
-import { usageError } from './usage-error.ts';
+import { formatMinute } from '../platform/command-line/table.ts';
+import { usageError } from '../platform/command-line/usage-error.ts';
 
-interface GatewayInput extends CommandInput {
+interface GatewayInput extends ProgramInput {
   /** The words after the name of the command. */
   readonly words: readonly string[];
 }
 
-const subcommands: Readonly<
-  Record<SubcommandOf<'gateway'>, (pins: Pins, input: GatewayInput) => Promise<number>>
-> = { diff: showHeld, accept: acceptHeld };
+const subcommands: Readonly<Record<'diff' | 'accept', (pins: Pins, input: GatewayInput) => Promise<number>>> =
+  { diff: showHeld, accept: acceptHeld };
 
 /** `workcrate gateway [FILE]`, `workcrate gateway diff|accept`. The subcommands work beside a running server. */
 export async function runGateway(input: GatewayInput): Promise<number> {
@@ -29,7 +27,7 @@ export async function runGateway(input: GatewayInput): Promise<number> {
   if (!Object.hasOwn(subcommands, first)) return serveGateway(input, first);
   const database = await openUnlocked(input, false);
   try {
-    return await subcommands[first as SubcommandOf<'gateway'>](createPins(database), input);
+    return await subcommands[first as 'diff' | 'accept'](createPins(database), input);
   } finally {
     await database.close();
   }

@@ -5,14 +5,14 @@ import { it } from 'node:test';
 import { parseArgs } from 'node:util';
 import { listSwitchFlags } from '../platform/config/config.ts';
 import { loadConfig, allSettings } from '../server/settings.ts';
-import { commandHelp, type CommandHelp } from './command-help.ts';
-import { demandCommand, getHelp, loadCommand } from './commands.ts';
+import type { CommandHelp } from '../core/command.ts';
+import { commands, demandCommand, getHelp } from './commands.ts';
 import { completeFlags, listFlagOptions } from './flags.ts';
 
 const checkout = join(import.meta.dirname, '../..');
 
 /** Every command and subcommand, by its name as it is typed. */
-const all: [string, CommandHelp][] = Object.entries<CommandHelp>(commandHelp).flatMap(([name, help]) => [
+const all: [string, CommandHelp][] = Object.entries<CommandHelp>(commands).flatMap(([name, help]) => [
   [name, help] as [string, CommandHelp],
   ...Object.entries(help.subcommands ?? {}).map(
     ([below, more]) => [`${name} ${below}`, more] as [string, CommandHelp],
@@ -22,8 +22,20 @@ const all: [string, CommandHelp][] = Object.entries<CommandHelp>(commandHelp).fl
 const flagsIn = (text: string): string[] =>
   [...text.matchAll(/^ {2}(?:-\w, )?--([a-z0-9-]+)/gm)].map(([, name]) => name!);
 
-it('every command that can be run has help, and every command with help can be run', () => {
-  assert.deepEqual(Object.keys(loadCommand), Object.keys(commandHelp));
+it('every command that has help can be run', async () => {
+  for (const { load } of Object.values(commands)) assert.equal(typeof (await load()), 'function');
+});
+
+it('a flag has one form in all commands, and so have the settings that help names', () => {
+  const forms = new Map<string, string>();
+  for (const [name, { flags = [], settings = [] }] of all) {
+    for (const { flag, isList = false } of flags) {
+      const [word] = /--[a-z-]+/.exec(flag)!;
+      const form = `${flag.replace(/ [A-Z]+$/, ' VALUE')} ${isList}`;
+      assert.equal(form, forms.getOrInsert(word, form), name);
+    }
+    for (const setting of settings === 'all' ? [] : settings) assert.ok(setting in allSettings, setting);
+  }
 });
 
 for (const [name, help] of all) {
@@ -108,7 +120,7 @@ it('a misspelt command or subcommand is answered with the one that was meant', (
 });
 
 it('messages name commands as they can be typed in a checkout, by the one constant', () => {
-  const bare = new RegExp(`(?<![/\\w])workcrate (?:${Object.keys(commandHelp).join('|')}|--)`);
+  const bare = new RegExp(`(?<![/\\w])workcrate (?:${Object.keys(commands).join('|')}|--)`);
   const found = globSync('src/**/*.ts', { cwd: checkout })
     .filter((path) => !/\.test(?:ing)?\.ts$/.test(path))
     .flatMap((path) => readFileSync(join(checkout, path), 'utf8').split('\n'))

@@ -2,16 +2,16 @@ import { formatSettingsHelp } from '../platform/config/config.ts';
 import { allSettings } from '../server/settings.ts';
 import { programName } from '../platform/program.ts';
 import { packageVersion } from '../platform/version.ts';
-import { commandHelp, type CommandHelp, type FlagHelp } from './command-help.ts';
+import type { CommandHelp, FlagHelp } from '../core/command.ts';
 
 /** What `npx workcrate --help` shows: the commands. The settings are in the help of `serve`. */
-export function describeProgram(): string {
+export function describeProgram(commands: Readonly<Record<string, CommandHelp>>): string {
   return `workcrate ${packageVersion}: a self-hosted MCP server. Agents run code in a sandbox, and files come and go by link.
 
 Usage: ${programName} COMMAND [OPTIONS]
 
 Commands
-${listSummaries(commandHelp)}
+${listSummaries(commands)}
 Options
 ${listFlags([
   { flag: '-h, --help', help: 'show this text; after a command, its own help' },

@@ -9,7 +9,7 @@ import {
   type CrateContainer,
 } from '../features/crates/sources/sources.ts';
 import { WorkcrateError } from '../platform/errors.ts';
-import type { CommandInput } from './command.ts';
+import type { ProgramInput } from './command.ts';
 import { demandCrate, openCrateDesk } from './crate-desk.ts';
 import { demandData } from './open-unlocked.ts';
 
@@ -22,7 +22,7 @@ const crateIdForm = /^crate_[0-9a-f]{24}$/;
 
 /** Opens the crate that a word on the command line names: a crate_id, an archive, a metadata file or a folder with one. */
 export async function openNamedCrate(
-  input: CommandInput,
+  input: ProgramInput,
   which: string,
   opened: AsyncDisposableStack,
   signal: AbortSignal,

@@ -6,7 +6,7 @@ import type { Database } from '../ports/database/database.ts';
 import { openDatabase } from '../ports/database/open.ts';
 import { WorkcrateError } from '../platform/errors.ts';
 import { getDatabaseLocation } from '../server/store-options.ts';
-import type { CommandInput } from './command.ts';
+import type { ProgramInput } from './command.ts';
 
 /**
  * Opens the database without the lock on the data folder, which a server may hold: each change is one transaction. It
@@ -21,7 +21,7 @@ export async function openUnlocked({ config, flags }: OpeningInput, make: boolea
   return database;
 }
 
-type OpeningInput = Pick<CommandInput, 'config' | 'flags'>;
+type OpeningInput = Pick<ProgramInput, 'config' | 'flags'>;
 
 /** For people: programs read what goes to stdout. */
 export function describeOpened(config: Config, isNew: boolean, unread: string | null): string {

@@ -13,15 +13,15 @@ import type { Toolbox } from '../core/offer/toolbox.ts';
 import { createLog } from '../platform/observability/log.ts';
 import { openSandbox } from '../ports/sandbox/open.ts';
 import { toSandboxOptions, getSandboxUids } from '../server/execution.ts';
-import type { CommandInput } from './command.ts';
+import type { ProgramInput } from './command.ts';
 import { findServerAddress } from './find-server.ts';
 import { openNamedCrate } from './open-crate.ts';
 import { createReplayTools } from './replay-tools.ts';
 import { createServerToolbox } from './server-tools.ts';
-import { createInterruptSignal } from './signals.ts';
-import { usageError } from './usage-error.ts';
+import { createInterruptSignal } from '../platform/command-line/signals.ts';
+import { usageError } from '../platform/command-line/usage-error.ts';
 
-interface ReplayInput extends CommandInput {
+interface ReplayInput extends ProgramInput {
   readonly words: readonly string[];
 }
 

@@ -5,7 +5,7 @@ import { createLog } from '../platform/observability/log.ts';
 import { createCallControl } from '../server/call-control.ts';
 import { formatConnectLines } from '../server/connect-lines.ts';
 import { keepMemorySmall } from '../server/small-memory.ts';
-import { hasTerminal, ignoreHangup, waitForStopSignal } from './signals.ts';
+import { hasTerminal, ignoreHangup, waitForStopSignal } from '../platform/command-line/signals.ts';
 
 /** `workcrate serve`: MCP and links over HTTP until stopped. */
 export async function runServe({ config, extend }: ServerInput): Promise<number> {

@@ -9,11 +9,11 @@ import {
 import { programName } from '../platform/program.ts';
 import { statusShape, type ServerStatus } from '../server/status.ts';
 import { formatBytes } from '../platform/text/text.ts';
-import type { CommandInput } from './command.ts';
+import type { ProgramInput } from './command.ts';
 import { demandHttpUrl, findServerAddress, noAnswerError } from './find-server.ts';
 
 /** `workcrate status`: asks a running server how it is. Exit code 1 where it is not ready. */
-export async function runStatus({ config, origins, flags }: CommandInput): Promise<number> {
+export async function runStatus({ config, origins, flags }: ProgramInput): Promise<number> {
   const { url, instance } = findServerAddress({ config, origins, flags });
   const status = await askForStatus(url, readOperatorKey(flags));
   if (instance !== null && status.instance !== instance) throw otherServerError(url, config.data);

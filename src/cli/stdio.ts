@@ -17,7 +17,7 @@ import { createEarlyFactory } from '../server/early-factory.ts';
 import type { FixedPlace } from '../server/place.ts';
 import type { ServerMode, Workcrate } from '../server/start.ts';
 import type { ServerInput } from './command.ts';
-import { waitForStopSignal } from './signals.ts';
+import { waitForStopSignal } from '../platform/command-line/signals.ts';
 
 /** `workcrate stdio`: MCP to the client that started it. Ends with the client. */
 export async function runStdio(input: ServerInput): Promise<number> {

@@ -4,7 +4,7 @@
  */
 import * as z from 'zod';
 import { WorkcrateError } from '../platform/errors.ts';
-import { didYouMean, usageError } from './usage-error.ts';
+import { didYouMean, usageError } from '../platform/command-line/usage-error.ts';
 
 /** The part of a JSON schema that says of which type a value is. */
 interface ValueSchema {

@@ -4,9 +4,9 @@ import { listUserUsage, type UserUsage } from '../server/instrumentation/counts.
 import { getWorkspacesFolder } from '../server/execution.ts';
 import { measureFolder } from '../server/user-folders.ts';
 import { formatBytes } from '../platform/text/text.ts';
-import type { CommandInput } from './command.ts';
+import type { ProgramInput } from './command.ts';
 import { openUnlocked } from './open-unlocked.ts';
-import { formatMinute, formatTable } from './text.ts';
+import { formatMinute, formatTable } from '../platform/command-line/table.ts';
 
 /** A user with the sizes of the folders that runs write to; null where one cannot be counted by this user. */
 interface MeasuredUser extends UserUsage {
@@ -16,7 +16,7 @@ interface MeasuredUser extends UserUsage {
 }
 
 /** `workcrate usage`: what each user stores and runs. Works beside a running server, and only reads. */
-export async function runUsage(input: CommandInput): Promise<number> {
+export async function runUsage(input: ProgramInput): Promise<number> {
   const { config, flags } = input;
   await using opened = new AsyncDisposableStack();
   const database = opened.adopt(await openUnlocked(input, false), (it) => it.close());

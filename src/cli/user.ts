@@ -19,14 +19,14 @@ import { removeUser } from '../core/users/remove.ts';
 import { endUserInstalls } from '../features/packages/packages.ts';
 import { deleteUserScripts } from '../features/scripts/scripts.ts';
 import { endUserSessions } from '../core/runs/sessions/sessions.ts';
-import type { SubcommandOf } from './command-help.ts';
-import type { CommandInput } from './command.ts';
+import type { SubcommandOf } from './core-commands.ts';
+import type { ProgramInput } from './command.ts';
 import { formatConnectLines } from '../server/connect-lines.ts';
-import { noteChange } from './note-change.ts';
+import { noteChange } from '../core/audit/note-change.ts';
 import { openUnlocked } from './open-unlocked.ts';
-import { formatMinute, formatTable } from './text.ts';
+import { formatMinute, formatTable } from '../platform/command-line/table.ts';
 
-interface UserInput extends CommandInput {
+interface UserInput extends ProgramInput {
   /** The words after the name of the command. */
   readonly words: readonly string[];
 }

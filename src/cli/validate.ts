@@ -4,14 +4,14 @@ import {
   validateCrate,
   validationProfiles,
 } from '../features/crate-validation/validate.ts';
-import type { CommandInput } from './command.ts';
+import type { ProgramInput } from './command.ts';
 import { openNamedCrate } from './open-crate.ts';
-import { createInterruptSignal } from './signals.ts';
-import { usageError } from './usage-error.ts';
+import { createInterruptSignal } from '../platform/command-line/signals.ts';
+import { usageError } from '../platform/command-line/usage-error.ts';
 
 /** `workcrate validate CRATE`: says which rules a crate breaks. Exit code 1 where it breaks a MUST. */
 export async function runValidate(
-  input: CommandInput & { readonly words: readonly string[] },
+  input: ProgramInput & { readonly words: readonly string[] },
 ): Promise<number> {
   const { config, flags, words } = input;
   const profile = parseProfile(flags['profile']);

@@ -5,6 +5,7 @@
  */
 import type { Hono } from 'hono';
 import type { Artifacts } from './artifacts/artifacts.ts';
+import type { CommandLinePart } from './command.ts';
 import type { NoteRequest } from './audit/audit.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { SettingList, ValuesOf } from '../platform/config/setting.ts';
@@ -92,12 +93,13 @@ export interface Web {
   readonly log: Log;
 }
 
-export interface Feature<Settings extends SettingList = SettingList, Room = unknown> {
-  readonly name: string;
-  readonly settings: Settings;
-  /** What clients are told of it with these settings. */
-  declare(known: Known<Settings>): Promise<Declared<Room>>;
-  open(core: Core, settings: ValuesOf<Settings>): Promise<OpenFeature<Room>>;
+export interface Feature<
+  Settings extends SettingList = SettingList,
+  Room = unknown,
+> extends CommandLinePart<Settings> {
+  /** What clients are told of it with these settings. A feature without it is no part of a server. */
+  declare?(known: Known<Settings>): Promise<Declared<Room>>;
+  open?(core: Core, settings: ValuesOf<Settings>): Promise<OpenFeature<Room>>;
 }
 
 /** Gives the functions their types from the settings. */

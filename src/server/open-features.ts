@@ -34,10 +34,8 @@ export const declareFeatures = (
   Promise.all(
     features.map(async (feature) => ({
       feature,
-      declared: (await feature.declare({
-        ...known,
-        settings: pickSettings(feature, config),
-      })) as Declared<unknown>,
+      declared: ((await feature.declare?.({ ...known, settings: pickSettings(feature, config) })) ??
+        {}) as Declared<unknown>,
     })),
   );
 
@@ -83,7 +81,8 @@ export async function openFeatures(
   await using started = new AsyncDisposableStack();
   const opened: { readonly open: OpenFeature<unknown>; readonly offer: FeatureOffer }[] = [];
   for (const one of declared) {
-    const open = await one.feature.open(core, pickSettings(one.feature, config));
+    const open = await one.feature.open?.(core, pickSettings(one.feature, config));
+    if (open === undefined) continue;
     started.defer(async () => open[Symbol.asyncDispose]?.());
     opened.push({ open, offer: bindFeature(one.declared, open.room) });
   }

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { isWorkcrateError } from '../platform/errors.ts';
 import { recordProof } from '../../test/requirements/requirements.testing.ts';
 import { toFlagOptions, printConfig, formatSettingsHelp } from '../platform/config/config.ts';
-import { joinSettings, toEnvironmentName, toFileKey, toFlagName } from '../platform/config/setting.ts';
+import { joinByPlace, toEnvironmentName, toFileKey, toFlagName } from '../platform/config/setting.ts';
 import { scratchFile, settingText } from '../platform/config/settings.testing.ts';
 import { loadConfig, allSettings, type SettingName } from './settings.ts';
 
@@ -150,12 +150,12 @@ it('every setting has a flag, a variable and a line of help', () => {
 
 it('a setting stands behind the one that it names, with those that follow it in its list', () => {
   const make = (after?: string) => ({ ...allSettings['host']!, ...(after === undefined ? {} : { after }) });
-  const joined = joinSettings([
+  const joined = joinByPlace([
     { a: make(), b: make(), c: make() },
     { d: make('a'), e: make() },
     { f: make('a'), g: make('b') },
     { h: make(), i: make('e'), j: make('none') },
   ]);
   assert.equal(Object.keys(joined).join(''), 'adeifbgchj');
-  assert.throws(() => joinSettings([{ a: make() }, { a: make() }]), /Two settings are called a/);
+  assert.throws(() => joinByPlace([{ a: make() }, { a: make() }]), /Two are called a/);
 });

@@ -2,7 +2,12 @@
  * All settings: those of the core, and those of every feature. What a setting is, and how flags, variables and files
  * become its value, is in `platform/config/`.
  */
-import { joinSettings, type SettingsEnvironment, type ValuesOf } from '../platform/config/setting.ts';
+import {
+  joinByPlace,
+  type Setting,
+  type SettingsEnvironment,
+  type ValuesOf,
+} from '../platform/config/setting.ts';
 import { loadSettings, type Config, type LoadedConfig } from '../platform/config/config.ts';
 import { settings as coreSettings } from '../platform/config/settings.ts';
 import { askSettings } from '../features/ask/settings.ts';
@@ -11,7 +16,6 @@ import { codeModeSettings } from '../features/code-mode/settings.ts';
 import { crateSettings } from '../features/crates/settings.ts';
 import { documentSettings } from '../features/documents/settings.ts';
 import { gatewaySettings } from '../features/gateway/settings.ts';
-import { guardSettings } from '../features/guard/settings.ts';
 import { networkSettings } from '../features/network/settings.ts';
 import { packageSettings } from '../features/packages/settings.ts';
 import { scriptSettings } from '../features/scripts/settings.ts';
@@ -28,7 +32,6 @@ const others = {
   ...gatewaySettings,
   ...networkSettings,
   ...packageSettings,
-  ...guardSettings,
   ...codeModeSettings,
   ...scriptSettings,
   ...crateSettings,
@@ -43,7 +46,7 @@ export interface ServerConfig extends Config, ValuesOf<typeof others>, ValuesOf<
 export type SettingName = keyof ServerConfig;
 
 /** In the order in which help and docs show them. */
-export const allSettings = joinSettings([
+export const allSettings = joinByPlace<Setting<unknown>>([
   coreSettings,
   ...features.map((feature) => feature.settings),
   others,

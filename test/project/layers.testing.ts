@@ -9,6 +9,7 @@ export const upward: Readonly<Record<string, readonly string[]>> = {
 
 /** Rooms that are collections: every file is a door. */
 export const openRooms: readonly string[] = [
+  'platform/command-line',
   'platform/concurrency',
   'platform/net',
   'platform/text',
@@ -150,7 +151,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     assembly: 'difference gateway pins report upstream-tool',
   },
   'features/guard': {
-    assembly: 'examples guard rule-file wrappers',
+    assembly: 'guard rule-file wrappers',
     only: {
       'core/runs': 'guard',
     },

@@ -1,6 +1,6 @@
 /**
  * Tries each rule on its own examples and counterexamples, in the thread that judges calls, and says what does not come
- * out. It prints nothing (`cli/guard.ts` does).
+ * out. It prints nothing (`command.ts` does).
  */
 import { asWorkcrateError } from '../../platform/errors.ts';
 import type { Log } from '../../platform/observability/log.ts';

@@ -7,6 +7,6 @@ export const guardSettings = {
     optionalText,
     null,
     'rules that judge calls of tools: a file (YAML or JSON), or shipped for all rules that come with workcrate; default: none',
-    { after: 'pythonPreload' },
+    { after: 'npm' },
   ),
 };

@@ -54,29 +54,32 @@ export const toEnvironmentName = (name: string): string =>
   `WORKCRATE_${splitCamelCase(name).join('_').toUpperCase()}`;
 
 /**
- * One list of several. A setting goes behind the one that it names, with those that follow it in its list; what names
- * none, or one that is not there, goes to the end. Two settings of one name are a mistake of ours.
+ * One list of several, of settings or of commands. What says behind which other it is listed goes there, with those that
+ * follow it in its list. Two of one name are a mistake of ours.
  */
-export function joinSettings([core = {}, ...others]: readonly SettingList[]): SettingList {
+export function joinByPlace<T extends { readonly after?: string }>([first = {}, ...others]: readonly Readonly<
+  Record<string, T>
+>[]): Readonly<Record<string, T>> {
   const runs = others.flatMap(splitByPlace);
-  const placed = new Map<string, Setting<unknown>>();
-  const place = (entries: readonly SettingEntry[]): void => {
-    for (const [name, setting] of entries) {
-      if (placed.has(name)) throw new Error(`Two settings are called ${name}.`);
-      placed.set(name, setting);
+  const placed = new Map<string, T>();
+  const place = (entries: readonly (readonly [string, T])[]): void => {
+    for (const [name, one] of entries) {
+      if (placed.has(name)) throw new Error(`Two are called ${name}.`);
+      placed.set(name, one);
       for (const run of runs) if (run[0]![1].after === name) place(run);
     }
   };
-  place(Object.entries(core));
+  place(Object.entries(first));
+  // What names none, or one that is not there, goes to the end.
   for (const run of runs) if (!placed.has(run[0]![1].after ?? '')) place(run);
   return Object.fromEntries(placed);
 }
 
-type SettingEntry = readonly [name: string, setting: Setting<unknown>];
-
-/** Each part begins with a setting that says where it stands. */
-function splitByPlace(list: SettingList): SettingEntry[][] {
-  const runs: SettingEntry[][] = [];
+/** Each part begins with one that says where it stands. */
+function splitByPlace<T extends { readonly after?: string }>(
+  list: Readonly<Record<string, T>>,
+): [string, T][][] {
+  const runs: [string, T][][] = [];
   for (const entry of Object.entries(list)) {
     const last = runs.at(-1);
     if (last === undefined || entry[1].after !== undefined) runs.push([entry]);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { commandHelp } from '../../../src/cli/command-help.ts';
+import { commands } from '../../../src/cli/commands.ts';
 import { run, type Ended } from './program.testing.ts';
 
 const manifest = join(import.meta.dirname, '../../../package.json');
@@ -23,7 +23,7 @@ it('--help names every command, and help of a command is its own', async () => {
     run(['crates', 'search', 'x', '--help']),
   ]);
   for (const { code, stderr } of [whole, word, serve, search]) assert.deepEqual([code, stderr], [0, '']);
-  for (const name of [...Object.keys(commandHelp), '--print-config', '--config FILE'])
+  for (const name of [...Object.keys(commands), '--print-config', '--config FILE'])
     assert.ok(whole.stdout.includes(name), name);
   assert.equal(word.stdout, whole.stdout);
   assert.match(serve.stdout, /--file-ttl .*\[3600\]\n +WORKCRATE_FILE_TTL, MCP_FILE_TTL\n/);

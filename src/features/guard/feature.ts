@@ -1,8 +1,7 @@
-/** The help of `guard` and its subcommands. */
-import type { CommandHelp } from './command-help.ts';
-import { jsonFlag } from './flag-help.ts';
+import { jsonFlag, type CommandHelp, type CommandLinePart } from '../../core/command.ts';
+import { guardSettings as settings } from './settings.ts';
 
-const guardHelp = {
+const subcommands = {
   test: {
     takes: 'FILE',
     summary:
@@ -29,10 +28,20 @@ const guardHelp = {
   },
 } satisfies Record<string, CommandHelp>;
 
-export const guardCommand = {
-  takes: 'SUBCOMMAND',
-  summary: 'Try the rules by which a server judges calls of tools (--guard).',
-  examples: ['guard test rules.yaml', 'guard check shipped --language bash'],
-  docs: 'docs/guide/guard.md',
-  subcommands: guardHelp,
-} satisfies CommandHelp;
+/** Not a whole `Feature` yet, since the core still imports the guard. */
+export const guard: CommandLinePart<typeof settings> = {
+  name: 'guard',
+  settings,
+  commands: {
+    guard: {
+      after: 'validate',
+      takes: 'SUBCOMMAND',
+      summary: 'Try the rules by which a server judges calls of tools (--guard).',
+      examples: ['guard test rules.yaml', 'guard check shipped --language bash'],
+      docs: 'docs/guide/guard.md',
+      subcommands,
+      load: async () => (await import('./command.ts')).runGuard,
+    },
+  },
+  doctor: [{ unlessRefused: 'guard', load: async () => (await import('./command.ts')).checkGuard }],
+};

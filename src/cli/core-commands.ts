@@ -1,37 +1,20 @@
 /**
- * The help of every command, as data: what it takes, its flags, the settings that matter to it, examples. `help.ts`
- * prints it and `commands.ts` checks words by it. Which flags exist is in `flags.ts`, all settings are in `platform/config/`.
+ * The commands of the core as data: their help, and which file has their body. `help.ts` prints it and `commands.ts` checks
+ * words by it. Commands of features are in their `feature.ts`.
  */
-import type { SettingName } from '../server/settings.ts';
+import {
+  asUserFlag,
+  jsonFlag,
+  makeKeyFlag,
+  serverFlag,
+  storedSettings,
+  type Command,
+  type CommandHelp,
+  type FlagHelp,
+} from '../core/command.ts';
+import type { ServerConfig } from '../server/settings.ts';
 import { askCommand } from './ask-help.ts';
-import { jsonFlag, makeKeyFlag, serverFlag } from './flag-help.ts';
 import { gatewayCommand } from './gateway-help.ts';
-import { guardCommand } from './guard-help.ts';
-
-/** A flag as help shows it, such as `--limit COUNT`, with its default where it has one. */
-export interface FlagHelp {
-  readonly flag: string;
-  readonly help: string;
-  readonly usual?: string;
-}
-
-/** What `--help` shows of one command or subcommand. The number of words that it takes is checked by `takes`. */
-export interface CommandHelp {
-  /** The words behind its name: `NAME` is required, `[NAME]` may be left out, and `…` allows several. */
-  readonly takes?: string;
-  readonly summary: string;
-  readonly flags?: readonly FlagHelp[];
-  /** Settings that matter to it; it takes all others too. */
-  readonly settings?: readonly SettingName[] | 'all';
-  readonly examples: readonly [string, string];
-  readonly docs: string;
-  readonly subcommands?: Readonly<Record<string, CommandHelp>>;
-  /** Whether it does something without a subcommand too. */
-  readonly actsAlone?: boolean;
-}
-
-/** Where the data of the server is. */
-const stored: readonly SettingName[] = ['data', 'database'];
 
 /** Which lines of the audit log to show. */
 const auditLines: readonly FlagHelp[] = [
@@ -52,7 +35,7 @@ const auditHelp = {
     summary:
       'Check that no line of the audit log was changed, removed, added or moved. The exit code is 1 if one was, or if there is no log.',
     flags: [jsonFlag],
-    settings: [...stored, 'auditKey'],
+    settings: [...storedSettings, 'auditKey'],
     examples: ['audit verify', 'audit verify --data /srv/workcrate --json'],
     docs: 'docs/reference/audit.md',
   },
@@ -64,7 +47,7 @@ const auditHelp = {
       { flag: '--limit COUNT', help: 'at most this many lines, up to 10000', usual: '50' },
       jsonFlag,
     ],
-    settings: [...stored, 'auditKey'],
+    settings: [...storedSettings, 'auditKey'],
     examples: [
       'audit search passwd --limit 10',
       'audit search --user ada --level warning --since 2026-05-04',
@@ -78,20 +61,18 @@ const auditHelp = {
       { flag: '--limit COUNT', help: 'at most this many lines, up to 10000', usual: '20' },
       jsonFlag,
     ],
-    settings: [...stored, 'auditKey'],
+    settings: [...storedSettings, 'auditKey'],
     examples: ['audit tail', 'audit tail --result failed --limit 100'],
     docs: 'docs/reference/audit.md',
   },
   forget: {
     summary:
       'Make the database forget the audit log, after you moved the log away on purpose, for example for a new key. Stop the server first.',
-    settings: [...stored, 'auditKey'],
+    settings: [...storedSettings, 'auditKey'],
     examples: ['audit forget', 'audit forget --data /srv/workcrate'],
     docs: 'docs/reference/audit.md',
   },
 } satisfies Record<string, CommandHelp>;
-
-const asUser: FlagHelp = { flag: '--user NAME', help: 'act as this user', usual: 'local' };
 
 const makePageFlags = (usual: string, most: string): FlagHelp[] => [
   { flag: '--limit COUNT', help: `at most this many, up to ${most}`, usual },
@@ -102,7 +83,7 @@ const cratesHelp = {
   index: {
     summary: 'Read new and changed crates from all sources into the index.',
     flags: [jsonFlag],
-    settings: [...stored, 'crateSources'],
+    settings: [...storedSettings, 'crateSources'],
     examples: ['crates index', 'crates index --crate-sources file:///srv/crates'],
     docs: 'docs/guide/crates.md',
   },
@@ -111,12 +92,16 @@ const cratesHelp = {
     summary: 'Find research crates by words, fields and meaning.',
     flags: [
       { flag: '--mode MODE', help: 'keyword, semantic or hybrid', usual: 'hybrid' },
-      { flag: '--filter FIELD=VALUE', help: 'only crates with this value; can be given several times' },
+      {
+        flag: '--filter FIELD=VALUE',
+        help: 'only crates with this value; can be given several times',
+        isList: true,
+      },
       ...makePageFlags('10', '100'),
-      asUser,
+      asUserFlag,
       jsonFlag,
     ],
-    settings: stored,
+    settings: storedSettings,
     examples: [
       "crates search 'glacier author:byron'",
       'crates search temperature --filter year=2021 --mode keyword',
@@ -126,8 +111,8 @@ const cratesHelp = {
   show: {
     takes: 'CRATE_ID',
     summary: 'Show what is known about a crate.',
-    flags: [asUser, jsonFlag],
-    settings: stored,
+    flags: [asUserFlag, jsonFlag],
+    settings: storedSettings,
     examples: [
       'crates show crate_d1b02935602ae245269cf425',
       'crates show crate_d1b02935602ae245269cf425 --json',
@@ -140,10 +125,10 @@ const cratesHelp = {
     flags: [
       { flag: '--glob PATTERN', help: "only paths that match, such as '*.csv'" },
       ...makePageFlags('1000', '1000000000'),
-      asUser,
+      asUserFlag,
       jsonFlag,
     ],
-    settings: stored,
+    settings: storedSettings,
     examples: [
       'crates files crate_d1b02935602ae245269cf425',
       "crates files crate_d1b02935602ae245269cf425 --glob '*.csv'",
@@ -153,8 +138,8 @@ const cratesHelp = {
   read: {
     takes: 'CRATE_ID PATH',
     summary: 'Write one file of a crate to standard output, byte for byte.',
-    flags: [asUser],
-    settings: stored,
+    flags: [asUserFlag],
+    settings: storedSettings,
     examples: [
       'crates read crate_d1b02935602ae245269cf425 data/a.csv',
       'crates read crate_d1b02935602ae245269cf425 plot.png > plot.png',
@@ -169,14 +154,14 @@ const cratesHelp = {
       { flag: '--title TEXT', help: 'the title of the crate' },
       { flag: '--description TEXT', help: 'what it is about' },
       { flag: '--license ID', help: 'its licence, such as CC-BY-4.0' },
-      { flag: '--author NAME', help: 'an author; can be given several times' },
-      { flag: '--keyword WORD', help: 'a keyword; can be given several times' },
+      { flag: '--author NAME', help: 'an author; can be given several times', isList: true },
+      { flag: '--keyword WORD', help: 'a keyword; can be given several times', isList: true },
       { flag: '--shared', help: 'let all users find it' },
       { flag: '--specification VERSION', help: 'of RO-Crate: 1.1, 1.2 or 1.3', usual: '1.1' },
-      asUser,
+      asUserFlag,
       jsonFlag,
     ],
-    settings: [...stored, 'packTo'],
+    settings: [...storedSettings, 'packTo'],
     examples: [
       "crates pack exec_0123456789ab exec_0123456789ac --title 'Melt rates'",
       "crates pack exec_0123456789ab --author 'Ada Byron' --license CC-BY-4.0 --shared",
@@ -187,10 +172,10 @@ const cratesHelp = {
     summary: 'Show the sources, when each was last read, and the crates that cannot be read.',
     flags: [
       { flag: '--limit COUNT', help: 'at most this many broken crates, up to 1000', usual: '100' },
-      asUser,
+      asUserFlag,
       jsonFlag,
     ],
-    settings: stored,
+    settings: storedSettings,
     examples: ['crates status', 'crates status --json'],
     docs: 'docs/guide/crates.md',
   },
@@ -211,14 +196,14 @@ const userHelp = {
     takes: 'NAME',
     summary: 'Add a user and print the key, once.',
     flags: keyTerms('all but metrics and operator', 'never'),
-    settings: stored,
+    settings: storedSettings,
     examples: ['user add ada', 'user add monitor --scopes metrics --expires 90d'],
     docs: 'docs/guide/users.md',
   },
   list: {
     summary: 'List users and their keys, without the secrets.',
     flags: [jsonFlag],
-    settings: stored,
+    settings: storedSettings,
     examples: ['user list', 'user list --json'],
     docs: 'docs/guide/users.md',
   },
@@ -226,34 +211,37 @@ const userHelp = {
     takes: 'NAME',
     summary: 'Give a user a new key. The old keys stop working.',
     flags: keyTerms('those of the last key', 'as long as the last key'),
-    settings: stored,
+    settings: storedSettings,
     examples: ['user rotate ada', 'user rotate ada --expires 90d'],
     docs: 'docs/guide/users.md',
   },
   remove: {
     takes: 'NAME',
     summary: 'Remove a user. Keys, links and uploads stop working at once; files stay until they expire.',
-    settings: stored,
+    settings: storedSettings,
     examples: ['user remove ada', 'user remove ada --data /srv/workcrate'],
     docs: 'docs/guide/users.md',
   },
 } satisfies Record<string, CommandHelp>;
 
-/** Every command, in the order in which help lists them. A command that is not here cannot be run. */
-export const commandHelp = {
+/** In the order in which help lists them. Each is loaded when it is asked for: loading the server takes most of a start. */
+export const coreCommands = {
   serve: {
+    load: async () => (await import('./serve.ts')).runServe,
     summary: 'Serve MCP and links over HTTP until stopped.',
     settings: 'all',
     examples: ['serve', 'serve --port 9181 --auth keys --file-ttl 86400'],
     docs: 'docs/reference/settings.md',
   },
   stdio: {
+    load: async () => (await import('./stdio.ts')).runStdio,
     summary: 'Serve MCP to the client that started it, with links over HTTP on this machine.',
     settings: 'all',
     examples: ['stdio', 'stdio --share-roots ./results,./reports'],
     docs: 'docs/guide/connect.md',
   },
   check: {
+    load: async () => (await import('./check.ts')).runCheck,
     summary: 'Check the database and the stored files. The exit code is 1 if something is wrong.',
     flags: [
       { flag: '--read-data', help: 'also compare every stored byte with its hash' },
@@ -263,33 +251,37 @@ export const commandHelp = {
       },
       { flag: '--remove-orphans', help: 'delete stored bytes that belong to no file, quarantine too' },
     ],
-    settings: [...stored, 'filesDir', 'storage'],
+    settings: [...storedSettings, 'filesDir', 'storage'],
     examples: ['check', 'check --read-data --data /srv/workcrate'],
     docs: 'docs/guide/backup.md',
   },
   doctor: {
+    load: async () => (await import('./doctor.ts')).runDoctor,
     summary: 'Show what works on this machine, and what to install for the rest.',
-    settings: [...stored, 'host', 'port', 'sandbox', 'storage'],
+    settings: [...storedSettings, 'host', 'port', 'sandbox', 'storage'],
     examples: ['doctor', 'doctor --sandbox docker'],
     docs: 'docs/reference/limits.md',
   },
   user: {
+    load: async () => (await import('./user.ts')).runUser,
     takes: 'SUBCOMMAND',
     summary: 'Say who may use the server, with --auth keys. Works while the server runs.',
-    settings: stored,
+    settings: storedSettings,
     examples: ['user add ada', 'user list'],
     docs: 'docs/guide/users.md',
     subcommands: userHelp,
   },
   usage: {
+    load: async () => (await import('./usage.ts')).runUsage,
     summary:
       'Show what each user stores and runs: files, links, runs, folder sizes. Works while the server runs.',
     flags: [jsonFlag],
-    settings: stored,
+    settings: storedSettings,
     examples: ['usage', 'usage --data /srv/workcrate --json'],
     docs: 'docs/guide/observe.md',
   },
   status: {
+    load: async () => (await import('./status.ts')).runStatus,
     summary: 'Ask a running server how it is. The exit code is 1 if it is not ready.',
     flags: [serverFlag, makeKeyFlag('key with the scope metrics or operator'), jsonFlag],
     settings: ['data', 'host', 'port'],
@@ -297,6 +289,7 @@ export const commandHelp = {
     docs: 'docs/guide/observe.md',
   },
   call: {
+    load: async () => (await import('./call.ts')).runCall,
     takes: '[TOOL] [KEY=VALUE…]',
     summary:
       'Call a tool of a running server and print the text of its answer; without TOOL, list the tools. KEY=@FILE takes the value from a file, KEY=- from standard input; lists and objects are JSON. The exit code is 1 if the tool failed.',
@@ -313,18 +306,20 @@ export const commandHelp = {
     ],
     docs: 'docs/guide/first-try.md',
   },
-  ask: askCommand,
-  gateway: gatewayCommand,
+  ask: { ...askCommand, load: async () => (await import('./ask.ts')).runAsk },
+  gateway: { ...gatewayCommand, load: async () => (await import('./gateway.ts')).runGateway },
   audit: {
+    load: async () => (await import('./audit.ts')).runAudit,
     takes: 'SUBCOMMAND',
     summary:
       'Show who did what, from the audit log. All but forget only read, and work while the server runs.',
-    settings: [...stored, 'auditKey'],
+    settings: [...storedSettings, 'auditKey'],
     examples: ['audit tail', 'audit verify'],
     docs: 'docs/reference/audit.md',
     subcommands: auditHelp,
   },
   build: {
+    load: async () => (await import('./build.ts')).runBuild,
     takes: 'FILE',
     summary: 'Build a document from a Markdown file.',
     flags: [
@@ -340,21 +335,24 @@ export const commandHelp = {
     docs: 'docs/guide/documents.md',
   },
   index: {
+    load: async () => (await import('./crates.ts')).runIndex,
     summary: 'Read new and changed crates from all sources into the index. The same as crates index.',
     flags: [jsonFlag],
-    settings: [...stored, 'crateSources'],
+    settings: [...storedSettings, 'crateSources'],
     examples: ['index', 'index --crate-sources file:///srv/crates'],
     docs: 'docs/guide/crates.md',
   },
   crates: {
+    load: async () => (await import('./crates.ts')).runCrates,
     takes: 'SUBCOMMAND',
     summary: 'Find, read and pack research crates. Works while the server runs.',
-    settings: stored,
+    settings: storedSettings,
     examples: ["crates search 'glacier author:byron'", 'crates status'],
     docs: 'docs/guide/crates.md',
     subcommands: cratesHelp,
   },
   replay: {
+    load: async () => (await import('./replay.ts')).runReplay,
     takes: 'CRATE',
     summary:
       'Run a packed crate (a .zip file or a CRATE_ID) again and compare the results. The exit code is 1 if they differ.',
@@ -366,14 +364,15 @@ export const commandHelp = {
       },
       serverFlag,
       makeKeyFlag('your key'),
-      asUser,
+      asUserFlag,
       jsonFlag,
     ],
-    settings: [...stored, 'sandbox', 'runMaxTimeout'],
+    settings: [...storedSettings, 'sandbox', 'runMaxTimeout'],
     examples: ['replay crate_6de0c805e19e1cc7580adb1a', 'replay ./melt-rates.zip --json'],
     docs: 'docs/guide/crates.md',
   },
   validate: {
+    load: async () => (await import('./validate.ts')).runValidate,
     takes: 'CRATE',
     summary:
       'Check a crate (a .zip file, a folder or a CRATE_ID) by the rules of RO-Crate and of its profiles. The exit code is 1 if it breaks one.',
@@ -383,17 +382,14 @@ export const commandHelp = {
         help: 'ro-crate-1.1, ro-crate-1.2, ro-crate-1.3, process-run-crate, workflow-ro-crate, workflow-run-crate or provenance-run-crate',
         usual: 'what the crate states',
       },
-      asUser,
+      asUserFlag,
       jsonFlag,
     ],
-    settings: [...stored, 'maxMetadata'],
+    settings: [...storedSettings, 'maxMetadata'],
     examples: ['validate ./melt-rates.zip', 'validate ./melt-rates --profile ro-crate-1.2 --json'],
     docs: 'docs/reference/validate.md',
   },
-  guard: guardCommand,
-} satisfies Record<string, CommandHelp>;
+} satisfies Record<string, Command<ServerConfig>>;
 
-export type CommandName = keyof typeof commandHelp;
-
-export type SubcommandOf<Name extends 'audit' | 'crates' | 'gateway' | 'guard' | 'user'> =
-  keyof (typeof commandHelp)[Name]['subcommands'];
+export type SubcommandOf<Name extends 'audit' | 'crates' | 'user'> =
+  keyof (typeof coreCommands)[Name]['subcommands'];

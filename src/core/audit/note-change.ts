@@ -1,7 +1,7 @@
 /** Has a line of the audit log written for what a command changes: who ran it, on which machine, and what it did. */
 import { hostname, userInfo } from 'node:os';
-import { addWaitingEvent, type CommandEvent } from '../core/audit/waiting.ts';
-import type { Queries } from '../ports/database/database.ts';
+import { addWaitingEvent, type CommandEvent } from './waiting.ts';
+import type { Queries } from '../../ports/database/database.ts';
 
 /** To be called in the transaction that makes the change. */
 export function noteChange(tx: Queries, change: Omit<CommandEvent, 'user'>, now: number): Promise<void> {

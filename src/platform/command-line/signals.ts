@@ -2,8 +2,8 @@
  * What signals do: SIGINT and SIGTERM end a server gracefully, and cancel a command that ends by itself. SIGHUP ends what
  * belongs to a terminal or to a client, and a service goes on.
  */
-import { WorkcrateError } from '../platform/errors.ts';
-import type { Log } from '../platform/observability/log.ts';
+import { WorkcrateError } from '../errors.ts';
+import type { Log } from '../observability/log.ts';
 
 /** One Ctrl-C can come twice, from the terminal and from npm; a person takes longer to press it again. */
 const sameSignalMs = 1000;

@@ -1,20 +1,22 @@
-import { WorkcrateError } from '../platform/errors.ts';
-import { testRules, type ExampleFault, type TestedRules } from '../features/guard/examples.ts';
-import { createGuard, type Verdict } from '../features/guard/guard.ts';
-import { loadRules } from '../features/guard/rule-file.ts';
-import { createLog } from '../platform/observability/log.ts';
-import { languages } from '../ports/sandbox/sandbox.ts';
-import { collectText } from '../platform/streams.ts';
-import { escapeControls, formatBytes, toPlainJson } from '../platform/text/text.ts';
-import type { CommandInput } from './command.ts';
-import type { SubcommandOf } from './command-help.ts';
-import { usageError } from './usage-error.ts';
+import { WorkcrateError } from '../../platform/errors.ts';
+import { testRules, type ExampleFault, type TestedRules } from './examples.ts';
+import { createGuard, type Verdict } from './guard.ts';
+import { loadRules } from './rule-file.ts';
+import { createLog } from '../../platform/observability/log.ts';
+import { languages } from '../../ports/sandbox/sandbox.ts';
+import { programName } from '../../platform/program.ts';
+import { collectText } from '../../platform/streams.ts';
+import { escapeControls, formatBytes, toPlainJson } from '../../platform/text/text.ts';
+import type { CommandInput, Finding, KnownConfig } from '../../core/command.ts';
+import type { guardSettings } from './settings.ts';
+import { usageError } from '../../platform/command-line/usage-error.ts';
 
-type GuardInput = CommandInput & { readonly words: readonly string[] };
+type GuardConfig = KnownConfig<typeof guardSettings>;
+type GuardInput = CommandInput<GuardConfig>;
 
 /** `workcrate guard test|check FILE`: tries rules without a server. */
 export async function runGuard(input: GuardInput): Promise<number> {
-  const [subcommand, file] = input.words as [SubcommandOf<'guard'>, string];
+  const [subcommand, file] = input.words as ['test' | 'check', string];
   return subcommand === 'test' ? testFile(file, input) : checkInput(file, input);
 }
 
@@ -95,3 +97,14 @@ const readStdin = (): Promise<string> =>
     tooLong: () =>
       new WorkcrateError('too_large', `At most ${formatBytes(maxCheckedBytes)} can be checked at once.`),
   });
+
+/** Whether a guard judges calls, and whether its rules do what their examples say. */
+export async function checkGuard({ guard }: GuardConfig): Promise<Finding[]> {
+  if (guard === null) return [{ state: 'ok', what: 'guard: none; the sandbox alone holds code (--guard)' }];
+  const { rules, judge } = loadRules(guard);
+  const { faults } = await testRules(rules, createLog('off'));
+  const what = `guard: ${rules.length} rules${judge === null ? '' : ' and a judge'} from ${escapeControls(guard)}`;
+  if (faults.length === 0) return [{ state: 'ok', what }];
+  const remedy = `${programName} guard test ${escapeControls(guard)} names the examples that do not come out`;
+  return [{ state: 'note', what: `${what}, some of which fail their examples`, remedy }];
+}

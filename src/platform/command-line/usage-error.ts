@@ -1,6 +1,6 @@
-import { findNearest } from '../platform/text/edit-distance.ts';
-import { WorkcrateError } from '../platform/errors.ts';
-import { programName } from '../platform/program.ts';
+import { findNearest } from '../text/edit-distance.ts';
+import { WorkcrateError } from '../errors.ts';
+import { programName } from '../program.ts';
 
 /** A mistake on the command line. It names the help to read: that of the command where it is known. */
 export function usageError(problem: string, command = ''): WorkcrateError {
