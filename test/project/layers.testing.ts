@@ -54,8 +54,10 @@ export const doors: Readonly<Record<string, Doors>> = {
     },
   },
   'core/runs': {
-    all: 'executions',
+    all: 'executions describe-run',
     only: {
+      'features/apps': 'answer schema',
+      'features/packing': 'schema',
       'features/scripts': 'client-and-crate-files fields schema store tools',
       'features/prompts': 'resources',
       'surfaces/pages': 'schema sessions/sessions',

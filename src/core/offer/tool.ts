@@ -93,6 +93,7 @@ export const stoppingError = (cause: unknown): WorkcrateError =>
  * that ask for it get the typed value too.
  */
 export interface ToolAnswer<Output> {
+  /** May be made when it is first read: pages and code read the typed value alone. */
   readonly text: string;
   readonly structured: Output;
   /** Pictures, which every client gets, and links to resources, which only programs get: the text has the URL. */
@@ -223,14 +224,21 @@ export const bindTool = <Room>(tool: DeclaredTool<Room>, room: Room): Tool => ({
  * latter. So only programs that ask get it, with the links as resources (decision 038).
  */
 export function toCallResult(
-  { text, structured, content = [], passedOn }: ToolAnswer<unknown>,
+  answer: ToolAnswer<unknown>,
   isStructured: boolean,
   meta: Record<string, unknown> | null = null,
 ): CallToolResult {
+  const { structured, content = [], passedOn } = answer;
   if (passedOn !== undefined) return passedOn;
+  const said = {
+    type: 'text' as const,
+    get text() {
+      return answer.text;
+    },
+  };
   const further = isStructured ? content : content.filter(({ type }) => type !== 'resource_link');
   return {
-    content: [{ type: 'text', text }, ...further],
+    content: [said, ...further],
     ...(isStructured ? { structuredContent: structured as Record<string, unknown> } : {}),
     ...(meta === null ? {} : { _meta: meta }),
   };

@@ -9,7 +9,6 @@ import type { Caller } from '../identity.ts';
 import { toLinkAnswer, linkShape } from '../links/link-result.ts';
 import type { SharedLink } from '../links/links.ts';
 import type { ToolAnswer, ToolContext } from '../offer/tool.ts';
-import { languages } from '../../ports/sandbox/sandbox.ts';
 import { formatBytes, formatDuration, quoteName } from '../../platform/text/text.ts';
 import { cellShape, showCell, toCellLines, type CellSlot } from './cell-slot.ts';
 import { clientInputShape, describeClientInput, listClientInputs } from './client-and-crate-files.ts';
@@ -17,14 +16,20 @@ import type { EndedExecution } from './execute.ts';
 import {
   differenceShape,
   showDifference,
-  describeRemoved,
   hasTemporaryFiles,
   showTemporaryFiles,
   temporaryFilesShape,
   toTemporaryLines,
   unseenDifference,
 } from './difference.ts';
-import { backgrounds, reasons, type CancelledBy, type Execution, type Background } from './fields.ts';
+import {
+  describeBackground,
+  describeEnd,
+  describeUnenforced,
+  describeUnnamedChanges,
+  listLosses,
+} from './describe-run.ts';
+import { backgrounds, type Execution } from './fields.ts';
 import { describeMissingPackage, describeRealFolders, type Surroundings } from './surroundings.ts';
 import { demandJudgedOutput, showToldVerdicts, toVerdictLines, toldVerdictsShape } from './guarded-run.ts';
 import { toUnhashedLines, type ResultFile } from './made-results.ts';
@@ -37,20 +42,13 @@ import {
   wantsPictures,
   type ResultAnswerOptions,
 } from './results.ts';
+import { answeredShape, showAnswered, showEnd } from './schema.ts';
 import type { LiveRun } from './live.ts';
 
 /** What a run came to (D2). */
 export const endedShape = z.object({
-  execution_id: z.string(),
-  language: z.enum(languages),
-  stdout: z.string(),
-  stderr: z.string(),
-  exit_code: z.number().nullable(),
-  signal: z.string().nullable(),
+  ...answeredShape,
   duration_ms: z.number(),
-  timed_out: z.boolean(),
-  truncated: z.boolean(),
-  end_reason: z.enum(reasons),
   artifacts: differenceShape.describe('Files below the working folder, and /artifacts/… for those in there'),
   temporary_files: temporaryFilesShape.optional(),
   unenforced: z.array(z.string()).describe('Walls and limits that this server cannot enforce'),
@@ -76,6 +74,8 @@ export const endedShape = z.object({
     .nullable()
     .describe('Of a run that goes on, the output_from to go on with; stdout has all of its output so far'),
 });
+
+export type EndedRun = z.output<typeof endedShape>;
 
 export interface AnswerOptions extends ResultAnswerOptions {
   /** What code finds where it runs, for hints; null where that is not known. */
@@ -123,7 +123,7 @@ export async function buildAnswer(
       ...toOutputLines(execution),
       ...results.lines,
       ...toEndLines(execution),
-      ...toBackgroundLines(execution.background),
+      ...describeBackground(execution.background),
       ...toCellLines(execution, ended.session),
       ...toScriptLines(execution),
       ...toVerdictLines(execution.guard, true),
@@ -137,16 +137,8 @@ export async function buildAnswer(
       ...(ended.isRecorded ? [] : [notRecordedNotice]),
     ].join('\n'),
     structured: {
-      execution_id: execution.id,
-      language: execution.language,
-      stdout: execution.stdout,
-      stderr: execution.stderr,
-      exit_code: execution.exitCode,
-      signal: execution.signal,
+      ...showAnswered(execution),
       duration_ms: execution.durationMs ?? 0,
-      timed_out: execution.reason === 'timeout',
-      truncated: execution.truncated,
-      end_reason: execution.reason,
       artifacts: showDifference(execution.artifacts),
       ...(hasTemporaryFiles(execution.temporaryFiles)
         ? { temporary_files: showTemporaryFiles(execution.temporaryFiles) }
@@ -251,24 +243,21 @@ export function toOutputLines({ stdout, stderr }: Execution): string[] {
 /** How it ended and what it changed, in a line each. */
 export function toEndLines(execution: Execution): string[] {
   const { id, artifacts, workingDir, limits } = execution;
-  const { created, modified, deleted, complete } = artifacts;
+  const { created, modified, deleted } = artifacts;
+  const end = showEnd(execution);
   return [
-    `[${id}: ${describeEnd(execution)}]`,
+    `[${id}: ${describeEnd(end)}]`,
     ...toNameLines([
       ...groupByFolder('Created', workingDir, created),
       ...groupByFolder('Modified', workingDir, modified),
       ...groupByFolder('Deleted', workingDir, deleted),
     ]),
-    ...(complete
-      ? []
-      : [
-          `There may be ${created.length + modified.length + deleted.length === 0 ? '' : 'more '}changes: not all files could be compared or named.`,
-        ]),
+    ...describeUnnamedChanges(artifacts),
     ...toTemporaryLines(execution),
-    ...describeRemoved(artifacts),
+    ...listLosses(end, artifacts),
     ...toUnhashedLines(execution),
     ...toNetworkLines(execution.network),
-    ...(limits.unenforced.length === 0 ? [] : [`Not enforced here: ${limits.unenforced.join(', ')}.`]),
+    ...describeUnenforced(limits.unenforced),
   ];
 }
 
@@ -288,54 +277,6 @@ function groupByFolder(what: string, workingDir: string, names: readonly string[
     },
     { what, names: names.filter(isWhole) },
   ];
-}
-
-function describeEnd(execution: Execution): string {
-  const { reason, exitCode, signal, durationMs, limits } = execution;
-  const after = durationMs === null ? '' : ` after ${formatDuration(durationMs)}`;
-  switch (reason) {
-    case 'exit':
-      return `exit code ${exitCode}${after}`;
-    case 'signal':
-      return `ended by ${signal ?? 'a signal'}${after}`;
-    case 'timeout':
-      return `timed out${after}: its limit is ${formatDuration(limits.timeoutMs)}${describeStatus(execution)}`;
-    case 'oom':
-      return `killed${after}: it used more than its ${formatBytes(limits.memoryBytes)} of memory${describeStatus(execution)}`;
-    case 'pids':
-      return `failed${after}: it tried to start more than its ${limits.processes} processes and threads${describeStatus(execution)}`;
-    case 'disk':
-      return `killed${after}: /workspace and /artifacts took more than their ${formatBytes(limits.diskBytes)} together, or the disk of the server is nearly full${describeStatus(execution)}. Delete files before you write more`;
-    case 'cancelled':
-      return `cancelled${after}${describeCanceller(execution)}${describeStatus(execution)}`;
-    case 'lost':
-      return durationMs === null
-        ? 'lost: its server ended while it ran; of its output is kept what it had printed until some seconds before'
-        : `lost${after}: its sandbox ended unexpectedly${describeStatus(execution)}`;
-    case 'refused':
-      return 'could not be started';
-    case 'running':
-      return 'still running';
-  }
-}
-
-const cancellerWords: Readonly<Record<CancelledBy, string>> = {
-  client: ' by its client',
-  cancel_execution: ' by cancel_execution',
-  operator: ' by an operator of the server',
-  lost_connection: ': its client lost the connection, and nobody asked for it in time',
-  removed_user: ': its user was removed',
-  stopped_server: ': the server stopped before it was over',
-};
-
-/** Records of earlier releases do not say. */
-const describeCanceller = ({ cancelledBy }: Execution): string =>
-  cancelledBy === null ? '' : cancellerWords[cancelledBy];
-
-/** What its first process ended with, where something else ended the run. */
-function describeStatus({ exitCode, signal }: Execution): string {
-  const status = signal ?? (exitCode === null ? null : `exit code ${exitCode}`);
-  return status === null ? '' : ` (${status})`;
 }
 
 /** In all lines together: whoever needs more can list the folder. */
@@ -358,18 +299,6 @@ function quoteChangedName(name: string): string {
 
 /** The longest wait that one call of get_execution takes: most clients give up on a call after a minute. */
 export const maxWaitMs = 50_000;
-
-/** Why a run goes on, or went on, without the call that began it. */
-const backgroundLines: Readonly<Record<Background, string>> = {
-  asked: 'In the background, as asked.',
-  detached: 'In the background, detached when its call had lasted as long as its client may wait.',
-  adopted: 'In the background, adopted by a later call after its own had lost the connection.',
-  task: 'In the background, as a task.',
-};
-
-/** In a line, if it does. */
-export const toBackgroundLines = (background: Background | null): string[] =>
-  background === null ? [] : [backgroundLines[background]];
 
 /** Which saved script it runs or ran, in a line, if it does. */
 export const toScriptLines = ({ script }: Pick<Execution, 'script'>): string[] =>
@@ -408,28 +337,26 @@ export function buildRunningAnswer(
   const output = live.output.read(0, bounds.most);
   const durationMs = Math.max(0, now - begun.startedAt);
   const { timeoutMs, unenforced } = begun.limits;
+  const end = { end_reason: 'running', exit_code: null, signal: null, duration_ms: durationMs } as const;
   return {
     text: [
       ...toPartLines(output, 0, true),
-      `[${id}: still running after ${formatDuration(durationMs)}]`,
-      ...toBackgroundLines(background),
+      `[${id}: ${describeEnd(end)}]`,
+      ...describeBackground(background),
       `It goes on without this call; its limit is ${formatDuration(timeoutMs)}. Changed files are told at its end.`,
       describeNextStep(id, output.next),
       ...toCellLines({ state: null }, slot),
       ...toScriptLines(begun),
-      ...(unenforced.length === 0 ? [] : [`Not enforced here: ${unenforced.join(', ')}.`]),
+      ...describeUnenforced(unenforced),
     ].join('\n'),
     structured: {
       execution_id: id,
       language: begun.language,
       stdout: output.text,
       stderr: '',
-      exit_code: null,
-      signal: null,
-      duration_ms: durationMs,
+      ...end,
       timed_out: false,
       truncated: output.from > 0,
-      end_reason: 'running',
       artifacts: showDifference(unseenDifference),
       unenforced: [...unenforced],
       hint: null,

@@ -59,18 +59,6 @@ export function showDifference({ created, modified, deleted, complete, removed }
   };
 }
 
-/** In a sentence or two; none where nothing had to be removed. */
-export function describeRemoved({ removed }: Pick<Difference, 'removed'>): string[] {
-  if (removed === null) return [];
-  const { files, bytes, complete } = removed;
-  if (files === 0) return ['Nothing that it made was removed. Delete what you do not need.'];
-  const some = files === 1 ? '1 file' : `${files} files`;
-  return [
-    `Removed, so that the disk is free again: ${some} that it had made (${formatBytes(bytes)}).`,
-    ...(complete ? [] : ['Not all that it made was removed. Delete what you do not need.']),
-  ];
-}
-
 const changeKinds = ['created', 'modified', 'deleted'] as const;
 
 /** What tells one state of a file from another. */

@@ -58,7 +58,7 @@ import type { OutputBounds } from './output.ts';
 export type { FindCrateFiles, WantedCrateFile } from './client-and-crate-files.ts';
 export { type RunningRun, newExecutionId } from './store.ts';
 export type { EndedExecution, ExecutionRequest, ScriptOfRun } from './execute.ts';
-export { describeRemoved, type Changes } from './difference.ts';
+export type { Changes } from './difference.ts';
 export type { Execution } from './fields.ts';
 export { requestCancel } from './live-runs.ts';
 export type { LiveRun } from './live.ts';

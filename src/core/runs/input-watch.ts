@@ -27,6 +27,7 @@ import {
   type FolderBefore,
   type MadeFile,
 } from './difference.ts';
+import { describeUnknownInputs } from './describe-run.ts';
 import type { InputFileRecord } from './input-files.ts';
 import { isTemporary, type InsideFolder, toInsidePath } from './working-dir.ts';
 import { z } from 'zod';
@@ -271,7 +272,7 @@ export function toKnownInputLines(execution: InputKnowledge): string[] {
   return [
     ...knownInputs.slice(0, maxNamed).map(describeKnownInput),
     ...(more > 0 ? [`Found or opened: and ${more} more`] : []),
-    ...(inputsMayBeIncomplete ? [`It may have read more files. ${inputNotes.join(' ')}`.trimEnd()] : []),
+    ...describeUnknownInputs(inputsMayBeIncomplete, inputNotes),
     ...(versions.length === 0 ? [] : [`Libraries: ${versions.join(', ')}`]),
   ];
 }

@@ -3,15 +3,9 @@
  * records: `executions.ts` does.
  */
 import { formatBytes, formatDuration, quoteName, toPlainJson } from '../../platform/text/text.ts';
-import {
-  toEndLines,
-  toOutputLines,
-  toBackgroundLines,
-  describeNextStep,
-  toPartLines,
-  toScriptLines,
-} from './answer.ts';
-import type { Execution, ListedExecution, RunLimits } from './fields.ts';
+import { toEndLines, toOutputLines, describeNextStep, toPartLines, toScriptLines } from './answer.ts';
+import { describeBackground, listLimits } from './describe-run.ts';
+import type { Execution, ListedExecution } from './fields.ts';
 import { toVerdictLines } from './guarded-run.ts';
 import type { InputFileRecord } from './input-files.ts';
 import { type OutputPart, truncateText, type OutputBounds } from './output.ts';
@@ -19,6 +13,7 @@ import { toKnownInputLines } from './input-watch.ts';
 import { toUnkeptLines } from './made-results.ts';
 import { toCallLines } from '../../features/code-mode/call-summary.ts';
 import { toRecordedResultLines } from './results.ts';
+import { showEnd } from './schema.ts';
 import type { FoundPage } from './store.ts';
 
 /** What get_execution knows of a run beside its record. */
@@ -42,7 +37,7 @@ export function describeExecution(execution: Execution, bounds: OutputBounds, vi
         ...toSessionLines(execution),
         ...toScriptLines(execution),
         ...toVerdictLines(execution.guard, true),
-        ...toBackgroundLines(execution.background),
+        ...describeBackground(execution.background),
         ...toNextLines(execution, view),
       ].join('\n');
 }
@@ -85,11 +80,11 @@ function describeWholeRun(execution: Execution, bounds: OutputBounds, view: Foll
     `Output: ${stdoutBytes} bytes on stdout, ${stderrBytes} on stderr.`,
     ...(stdoutFile === null ? [] : [`All of stdout: share_file with file_id ${stdoutFile}`]),
     ...(stderrFile === null ? [] : [`All of stderr: share_file with file_id ${stderrFile}`]),
-    ...toBackgroundLines(execution.background),
+    ...describeBackground(execution.background),
     ...toVerdictLines(execution.guard, false),
     ...(execution.peakMemoryBytes === null ? [] : [`Peak memory: ${execution.peakMemoryBytes} bytes.`]),
     ...(execution.traceId === null ? [] : [`Trace: ${quoteName(execution.traceId)}.`]),
-    describeLimits(limits),
+    `Limits in ${limits.sandbox}: ${listLimits(showEnd(execution).limits).join(', ')}.`,
     ...toNextLines(execution, view),
   ].join('\n');
 }
@@ -115,20 +110,6 @@ function describeInput({ fileId, origin, name, size, sha256 }: InputFileRecord):
   const source = Object.entries(origin ?? {}).map(([key, value]) => `${quoteName(key)} ${quoteName(value)}`);
   const from = [...(fileId === null ? [] : [fileId]), ...source].join(', ');
   return `Given: ${quoteName(name)}, ${formatBytes(size)}, from ${from}, sha256 ${sha256}`;
-}
-
-function describeLimits(limits: RunLimits): string {
-  const { timeoutMs, memoryBytes, processes, cpus, fileBytes, diskBytes, tmpBytes, sandbox } = limits;
-  const walls = [
-    formatDuration(timeoutMs),
-    `${formatBytes(memoryBytes)} of memory`,
-    `${processes} processes`,
-    `${cpus} CPUs`,
-    `${formatBytes(fileBytes)} a file`,
-    `${formatBytes(diskBytes)} on disk`,
-    `${formatBytes(tmpBytes)} in /tmp`,
-  ];
-  return `Limits in ${sandbox}: ${walls.join(', ')}.`;
 }
 
 const maxCodeInLine = 80;

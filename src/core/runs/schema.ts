@@ -51,8 +51,56 @@ const { artifacts, limits, ...others } = toShape(allShownFields) as ShownShape<k
 /** An execution as tools and routes show it. */
 export const executionShape = z.object({ ...others, artifacts, limits });
 
+export type ShownRun = z.output<typeof executionShape>;
+
 export const showExecution = (execution: Execution): z.input<typeof executionShape> =>
   showFields(allShownFields, execution) as z.input<typeof executionShape>;
+
+/** Some of the fields, by their names. */
+const selectFields = <Name extends keyof FieldTable>(...names: Name[]) => {
+  const fields = names.flatMap(toShownFields);
+  type Shape = ShownShape<Name>;
+  return {
+    shape: toShape(fields) as Shape,
+    show: (execution: Execution) => showFields(fields, execution) as z.input<z.ZodObject<Shape>>,
+  };
+};
+
+/** How a run ended, as `describe-run.ts` puts it into words. */
+export const { show: showEnd } = selectFields(
+  'reason',
+  'exitCode',
+  'signal',
+  'durationMs',
+  'cancelledBy',
+  'limits',
+);
+
+/** What the answer to the call of a run has in common with its record. */
+export const { shape: answeredShape, show: showAnswered } = selectFields(
+  'id',
+  'language',
+  'stdout',
+  'stderr',
+  'exitCode',
+  'signal',
+  'durationMs',
+  'timedOut',
+  'truncated',
+  'reason',
+);
+
+/** An execution, and what it printed from an offset on. */
+export const followedShape = z.object({
+  ...executionShape.shape,
+  output: z
+    .object({ text: z.string(), from: z.number(), next: z.number(), end: z.number() })
+    .nullable()
+    .describe('What it printed, by offsets in characters: go on from next'),
+  running_elsewhere: z.boolean().describe('It runs on another server of the same database'),
+});
+
+export type RunWithOutput = z.output<typeof followedShape>;
 
 /** Executions in a list, with the start of their code. */
 export const pageShape = z.object({
@@ -64,6 +112,8 @@ export const pageShape = z.object({
   ),
   next: z.string().nullable(),
 });
+
+export type ListedRun = z.output<typeof pageShape>['executions'][number];
 
 export function toExecutionPage({ executions, next }: FoundPage): z.input<typeof pageShape> {
   return {

@@ -43,7 +43,7 @@ import {
   toExecutionPage,
   stdinText,
   executionId,
-  executionShape,
+  followedShape,
   showExecution,
 } from './schema.ts';
 import { describeFolders, describeMemory, describeSurroundings } from './surroundings.ts';
@@ -401,16 +401,6 @@ interface FollowToolsOptions extends Pick<ResultAnswerOptions, 'files'> {
   readonly outputBounds: OutputBounds;
 }
 
-/** An execution, and what it printed from an offset on. */
-const followedShape = z.object({
-  ...executionShape.shape,
-  output: z
-    .object({ text: z.string(), from: z.number(), next: z.number(), end: z.number() })
-    .nullable()
-    .describe('What it printed, by offsets in characters: go on from next'),
-  running_elsewhere: z.boolean().describe('It runs on another server of the same database'),
-});
-
 function createGetExecutionTool(options: FollowToolsOptions): Tool {
   const { executions, outputBounds } = options;
   return defineTool({
@@ -443,7 +433,9 @@ function createGetExecutionTool(options: FollowToolsOptions): Tool {
         ? await showResultPictures(options, caller, execution)
         : { pictures: [] };
       return {
-        text: describeExecution(execution, outputBounds, view),
+        get text() {
+          return describeExecution(execution, outputBounds, view);
+        },
         structured: { ...showExecution(execution), output, running_elsewhere: isElsewhere },
         content: pictures,
       };

@@ -86,7 +86,7 @@ function replaceRows(shown: Element, parts: readonly HTMLElement[]): void {
 }
 
 function makeFilter(load: LoadRows): HTMLElement {
-  let timer = 0;
+  let timer: ReturnType<typeof setTimeout> | undefined;
   const search = make('input', {
     type: 'search',
     'aria-label': 'Only rows with this text',

@@ -7,6 +7,9 @@
 /** What came by the host: every field may be missing, or be anything. */
 export type Untrusted = Readonly<Record<string, unknown>>;
 
+/** An answer whose fields have names that we know, and values that nobody has checked. */
+export type Unproven<Answer> = { readonly [Name in keyof NonNullable<Answer>]?: unknown };
+
 export const isObject = (value: unknown): value is Untrusted =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 export const toObject = (value: unknown): Untrusted => (isObject(value) ? value : {});
@@ -14,6 +17,7 @@ export const toList = (value: unknown): readonly unknown[] => (Array.isArray(val
 export const toObjects = (value: unknown): readonly Untrusted[] => toList(value).filter(isObject);
 export const asText = (value: unknown): string =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+export const asNumber = (value: unknown): number | null => (Number.isFinite(value) ? Number(value) : null);
 
 const protocolVersion = '2026-01-26';
 const answerMs = 90_000;
@@ -23,7 +27,7 @@ const downloadMs = 600_000;
 interface WaitingRequest {
   readonly resolve: (result: Untrusted) => void;
   readonly reject: (error: Error) => void;
-  readonly timer: number;
+  readonly timer: ReturnType<typeof setTimeout>;
 }
 
 /** What a view does when it hears of its call. */

@@ -1,8 +1,30 @@
 /** The view of a run: how it ended, what it printed (as it comes), its figures, and the files that it changed. */
 import { make } from '../../platform/html/elements.browser.ts';
+import type { EndedRun } from '../../core/runs/answer.ts';
+import {
+  describeState,
+  describeUnenforced,
+  explainEnd,
+  isCanceller,
+  isPictureName,
+  isReason,
+  nameRun,
+  toArtifactName,
+  type DescribedEnd,
+} from '../../core/runs/describe-run.ts';
+import type { RunWithOutput } from '../../core/runs/schema.ts';
 import { formatDuration } from '../../platform/text/text.ts';
 import { makeFilePanel, makeLookButton, type ShownSource } from './file-panel.browser.ts';
-import { host, toList, toObject, toObjects, asText, type Untrusted } from './host.browser.ts';
+import {
+  asNumber,
+  asText,
+  host,
+  toList,
+  toObject,
+  toObjects,
+  type Untrusted,
+  type Unproven,
+} from './host.browser.ts';
 import {
   joinFacts,
   makeBlock,
@@ -19,30 +41,43 @@ import {
 const maxPictures = 6;
 const maxListedFiles = 50;
 const maxLiveCharacters = 200_000;
-const isOpenable = /^\/artifacts\/[^/]+$/;
-const isPictureName = /\.(?:png|jpe?g|gif|webp|svg)$/i;
 const isTableName = /\.(?:csv|tsv|tab)$/i;
+
+/** The answer of a call that runs code, or of one that asks for a run. */
+type Run = Unproven<EndedRun & RunWithOutput>;
 
 /** What the call asked for, since an answer may leave it out. */
 let calledCode = '';
 /** The run that is followed; what follows an earlier one stops then. */
-let followed: Untrusted | null = null;
+let followed: Run | null = null;
 
-function describeState({ end_reason: reason, exit_code: exit }: Untrusted): readonly [string, string] {
-  if (reason === 'running') return ['going', 'running'];
-  if (reason === 'exit') return exit === 0 ? ['good', 'finished'] : ['bad', `failed, exit ${asText(exit)}`];
-  return ['bad', asText(reason) || 'ended'];
+/** Null where it is none that we know. */
+function readEnd(run: Run): DescribedEnd | null {
+  const [reason, canceller] = [asText(run.end_reason), asText(run.cancelled_by)];
+  if (!isReason(reason)) return null;
+  return {
+    end_reason: reason,
+    exit_code: asNumber(run.exit_code),
+    signal: asText(run.signal) || null,
+    duration_ms: asNumber(run.duration_ms),
+    cancelled_by: isCanceller(canceller) ? canceller : null,
+    limits: readLimits(toObject(run.limits)),
+  };
 }
 
-const languages: Readonly<Record<string, string>> = { python: 'Python', node: 'Node', bash: 'Bash' };
+function readLimits(given: Unproven<RunWithOutput['limits']>): NonNullable<DescribedEnd['limits']> | null {
+  const [timeout_ms, memory_bytes] = [asNumber(given.timeout_ms), asNumber(given.memory_bytes)];
+  const [processes, disk_bytes] = [asNumber(given.processes), asNumber(given.disk_bytes)];
+  if (timeout_ms === null || memory_bytes === null || processes === null || disk_bytes === null) return null;
+  return { timeout_ms, memory_bytes, processes, disk_bytes };
+}
 
-function makeRunHead(run: Untrusted): HTMLElement {
-  const [kind, word] = describeState(run);
-  const [language, script] = [asText(run.language), asText(run.script)];
+function makeRunHead(run: Run): HTMLElement {
+  const { kind, word } = describeState(asText(run.end_reason) || 'ended', asNumber(run.exit_code));
   const duration = typeof run.duration_ms === 'number' ? formatDuration(run.duration_ms) : '';
   const facts = joinFacts(duration, asText(run.execution_id));
   const head = makeViewHead(
-    script === '' ? `${languages[language] ?? language} run` : script,
+    nameRun({ language: asText(run.language), script: asText(run.script) || null }),
     make('span', { class: 'muted meta' }, facts),
   );
   head.prepend(
@@ -64,7 +99,7 @@ const makeCode = (text: string, isOpen = false): HTMLElement | null =>
 const makeSection = (title: string, ...children: Parameters<typeof show>): HTMLElement =>
   make('section', {}, make('h2', {}, title), children);
 
-function makeOutput(run: Untrusted, results: readonly Untrusted[]): (HTMLElement | null)[] {
+function makeOutput(run: Run, results: readonly Untrusted[]): (HTMLElement | null)[] {
   const [stdout, stderr] = [asText(run.stdout), asText(run.stderr)];
   const values = results
     .map(({ text }) => asText(text).replace(/\n$/, ''))
@@ -85,8 +120,8 @@ function makeOutput(run: Untrusted, results: readonly Untrusted[]): (HTMLElement
   ];
 }
 
-function makeWholeOutput({ full_stdout }: Untrusted): HTMLElement {
-  const { downloadUrl } = toObject(full_stdout);
+function makeWholeOutput({ full_stdout }: Run): HTMLElement {
+  const { downloadUrl }: Unproven<EndedRun['full_stdout']> = toObject(full_stdout);
   const open = makeButton('Open all of it', () => host.openLink(downloadUrl));
   return make(
     'p',
@@ -104,8 +139,8 @@ function listPictures(results: readonly Untrusted[], changed: readonly string[])
     .flatMap(({ parts }) => toObjects(parts).filter(isStoredPicture).slice(0, 1))
     .map(({ file_id }): NamedSource => ({ tool: 'view_file', given: { file_id }, name: 'Figure' }));
   const written = changed
-    .filter((path) => isOpenable.test(path) && isPictureName.test(path))
-    .map(readArtifactName)
+    .map(toArtifactName)
+    .filter((name) => name !== null && isPictureName(name))
     .map((name): NamedSource => ({ tool: 'view_artifact', given: { name }, name: `${name}, as it is now` }));
   return [...drawn, ...written];
 }
@@ -113,8 +148,6 @@ function listPictures(results: readonly Untrusted[], changed: readonly string[])
 interface NamedSource extends ShownSource {
   readonly name: string;
 }
-
-const readArtifactName = (path: string): string => path.slice('/artifacts/'.length);
 
 function makePictures(
   results: readonly Untrusted[],
@@ -142,14 +175,10 @@ const readPictures = (content: unknown): HTMLElement[] =>
     .map(({ mimeType, data }) => makePicture(`data:${asText(mimeType)};base64,${asText(data)}`, 'Figure'))
     .filter((picture) => picture !== null);
 
-interface Changes {
-  readonly created: readonly string[];
-  readonly modified: readonly string[];
-  readonly deleted: readonly string[];
-}
+type Changes = Pick<EndedRun['artifacts'], 'created' | 'modified' | 'deleted'>;
 
-function readChanges({ artifacts }: Untrusted): Changes {
-  const { created, modified, deleted } = toObject(artifacts);
+function readChanges({ artifacts }: Run): Changes {
+  const { created, modified, deleted }: Unproven<EndedRun['artifacts']> = toObject(artifacts);
   const toPaths = (list: unknown): string[] => toList(list).map(asText);
   return { created: toPaths(created), modified: toPaths(modified), deleted: toPaths(deleted) };
 }
@@ -177,14 +206,14 @@ function makeFiles({ created, modified, deleted }: Changes): HTMLElement | null 
 }
 
 function makeFileEntry(path: string, change: string): HTMLElement {
-  const name = readArtifactName(path);
-  const getLink = (): Promise<Untrusted> => host.call('get_artifact', { name });
+  const name = toArtifactName(path);
   const entry = make(
     'li',
     {},
     make('span', { class: 'name' }, path, ' ', make('span', { class: 'tag' }, change)),
   );
-  if (!isOpenable.test(path) || !host.canCall) return entry;
+  if (name === null || !host.canCall) return entry;
+  const getLink = (): Promise<Untrusted> => host.call('get_artifact', { name });
   const open = makeButton('Open', async () => host.openLink((await getLink()).downloadUrl), {
     'aria-label': `Open ${name}`,
   });
@@ -198,28 +227,31 @@ function makeFileEntry(path: string, change: string): HTMLElement {
   return entry;
 }
 
-function showRun(run: Untrusted, content: unknown): void {
+function showRun(run: Run, content: unknown): void {
   const changes = readChanges(run);
   const results = toObjects(run.results);
-  const unenforced = toList(run.unenforced ?? toObject(run.limits).unenforced).map(asText);
+  const { unenforced = toObject(run.limits).unenforced } = run;
+  const end = readEnd(run);
+  const explanation = end && explainEnd(end, { removed: null });
   show(
     makeRunHead(run),
+    explanation === null ? null : make('p', { class: 'note failed' }, explanation),
     makeCode(asText(run.code) || calledCode),
     makePictures(results, [...changes.created, ...changes.modified], content),
     makeOutput(run, results),
     makeFiles(changes),
-    unenforced.length === 0
-      ? null
-      : make('p', { class: 'muted small-text' }, `Not enforced on this machine: ${unenforced.join(', ')}.`),
+    describeUnenforced(toList(unenforced).map(asText)).map((words) =>
+      make('p', { class: 'muted small-text' }, words),
+    ),
   );
 }
 
 /** Shows what a run prints while it goes on. Each look waits longer, since each is a call. */
-async function followRun(run: Untrusted): Promise<void> {
+async function followRun(run: Run): Promise<void> {
   followed = run;
   const isOver = (): boolean => followed !== run || host.isOver;
   const execution_id = asText(run.execution_id);
-  const printed = toObject(run.output);
+  const printed: Unproven<RunWithOutput['output']> = toObject(run.output);
   const live = makeBlock(asText(printed.text ?? run.stdout), { 'aria-label': 'Output so far', role: 'log' });
   const head = make('div', {}, makeRunHead(run));
   const end = makeButton('End this run', () => host.call('cancel_execution', { execution_id }));
@@ -233,9 +265,9 @@ async function followRun(run: Untrusted): Promise<void> {
   for (let looks = 0; !isOver(); looks++) {
     await waitUntilVisible();
     const wait_ms = Math.min(5000, 500 + 250 * looks);
-    const now = await host.call('get_execution', { execution_id, wait_ms, output_from });
+    const now: Run = await host.call('get_execution', { execution_id, wait_ms, output_from });
     if (followed !== run) return;
-    const { text, next } = toObject(now.output);
+    const { text, next }: Unproven<RunWithOutput['output']> = toObject(now.output);
     appendOutput(live, asText(text));
     output_from = Number(next ?? output_from);
     head.replaceChildren(makeRunHead(now));

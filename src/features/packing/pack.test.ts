@@ -138,7 +138,7 @@ it('a failed run is packed with its failure, one that still runs is refused', as
   const graph = await graphOf(stage.zipOf(await stage.pack({ executionIds: [execution.id] })));
   const action = graph.find(`#${execution.id}`);
   assert.deepEqual(action['actionStatus'], 'http://schema.org/FailedActionStatus');
-  assert.match(action['error'] as string, /^exit code 1\n[^]*ValueError: no data$/);
+  assert.match(action['error'] as string, /^exit code 1 after [\d.]+ m?s\n[^]*ValueError: no data$/);
 
   const slow = stage.room.run({ code: 'sleep 30' }).catch(() => null);
   const find = () => stage.room.executions.search(ada, { limit: 1, outcome: null } as never);

@@ -126,10 +126,9 @@ function createLanguageEntity({ language, runtime }: PackedRun): GraphEntity {
 
 function createActionEntity(run: PackedRun, specification: CrateSpecification, agent: string): GraphEntity {
   const { name } = languageNames[run.language];
-  const after = run.endedAt === null ? '' : ` after ${run.endedAt - run.startedAt} ms`;
   return createGraphEntity(toActionId(run), 'CreateAction', {
     name: `${name} run ${run.id}`,
-    description: `${name} code in ${run.workingDir}: ${run.outcome}${after}.`,
+    description: `${name} code in ${run.workingDir}: ${run.outcome}.`,
     identifier: run.id,
     instrument: toEntityReference(pathToEntityId(run.code.path)),
     agent: toEntityReference(agent),

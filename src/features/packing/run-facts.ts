@@ -1,28 +1,12 @@
-import { describeRemoved, type Execution, type NetworkUse } from '../../core/runs/executions.ts';
+import { describeEnd, describeRemoved } from '../../core/runs/describe-run.ts';
+import type { Execution, NetworkUse } from '../../core/runs/executions.ts';
+import { showEnd } from '../../core/runs/schema.ts';
 import { createGraphEntity, type GraphEntity } from './entities.ts';
 import type { RunLimit, SoftwareVersion } from './packed.ts';
 
-/** How a run ended, in a few words. */
-export function describeRunOutcome({ reason, exitCode, signal, durationMs, artifacts }: Execution): string {
-  switch (reason) {
-    case 'exit':
-      return `exit code ${exitCode}`;
-    case 'signal':
-      return `ended by ${signal ?? 'a signal'}`;
-    case 'timeout':
-      return 'ran out of time';
-    case 'oom':
-      return 'ran out of memory';
-    case 'pids':
-      return 'ran out of processes';
-    case 'disk':
-      return ['ran out of disk', ...describeRemoved(artifacts)].join('. ');
-    case 'cancelled':
-      return 'cancelled';
-    default:
-      return durationMs === null ? 'lost: its server ended while it ran' : 'lost with the sandbox around it';
-  }
-}
+/** How a run ended, as a clause, and what was removed. */
+export const describeRunOutcome = (execution: Execution): string =>
+  [describeEnd(showEnd(execution)), ...describeRemoved(execution.artifacts)].join('. ');
 
 /** Splits `Node.js v26.1.0` into name and version, so that programs can compare versions. */
 export function parseRunRuntime({ limits }: Execution): SoftwareVersion | null {

@@ -68,11 +68,12 @@ test('what the script would not be true to is refused', async () => {
     'const one = 1;\nexport { one };',
     "const end = '</script>';",
     'const text = `\n  several lines`;',
+    "const text = 'two  spaces';",
   ];
   for (const text of refused)
     await assert.rejects(
       runModules({ 'page.browser.ts': `${text}\n` }),
-      /no script of a page may have|several lines/,
+      /no script of a page may have|several lines|Two spaces/,
       text,
     );
 });

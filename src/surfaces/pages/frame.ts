@@ -1,5 +1,6 @@
 /** What the pages at `/` share: the navigation, how times and states are told, and forms that only these pages can send. */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { describeState } from '../../core/runs/describe-run.ts';
 import { createBrowserScript, type BrowserScript } from '../../platform/html/browser-script.ts';
 import { html, nothing, renderPage, type Html } from '../../platform/html/html.ts';
 import { createPolicy, toPageResponse } from '../../platform/html/response.ts';
@@ -107,15 +108,9 @@ function renderHead(head: ListHead): Html {
   return html`<th scope="col" class="do">${head.action}</th>`;
 }
 
-export type EndKind = 'going' | 'good' | 'bad';
-
-export const judgeEnd = (reason: string, exitCode: number | null): EndKind =>
-  reason === 'running' ? 'going' : reason === 'exit' && exitCode === 0 ? 'good' : 'bad';
-
 /** How a run ended, in a word with a colour; the word alone says it too. */
 export function renderState(reason: string, exitCode: number | null): Html {
-  const kind = judgeEnd(reason, exitCode);
-  const word = reason === 'exit' ? (exitCode === 0 ? 'ok' : `exit ${exitCode}`) : reason;
+  const { kind, word } = describeState(reason, exitCode);
   return html`<span class="state ${kind}">${word}</span>`;
 }
 

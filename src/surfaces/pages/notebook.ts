@@ -8,7 +8,7 @@ import type { SessionOutline } from '../../core/runs/sessions/sessions.ts';
 import { formatDuration } from '../../platform/text/text.ts';
 import { renderAction, renderConnectionNote, renderShortTime, renderState } from './frame.ts';
 import { renderCodeBlock, renderLiveOutput } from './run.ts';
-import type { ShownRun } from './shown-run.ts';
+import type { ShownRun } from '../../core/runs/schema.ts';
 
 export interface CellView {
   readonly run: ShownRun;

@@ -21,9 +21,6 @@ export interface PictureSources {
 const maxBytes = 8 * 1024 ** 2;
 const maxPixels = 50_000_000;
 
-/** Of a picture in /artifacts, by its name. */
-export const pictureName = /\.(?:png|jpe?g|gif|webp|svg)$/i;
-
 /** The picture of a result of the visitor's run. */
 export async function readResultPicture(
   { executions, files }: PictureSources,

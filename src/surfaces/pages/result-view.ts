@@ -8,7 +8,7 @@ import { collectText } from '../../platform/streams.ts';
 import { formatBytes } from '../../platform/text/text.ts';
 import { readHtmlTable, type TableRows } from './html-table.ts';
 import type { Visitor } from './page-tools.ts';
-import type { ShownResult, ShownRun } from './shown-run.ts';
+import type { ShownRun } from '../../core/runs/schema.ts';
 
 export interface ResultViewOptions {
   readonly files: Pick<Files, 'find' | 'open'>;
@@ -16,6 +16,7 @@ export interface ResultViewOptions {
   readonly token: string;
 }
 
+type ShownResult = ShownRun['results'][number];
 type Part = ShownResult['parts'][number];
 
 const maxTableBytes = 256 * 1024;

@@ -1,6 +1,6 @@
 /** How a run is asked for again: the same code, with the files that it was given and the tools that it called. */
 import { WorkcrateError } from '../../platform/errors.ts';
-import type { GivenInput, ShownRun } from './shown-run.ts';
+import type { ShownRun } from '../../core/runs/schema.ts';
 
 export interface RepeatedRun {
   readonly tool: 'execute_code' | 'execute_bash';
@@ -27,7 +27,7 @@ export function toRunAgain(run: ShownRun, withFiles: boolean): RepeatedRun {
   return { tool: 'execute_code', input: { language, code, timeout_ms, ...place, ...given, ...tools } };
 }
 
-function toGivenFiles(inputs: readonly GivenInput[]): Record<string, unknown> {
+function toGivenFiles(inputs: ShownRun['inputs']): Record<string, unknown> {
   const ofOthers = inputs.filter(
     ({ file_id, origin }) => file_id === null && origin?.['crate_id'] === undefined,
   );

@@ -1,19 +1,17 @@
 /** What else is known of a run: under which limits it ran, whom it spoke to, which tools it called, what the guard decided. */
 import { html, nothing, type Html } from '../../platform/html/html.ts';
 import { formatBytes, formatDuration } from '../../platform/text/text.ts';
-import type { ShownRun } from './shown-run.ts';
+import { listLimits } from '../../core/runs/describe-run.ts';
+import type { ShownRun } from '../../core/runs/schema.ts';
 
 const mostListed = 100;
 
 export function renderFacts(run: ShownRun): Html {
   const { limits, network, guard, libraries } = run;
   const versions = Object.entries(libraries).map(([name, version]) => `${name} ${version}`);
-  const memory = run.peak_memory_bytes === null ? '' : `${formatBytes(run.peak_memory_bytes)} of `;
   return html`<h2>About this run</h2>
     <dl class="about">
-      ${renderFact('Time', `${formatTook(run)}at most ${formatDuration(limits.timeout_ms)}`)}
-      ${renderFact('Memory', `${memory}at most ${formatBytes(limits.memory_bytes)}`)}
-      ${renderFact('Other limits', `${limits.processes} processes, ${limits.cpus} cores, ${formatBytes(limits.disk_bytes)} of disk`)}
+      ${renderFact('Limits', listLimits(limits).join(', '))}
       ${renderFact('Ran in', `${limits.runtime ?? run.language}, ${limits.sandbox}, ${run.working_dir}`)}
       ${limits.unenforced.length === 0 ? nothing : renderFact('Not enforced here', limits.unenforced.join(', '))}
       ${run.stdin_bytes === 0 ? nothing : renderFact('Standard input', formatBytes(run.stdin_bytes))}
@@ -33,9 +31,6 @@ export function renderFacts(run: ShownRun): Html {
     </dl>
     ${renderToolCalls(run.tool_calls)}`;
 }
-
-const formatTook = ({ duration_ms }: ShownRun): string =>
-  duration_ms === null ? '' : `${formatDuration(duration_ms)} of `;
 
 const renderFact = (name: string, value: Html | string): Html =>
   html`<dt>${name}</dt>

@@ -1,15 +1,17 @@
 /** The files of a run, before and after: what it was given and read, what it made, changed and removed, and its pictures. */
 import { html, nothing, type Html } from '../../platform/html/html.ts';
 import { formatBytes } from '../../platform/text/text.ts';
+import {
+  describeUnknownInputs,
+  describeUnnamedChanges,
+  isPictureName,
+  toArtifactName,
+} from '../../core/runs/describe-run.ts';
 import { renderList } from './frame.ts';
-import { pictureName } from './pictures.ts';
-import type { GivenInput, ShownRun } from './shown-run.ts';
+import type { ShownRun } from '../../core/runs/schema.ts';
 
 const mostNames = 200;
 const mostPictures = 8;
-
-/** The name of a file right in /artifacts, which can be opened by it; null for any other. */
-const toArtifactName = (path: string): string | null => /^\/artifacts\/([^/]+)$/.exec(path)?.[1] ?? null;
 
 export function renderFilesBefore({
   inputs,
@@ -38,15 +40,17 @@ export function renderFilesBefore({
         ]),
       ].map(renderFileRow),
     )}
-    ${isUnsure ? html`<p class="muted">It may have read more files. ${notes.join(' ')}</p>` : nothing}`;
+    ${describeUnknownInputs(isUnsure, notes).map(renderNote)}`;
 }
 
-function describeOrigin({ origin, file_id }: GivenInput): Html {
+function describeOrigin({ origin, file_id }: ShownRun['inputs'][number]): Html {
   if (origin?.['crate_id'] !== undefined)
     return html`given, of <a href="/crates/${origin['crate_id']}">a crate</a>: ${origin['path']}`;
   if (origin?.['client_path'] !== undefined) return html`given, of the client: ${origin['client_path']}`;
   return file_id === null ? html`given` : html`given, a stored file`;
 }
+
+const renderNote = (note: string): Html => html`<p class="muted">${note}</p>`;
 
 const renderHash = (sha256: string | null): Html =>
   sha256 === null ? html`not hashed` : html`<code title="${sha256}">${sha256.slice(0, 12)}…</code>`;
@@ -65,7 +69,7 @@ export function renderFilesAfter(run: ShownRun, token: string): Html {
   const made = new Map(result_files?.files.map((file) => [file.path, file]));
   const pictures = [...made.values()].flatMap(({ path, sha256 }) => {
     const name = sha256 === null ? null : toArtifactName(path);
-    return name !== null && pictureName.test(name) ? [name] : [];
+    return name !== null && isPictureName(name) ? [name] : [];
   });
   return html`<h2>Files after</h2>
     ${
@@ -96,7 +100,7 @@ export function renderFilesAfter(run: ShownRun, token: string): Html {
           )
     }
     ${changes.length > mostNames ? html`<p class="muted">And ${changes.length - mostNames} more.</p>` : nothing}
-    ${complete ? nothing : html`<p class="muted">There may be ${changes.length === 0 ? '' : 'more '}changes: not all files could be compared or named.</p>`}`;
+    ${describeUnnamedChanges(artifacts).map(renderNote)}`;
 }
 
 /** What it left in /tmp and in its home. */

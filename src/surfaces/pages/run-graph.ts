@@ -5,7 +5,7 @@ import { formatDuration } from '../../platform/text/text.ts';
 import { renderGraph } from './graph.ts';
 import type { Routing } from './routing.ts';
 import { renderArtifactButton } from './run-files.ts';
-import type { ShownRun } from './shown-run.ts';
+import type { ShownRun } from '../../core/runs/schema.ts';
 
 export function addGraphRoutes(routes: Hono, { tools, show }: Routing): void {
   routes.get(

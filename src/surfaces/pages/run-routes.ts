@@ -2,7 +2,7 @@
 import type { Hono } from 'hono';
 import { WorkcrateError } from '../../platform/errors.ts';
 import type { Executions } from '../../core/runs/executions.ts';
-import { searchInput, toExecutionPage } from '../../core/runs/schema.ts';
+import { searchInput, toExecutionPage, type ListedRun, type ShownRun } from '../../core/runs/schema.ts';
 import type { Files } from '../../core/files/files.ts';
 import { copyScript, liveScript } from './frame.ts';
 import { answerEvents } from './events.ts';
@@ -16,8 +16,7 @@ import { renderResults } from './result-view.ts';
 import type { Routing } from './routing.ts';
 import { toRunAgain } from './run-again.ts';
 import { renderRun } from './run.ts';
-import { renderRunPart, renderRuns, toCursor, toSearch, type ListedRun, type RunFilter } from './runs.ts';
-import type { ShownRun } from './shown-run.ts';
+import { renderRunPart, renderRuns, toCursor, toSearch, type RunFilter } from './runs.ts';
 
 export interface RunRoutesOptions extends MadeFileSources {
   readonly executions: Pick<Executions, 'findLive' | 'findResult' | 'follow' | 'get' | 'search' | 'watch'>;

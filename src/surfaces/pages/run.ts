@@ -2,11 +2,12 @@
 import { renderCode } from '../../platform/html/highlight.ts';
 import { html, nothing, type Html } from '../../platform/html/html.ts';
 import { formatBytes, formatDuration } from '../../platform/text/text.ts';
-import { describeRemoved, type OutputPieces } from '../../core/runs/executions.ts';
+import { explainEnd, nameRun } from '../../core/runs/describe-run.ts';
+import type { OutputPieces } from '../../core/runs/executions.ts';
+import type { ShownRun } from '../../core/runs/schema.ts';
 import { renderAction, renderConnectionNote, renderShortTime, renderState } from './frame.ts';
 import { renderFacts } from './run-facts.ts';
 import { renderFilesAfter, renderFilesBefore, renderTemporaryFiles } from './run-files.ts';
-import type { ShownRun } from './shown-run.ts';
 
 /** What a page may offer to do with a run: only what its visitor may. */
 export interface RunActions {
@@ -23,13 +24,12 @@ export interface RunView extends RunActions {
 }
 
 const maxCodeCharacters = 256 * 1024;
-const languageNames: Readonly<Record<string, string>> = { python: 'Python', node: 'Node', bash: 'Bash' };
 
 export function renderRun(run: ShownRun, view: RunView): Html {
   const isRunning = run.end_reason === 'running';
-  const explanation = explainEnd(run);
+  const explanation = explainEnd(run, run.artifacts);
   return html`<p class="path"><a href="/">Runs</a></p>
-    <h1>${languageNames[run.language] ?? run.language} run</h1>
+    <h1>${nameRun({ ...run, script: null })}</h1>
     <p class="facts">
       <span id="state" role="status">${renderState(run.end_reason, run.exit_code)}</span>
       <span>began ${renderShortTime(run.started_at)} UTC</span>
@@ -125,49 +125,4 @@ function renderOutput(run: ShownRun, token: string): Html {
         }`,
   )}
   ${run.truncated && run.stdout_file === null && run.stderr_file === null ? html`<p class="muted">It was long, and is shown in part.</p>` : nothing}`;
-}
-
-const cancellers: Readonly<Record<string, string>> = {
-  client: 'Its client ended it.',
-  cancel_execution: 'Somebody ended it.',
-  lost_connection: 'Its client lost the connection, and nobody asked for it in time.',
-  removed_user: 'Its user was removed.',
-  stopped_server: 'The server stopped before it was over.',
-};
-
-/** Why a run did not end by itself, in a sentence; null where the state says it all. */
-function explainEnd({
-  end_reason,
-  limits,
-  signal,
-  cancelled_by,
-  duration_ms,
-  artifacts,
-}: ShownRun): string | null {
-  switch (end_reason) {
-    case 'timeout':
-      return `It took longer than its ${formatDuration(limits.timeout_ms)}, and was ended.`;
-    case 'oom':
-      return `It used more than its ${formatBytes(limits.memory_bytes)} of memory, and was ended.`;
-    case 'pids':
-      return `It tried to start more than its ${limits.processes} processes and threads.`;
-    case 'disk':
-      return [
-        `/workspace and /artifacts took more than their ${formatBytes(limits.disk_bytes)} together, or the disk of the server is nearly full.`,
-        ...describeRemoved(artifacts),
-        'Delete files before you write more.',
-      ].join(' ');
-    case 'signal':
-      return `${signal ?? 'A signal'} ended it.`;
-    case 'cancelled':
-      return cancellers[cancelled_by ?? ''] ?? 'It was ended.';
-    case 'lost':
-      return duration_ms === null
-        ? 'Its server ended while it ran. Of its output is kept what it had printed until some seconds before.'
-        : 'Its sandbox ended unexpectedly.';
-    case 'refused':
-      return 'It could not be started.';
-    default:
-      return null;
-  }
 }

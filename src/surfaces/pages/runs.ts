@@ -1,18 +1,10 @@
 /** The list of runs: filters, newest first, one page at a time however many there are, and live on the first one. */
 import { html, nothing, type Html } from '../../platform/html/html.ts';
 import { formatDuration } from '../../platform/text/text.ts';
-import { judgeEnd, renderConnectionNote, renderShortTime, renderState, type EndKind } from './frame.ts';
+import { describeState, type EndKind } from '../../core/runs/describe-run.ts';
+import type { ListedRun } from '../../core/runs/schema.ts';
+import { renderConnectionNote, renderShortTime, renderState } from './frame.ts';
 import { renderTimeline } from './timeline.ts';
-
-export interface ListedRun {
-  readonly execution_id: string;
-  readonly language: string;
-  readonly code: string;
-  readonly end_reason: string;
-  readonly exit_code: number | null;
-  readonly started_at: string;
-  readonly duration_ms: number | null;
-}
 
 export interface RunFilter {
   readonly text: string;
@@ -96,7 +88,7 @@ const renderNone = (isFiltered: boolean): Html =>
 const endWords: Readonly<Record<EndKind, string>> = { going: 'running', good: 'ok', bad: 'not ok' };
 
 function countEnds(runs: readonly ListedRun[]): string {
-  const kinds = runs.map((run) => judgeEnd(run.end_reason, run.exit_code));
+  const kinds = runs.map((run) => describeState(run.end_reason, run.exit_code).kind);
   const counts = (['going', 'good', 'bad'] as const).flatMap((kind) => {
     const count = kinds.filter((other) => other === kind).length;
     return count === 0 ? [] : [`${count} ${endWords[kind]}`];

@@ -3,8 +3,9 @@
  * beside it does not say, so it is hidden from those who hear the page.
  */
 import { html, type Html } from '../../platform/html/html.ts';
-import { judgeEnd, renderShortTime } from './frame.ts';
-import type { ListedRun } from './runs.ts';
+import { renderShortTime } from './frame.ts';
+import { describeState } from '../../core/runs/describe-run.ts';
+import type { ListedRun } from '../../core/runs/schema.ts';
 
 const width = 1000;
 const laneHeight = 12;
@@ -75,7 +76,7 @@ const round = (value: number): number => Math.round(value * 10) / 10;
 const renderBar = ({ run, x, width: barWidth, lane }: Bar): Html =>
   html`<a href="/runs/${run.execution_id}" tabindex="-1"
     ><rect
-      class="span ${judgeEnd(run.end_reason, run.exit_code)}"
+      class="span ${describeState(run.end_reason, run.exit_code).kind}"
       x="${round(x)}"
       y="${lane * laneHeight}"
       width="${round(barWidth)}"

@@ -85,7 +85,7 @@ print('written')
     await view.locator('img').first().waitFor();
     assert.equal(await getPicture(view), 40);
     const text = await view.innerText('main');
-    for (const part of ['finished', 'Python run', 'written', '42', 'table.csv', 'chart.svg'])
+    for (const part of ['ok', 'Python run', 'written', '42', 'table.csv', 'chart.svg'])
       assert.ok(text.includes(part), `${part} in ${text}`);
     await view.click('[aria-label="Open table.csv"]');
     await eventually(() => host.requests.length === 1);

@@ -68,7 +68,7 @@ Table()`;
         'Errors',
         'Files after',
         'Not kept',
-        'Memory',
+        'Limits',
         'bubblewrap',
         injections[0]!,
       ])
@@ -160,7 +160,7 @@ open('/artifacts/none.png', 'w').write('<script>alert(1)</script>')`,
     await page.locator('text=End this run').focus();
     await page.keyboard.press('Enter');
     await page.locator('#state', { hasText: 'cancelled' }).waitFor();
-    assert.match(await page.innerText('main'), /Somebody ended it/);
+    assert.match(await page.innerText('main'), /Cancelled after [\d.]+ m?s by cancel_execution/);
     assert.deepEqual(complaints, []);
   });
 
@@ -190,7 +190,7 @@ open('/artifacts/none.png', 'w').write('<script>alert(1)</script>')`,
     await one.page.locator('.live', { hasText: 'begun' }).waitFor();
     await server.restart();
     await one.page.locator('#state', { hasText: 'cancelled' }).waitFor();
-    assert.match(await one.page.innerText('main'), /The server stopped/);
+    assert.match(await one.page.innerText('main'), /the server stopped/);
     const next = await run('print("after")');
     await list.page.locator(`#${next.execution_id}`).waitFor();
     await list.page.locator('#connection').waitFor({ state: 'hidden' });
