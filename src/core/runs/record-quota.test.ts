@@ -4,7 +4,7 @@ import { openDatabase } from '../../ports/database/open.ts';
 import { findPostgres, NO_POSTGRES } from '../../ports/database/postgres.testing.ts';
 import { sampleExecution } from './execution.testing.ts';
 import type { Execution } from './fields.ts';
-import { createRecordQuota } from './record-quota.ts';
+import { createRecordQuota, rowBytesSql } from './record-quota.ts';
 import { insertRunning, updateEnded } from './store.ts';
 
 const server = await findPostgres();
@@ -36,6 +36,14 @@ for (const [name, { skip, location }] of Object.entries(backends))
             owner,
           );
           return rows.map(({ id }) => id as string);
+        },
+        /** What their rows take, each size once. */
+        async bytesOfEach(owner: string): Promise<number[]> {
+          const rows = await database.query(
+            `SELECT DISTINCT ${rowBytesSql} AS bytes FROM executions WHERE owner = ?`,
+            owner,
+          );
+          return rows.map(({ bytes }) => Number(bytes));
         },
         [Symbol.asyncDispose]: () => database.close(),
       };
@@ -74,14 +82,19 @@ for (const [name, { skip, location }] of Object.entries(backends))
       assert.deepEqual(await it.idsOf('ada'), [large.id]);
     });
 
-    test('many small records are measured a part at a time', async () => {
+    test('many small records are measured a part at a time, and as many stay as fit', async () => {
       await using it = await stage(700_000);
+      const made: string[] = [];
       let last: Execution | null = null;
-      for (let n = 0; n < 1300; n++) last = await it.keep({});
+      for (let n = 0; n < 1300; n++) made.push((last = await it.keep({})).id);
+      const bytes = await it.bytesOfEach('ada');
+      assert.equal(bytes.length, 1, 'all take the same');
       const share = it.share();
       share.add(last!);
       await share.settled();
-      const left = (await it.idsOf('ada')).length;
-      assert.ok(left > 900 && left < 1300, `${left}`);
+      // A sixteenth of the share is made free for those that come.
+      const fitting = Math.floor((700_000 * (15 / 16)) / bytes[0]!);
+      assert.ok(fitting > 500 && fitting < 1300, `${fitting}: of more than one part, and not all`);
+      assert.deepEqual(await it.idsOf('ada'), made.slice(-fitting));
     });
   });

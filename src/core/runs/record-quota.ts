@@ -15,10 +15,11 @@ const deletedAtOnce = 20;
 /** Users whose room is known; of more, whoever ran nothing for longest is measured again. */
 const maxQuotaUsers = 10_000;
 
-/** What a row takes beside its texts, roughly. */
+/** Beside its texts. */
 const rowBytes = 500;
 
-const rowBytesSql = `${rowBytes} + OCTET_LENGTH(code) + OCTET_LENGTH(stdin) + OCTET_LENGTH(stdout) + OCTET_LENGTH(stderr)
+/** What a row takes, roughly. */
+export const rowBytesSql = `${rowBytes} + OCTET_LENGTH(code) + OCTET_LENGTH(stdin) + OCTET_LENGTH(stdout) + OCTET_LENGTH(stderr)
   + OCTET_LENGTH(haystack) + OCTET_LENGTH(inputs) + OCTET_LENGTH(artifacts) + OCTET_LENGTH(known_inputs)
   + OCTET_LENGTH(results) + OCTET_LENGTH(limits) + OCTET_LENGTH(tool_calls) + tool_call_bytes
   + OCTET_LENGTH(result_files) + OCTET_LENGTH(temporary_files)`;
