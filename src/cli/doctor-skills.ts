@@ -8,7 +8,8 @@ import type { Finding } from '../core/command.ts';
 export async function checkSkills(config: Config): Promise<Finding[]> {
   const { skillsPath: own, toolsPath: tools, replaceSkills: replaceable } = config;
   const log = createLog('off');
-  const room = createSkills({ own, shipped: shippedSkillsFolder, tools, replaceable, log });
+  const runProgram = () => Promise.reject(new Error('the list of skills needs no program'));
+  const room = createSkills({ own, shipped: shippedSkillsFolder, tools, replaceable, runProgram, log });
   const { skills, broken } = await room.list();
   const owned = skills.filter(({ origin }) => origin === 'own').length;
   return [

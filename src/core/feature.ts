@@ -10,6 +10,7 @@ import type { NoteRequest } from './audit/audit.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { SettingList, ValuesOf } from '../platform/config/setting.ts';
 import type { Executions, OutputBounds } from './runs/executions.ts';
+import type { RunProgram } from './runs/run-program.ts';
 import type { Surroundings } from './runs/surroundings.ts';
 import type { Files } from './files/files.ts';
 import type { Caller } from './identity.ts';
@@ -59,6 +60,8 @@ export interface Core {
   readonly offersGroup: (group: ToolGroup) => boolean;
   readonly files: Files;
   readonly executions: Executions;
+  /** Programs of the server's own that have to run behind walls. */
+  readonly runProgram: RunProgram;
   readonly artifacts: Artifacts;
   readonly folders: CoreFolders;
   readonly clock: Clock;

@@ -14,6 +14,7 @@ import type { ServerConfig as Config } from './settings.ts';
 import type { Database } from '../ports/database/database.ts';
 import { isWorkcrateError } from '../platform/errors.ts';
 import { createExecutions } from '../core/runs/executions.ts';
+import { createProgramRunner } from '../core/runs/run-program.ts';
 import { describePythonToOperator, readSurroundings } from '../core/runs/tools.ts';
 import type { Files } from '../core/files/files.ts';
 import { localCaller } from '../core/identity.ts';
@@ -131,18 +132,18 @@ export async function startCodeRunner(options: CodeRunnerOptions) {
   metrics.watchCodeSessions(sessions.openCount);
   log.info('start.sessions_lost', { count: await sessions.recover() });
   await restoreRunAudit(options, await executions.lastEnded());
-  const sizeLimit = config.artifactSizeLimitMb * 1024 ** 2;
-  const artifacts = createArtifacts({ places, sizeLimit, log });
-  const showPictures = createPictureViewer({ places });
+  const runProgram = createProgramRunner(executions.sandbox, places);
+  const artifacts = createArtifacts({ places, sizeLimit: config.artifactSizeLimitMb * 1024 ** 2, log });
   const running = started.move();
   return {
     executions: traceExecutions(executions, tracing),
     sessions,
     scripts,
     packages,
-    findMissingPackages: createPackageCheck({ sandbox, places }),
+    runProgram,
+    findMissingPackages: createPackageCheck(runProgram),
     artifacts,
-    showPictures,
+    showPictures: createPictureViewer({ places }),
     places,
     occupancy: () => (typeof sandbox === 'string' ? noRuns : sandbox.occupancy()),
     where: describeSandbox(sandbox),

@@ -2,17 +2,10 @@
  * Which packages a run of a user would not find. It asks the interpreter itself, in the sandbox and the folders of that
  * user, so that whatever runs see counts: packages of the machine or image, and those that the user has installed.
  */
-import { newExecutionId } from '../core/runs/executions.ts';
-import type { Language, Sandbox } from '../ports/sandbox/sandbox.ts';
+import type { RunProgram } from '../core/runs/run-program.ts';
+import { isWorkcrateError } from '../platform/errors.ts';
+import type { Language } from '../ports/sandbox/sandbox.ts';
 import type { FindMissingPackages } from '../features/scripts/tools.ts';
-import { collectText } from '../platform/streams.ts';
-import type { Workspaces } from '../core/workspaces/workspaces.ts';
-
-export interface PackageCheckOptions {
-  /** What code runs in, or why there is nothing: then nobody can tell. */
-  readonly sandbox: Sandbox | string;
-  readonly places: Pick<Workspaces, 'of'>;
-}
 
 interface Probe {
   /** Reads names as JSON from stdin, and prints those that are missing. It imports none of them. */
@@ -53,29 +46,21 @@ const probes: Readonly<Record<Language, Probe | null>> = {
   bash: null,
 };
 
-const probeMs = 20_000;
-const answerLimit = { limit: 100_000, tooLong: 'truncate' } as const;
+const maxOutput = 100_000;
 
-export function createPackageCheck({ sandbox, places }: PackageCheckOptions): FindMissingPackages {
-  return async ({ user }, language, names, signal) => {
+export function createPackageCheck(runProgram: RunProgram): FindMissingPackages {
+  return async (caller, language, names, signal) => {
     const probe = probes[language];
-    if (typeof sandbox === 'string' || probe === null || !sandbox.languages.includes(language)) return [];
-    const run = await sandbox.start({
-      ...probe,
-      id: newExecutionId(),
-      user,
-      place: await places.of(user),
-      language,
-      stdin: JSON.stringify(names),
-      timeoutMs: probeMs,
-      signal,
-    });
-    const [answer] = await Promise.all([
-      collectText(run.stdout, answerLimit),
-      collectText(run.stderr, answerLimit),
-      run.ended,
-    ]);
-    return readMissing(answer, names);
+    if (probe === null) return [];
+    const program = { ...probe, language, stdin: JSON.stringify(names), maxOutput };
+    try {
+      const { stdout } = await runProgram(caller, program, signal);
+      return readMissing(stdout, names);
+    } catch (error) {
+      // Nothing runs here, so nobody can tell.
+      if (isWorkcrateError(error, 'sandbox_unavailable')) return [];
+      throw error;
+    }
   };
 }
 

@@ -303,14 +303,15 @@ function createRoomOffer(
 async function openAllFeatures(
   { config, clock, log }: AppContext,
   { files }: Stores,
-  { executions, artifacts, surroundings }: CodeRunner,
+  { executions, runProgram, artifacts, surroundings }: CodeRunner,
   toolbox: Toolbox,
 ) {
   const terms = toTerms(config);
   const groups = chooseGroups(readToolGroups(config));
   const folders = { data: config.data, tools: config.toolsPath, skills: config.skillsPath };
   const offersGroup = (group: string): boolean => groups.has(group);
-  const core = { terms, toolbox, offersGroup, files, executions, artifacts, folders, clock, log };
+  const work = { files, executions, runProgram, artifacts };
+  const core = { terms, toolbox, offersGroup, ...work, folders, clock, log };
   return openFeatures(await declareFeatures(allFeatures, config, { terms, surroundings }), core, config);
 }
 

@@ -58,6 +58,7 @@ const allowed: readonly { readonly because: string; readonly files: readonly str
       'src/features/ask/send-file.ts',
       'src/platform/config/code-settings.ts',
       'src/features/packages/settings.ts',
+      'src/features/skills/documentation.ts',
       'src/cli/open-crate.ts',
       'src/platform/config/env-file.ts',
       'src/platform/config/file.ts',

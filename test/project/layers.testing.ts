@@ -54,7 +54,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     },
   },
   'core/runs': {
-    all: 'executions describe-run',
+    all: 'executions describe-run run-program',
     only: {
       'features/apps': 'answer schema',
       'features/packing': 'schema',
@@ -172,9 +172,6 @@ export const doors: Readonly<Record<string, Doors>> = {
   },
   'features/skills': {
     assembly: 'schema skills',
-  },
-  'features/skills/docstrings': {
-    all: 'docstrings docstring',
   },
   'features/tool-search': {
     assembly: 'tool-search',

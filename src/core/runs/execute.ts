@@ -34,6 +34,7 @@ import { recordResults, unknownResults } from './made-results.ts';
 import { openNetwork, type OpenNetwork } from './network-use.ts';
 import type { CellSlot } from './cell-slot.ts';
 import { followRun, type ReportProgress, type SpooledOutput, type RunOutputs } from './output.ts';
+import { demandLanguage } from './run-program.ts';
 import { wasInput, type BatchWriter, insertRunning } from './store.ts';
 import {
   makeFolderFor,
@@ -121,7 +122,7 @@ export async function executeRequest(
   request: ExecutionRequest,
   underWay: RunUnderWay,
 ): Promise<EndedExecution> {
-  const sandbox = requireSandbox(room, request.language);
+  const sandbox = demandLanguage(room.sandbox, request.language);
   const { id, signal } = underWay;
   signal.throwIfAborted();
   const judged = request.judged ?? (await judgeCode(room.guard ?? null, caller, request, id));
@@ -193,17 +194,6 @@ const getFolder = (room: ExecuteContext, id: string, { workingDir }: ExecutionRe
   workingDir === null
     ? { root: 'workspace', below: parseName(id) }
     : parseWorkingDir(workingDir, room.serverFolders);
-
-function requireSandbox({ sandbox }: ExecuteContext, language: Language): Sandbox {
-  if (typeof sandbox === 'string')
-    throw new WorkcrateError('sandbox_unavailable', `No code can be run here. ${sandbox}`);
-  if (!sandbox.languages.includes(language))
-    throw new WorkcrateError(
-      'sandbox_unavailable',
-      `${language} is not installed where code runs. Available: ${sandbox.languages.join(', ')}.`,
-    );
-  return sandbox;
-}
 
 function prepareFolder(
   room: ExecuteContext,

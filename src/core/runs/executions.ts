@@ -56,7 +56,7 @@ import { createRecordQuota } from './record-quota.ts';
 import type { OutputBounds } from './output.ts';
 
 export type { FindCrateFiles, WantedCrateFile } from './client-and-crate-files.ts';
-export { type RunningRun, newExecutionId } from './store.ts';
+export type { RunningRun } from './store.ts';
 export type { EndedExecution, ExecutionRequest, ScriptOfRun } from './execute.ts';
 export type { Changes } from './difference.ts';
 export type { Execution } from './fields.ts';

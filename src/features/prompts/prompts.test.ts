@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { ToolContext } from '../../core/offer/tool.ts';
-import { useSkillsPrompt } from '../skills/prompt.ts';
+import { useSkillsPrompt } from '../skills/tools.ts';
 import { prompts as own } from './prompts.ts';
 
 const prompts = [...own, useSkillsPrompt];

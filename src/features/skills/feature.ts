@@ -15,10 +15,9 @@ export const skills = defineFeature({
   },
 
   async declare() {
-    const { skillTools } = await import('./tools.ts');
+    const { skillTools, useSkillsPrompt } = await import('./tools.ts');
     const { skillResources } = await import('./resources.ts');
     const { skillsExtension } = await import('./extension.ts');
-    const { useSkillsPrompt } = await import('./prompt.ts');
     return {
       tools: skillTools,
       resources: [skillResources],
@@ -28,11 +27,11 @@ export const skills = defineFeature({
   },
 
   /** What is wrong with a skill is logged at the start, and nobody waits for that. */
-  async open({ folders, log }, { replaceSkills: replaceable }): Promise<OpenFeature<Skills>> {
+  async open({ folders, runProgram, log }, { replaceSkills: replaceable }): Promise<OpenFeature<Skills>> {
     const { createSkills, shippedSkillsFolder } = await import('./skills.ts');
     const { createSkillRoutes } = await import('./route.ts');
     const { skills: own, tools } = folders;
-    const room = createSkills({ own, shipped: shippedSkillsFolder, tools, replaceable, log });
+    const room = createSkills({ own, shipped: shippedSkillsFolder, tools, replaceable, runProgram, log });
     room.list().catch((error: unknown) => log.error('skills.not_listed', { error }));
     return { room, routes: (web) => createSkillRoutes(room, web) };
   },

@@ -1,9 +1,10 @@
 /** Skills and documentation in JSON, as tools and routes answer them. It reads no files. */
 import { z } from 'zod';
-import { documentedLanguages, type DocumentedItem } from './docstrings/docstring.ts';
 import {
+  documentedLanguages,
   skillOrigins,
   type DocumentedFile,
+  type DocumentedItem,
   type FoundSkill,
   type SkillContent,
   type SkillList,

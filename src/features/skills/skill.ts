@@ -3,7 +3,6 @@
  * before a client over stdio is answered.
  */
 import type { Skill } from '@modelcontextprotocol/server/ext/skills';
-import type { Documentation, DocumentedLanguage } from './docstrings/docstrings.ts';
 
 export interface SkillFile {
   /** Below the folder of the skill, with "/" between. */
@@ -67,6 +66,45 @@ export interface ToolFile {
   readonly size: number;
   /** The first line of its documentation; empty where there is none. */
   readonly summary: string;
+}
+
+export const documentedLanguages = ['python', 'javascript', 'typescript'] as const;
+export type DocumentedLanguage = (typeof documentedLanguages)[number];
+
+export interface Documentation {
+  /** Of the file as a whole; empty where there is none. */
+  readonly module: string;
+  /** In the order of the file. */
+  readonly items: readonly DocumentedItem[];
+  /** What could not be read, with its line, as a sentence; null where all of it could. */
+  readonly problem: string | null;
+}
+
+export interface DocumentedItem {
+  /** With the class before a method: `Plot.draw`. */
+  readonly name: string;
+  readonly kind: 'function' | 'class' | 'method';
+  /** As it is written, on one line, without the body. */
+  readonly signature: string;
+  /** Empty where there is none. */
+  readonly doc: string;
+  readonly line: number;
+}
+
+const extensions: Readonly<Record<string, DocumentedLanguage>> = {
+  py: 'python',
+  js: 'javascript',
+  mjs: 'javascript',
+  cjs: 'javascript',
+  ts: 'typescript',
+  mts: 'typescript',
+  cts: 'typescript',
+};
+
+/** The language of a file, by its name; null for one that has no documentation to read. */
+export function findLanguage(name: string): DocumentedLanguage | null {
+  const [, extension = ''] = /\.([a-z]+)$/i.exec(name) ?? [];
+  return extensions[extension.toLowerCase()] ?? null;
 }
 
 export interface DocumentedFile extends Documentation {

@@ -3,12 +3,18 @@ import { chmod, mkdir, mkdtemp, rename, rm, symlink, truncate, utimes, writeFile
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { createProgramRunner } from '../../core/runs/run-program.ts';
+import { ada, openRoom } from '../../core/runs/room.testing.ts';
 import { createLog } from '../../platform/observability/log.ts';
 import { recordProof } from '../../../test/requirements/requirements.testing.ts';
 import { createSkills, shippedSkillsFolder, type Skills } from './skills.ts';
 
 const manifest = (name: string, description = `About ${name}`): string =>
   `---\nname: ${name}\ndescription: ${description}\n---\n\nDo ${name}.\n`;
+
+const room = await openRoom();
+after(() => room[Symbol.asyncDispose]());
+const runProgram = createProgramRunner(room.executions.sandbox, room.places);
 
 describe('skills in folders', () => {
   let folder: string;
@@ -30,11 +36,13 @@ describe('skills in folders', () => {
     await write(join(shipped, 'given', 'SKILL.md'), manifest('given'));
     await write(join(shipped, 'other', 'SKILL.md'), manifest('other'));
     const log = createLog('debug', (line) => void logged.push(line));
-    skills = createSkills({ own, shipped, tools, replaceable: ['given'], log });
+    skills = createSkills({ own, shipped, tools, replaceable: ['given'], runProgram, log });
   });
   after(() => rm(folder, { recursive: true, force: true }));
 
   const names = async (): Promise<string[]> => (await skills.list()).skills.map(({ name }) => name);
+  const request = { caller: ada, signal: new AbortController().signal };
+  const document = (file: string) => skills.document(file, request);
   const whyNot = async (name: string): Promise<string> =>
     (await skills.list()).broken.find((one) => one.name === name)?.reason ?? 'not reported';
 
@@ -81,7 +89,7 @@ describe('skills in folders', () => {
     const linked = join(folder, 'linked');
     await symlink(elsewhere, linked);
     const log = createLog('off');
-    const room = createSkills({ own: linked, shipped, tools: linked, replaceable: [], log });
+    const room = createSkills({ own: linked, shipped, tools: linked, replaceable: [], runProgram, log });
     const list = await room.list();
     assert.deepEqual(
       list.skills.map(({ name }) => name),
@@ -89,8 +97,8 @@ describe('skills in folders', () => {
     );
     assert.match(list.broken[0]!.reason, /--skills-path: .*it is a link.*Name a plain folder/);
     assert.deepEqual(await room.listTools(), []);
-    await assert.rejects(room.document('/tools/key.py'), /--tools-path: .*it is a link/);
-    const none = createSkills({ own: null, shipped, tools: null, replaceable: [], log });
+    await assert.rejects(room.document('/tools/key.py', request), /--tools-path: .*it is a link/);
+    const none = createSkills({ own: null, shipped, tools: null, replaceable: [], runProgram, log });
     assert.deepEqual((await none.list()).broken, []);
     assert.deepEqual(await none.listTools(), []);
   });
@@ -183,7 +191,7 @@ describe('skills in folders', () => {
       await write(join(many, name, 'SKILL.md'), manifest(name));
     }
     const log = createLog('off');
-    const crowd = await createSkills({ own: many, shipped, tools, replaceable: [], log }).list();
+    const crowd = await createSkills({ own: many, shipped, tools, replaceable: [], runProgram, log }).list();
     assert.equal(crowd.skills.length, 202);
     assert.deepEqual(
       crowd.broken.map(({ name }) => name),
@@ -192,7 +200,8 @@ describe('skills in folders', () => {
     if (process.getuid?.() === 0) return;
     await chmod(many, 0);
     assert.match(
-      (await createSkills({ own: many, shipped, tools, replaceable: [], log }).list()).broken[0]!.reason,
+      (await createSkills({ own: many, shipped, tools, replaceable: [], runProgram, log }).list()).broken[0]!
+        .reason,
       /permission/,
     );
     await chmod(many, 0o700);
@@ -255,12 +264,12 @@ describe('skills in folders', () => {
       ],
     );
     for (const file of ['plot.py', '/tools/plot.py', './plot.py']) {
-      const { module, items } = await skills.document(file);
+      const { module, items } = await document(file);
       assert.deepEqual([module, items[0]?.doc], ['Plots.', 'Draws bars.']);
     }
-    assert.equal((await skills.document('sub/more.ts')).items[0]?.doc, 'Adds.');
-    assert.equal((await skills.document('/skills/fine/helper.py')).items[0]?.doc, 'Helps.');
-    const broken = await skills.document('broken.py');
+    assert.equal((await document('sub/more.ts')).items[0]?.doc, 'Adds.');
+    assert.equal((await document('/skills/fine/helper.py')).items[0]?.doc, 'Helps.');
+    const broken = await document('broken.py');
     assert.deepEqual([broken.items[0]?.doc, broken.problem?.startsWith('Line 3:')], ['Fine.', true]);
     const refused: [string, string][] = [
       ['../own/fine/helper.py', 'path_refused'],
@@ -283,7 +292,7 @@ describe('skills in folders', () => {
       ['data.csv', 'unsupported'],
       ['/etc/passwd', 'unsupported'],
     ];
-    for (const [file, code] of refused) await assert.rejects(skills.document(file), { code }, file);
+    for (const [file, code] of refused) await assert.rejects(document(file), { code }, file);
     recordProof('A12:docstring-paths-stay-inside');
   });
 });
@@ -295,6 +304,7 @@ it('those that are shipped are whole', async () => {
     shipped: shippedSkillsFolder,
     tools: none,
     replaceable: [],
+    runProgram,
     log: createLog('off'),
   }).list();
   assert.deepEqual(broken, []);

@@ -4,6 +4,7 @@
  * folders is seen at the next call. It runs nothing, and mounts nothing into runs (`ports/sandbox/` does).
  */
 import { join } from 'node:path';
+import type { RunProgram } from '../../core/runs/run-program.ts';
 import { shareNextTurn } from '../../platform/concurrency/shared-turn.ts';
 import { WorkcrateError } from '../../platform/errors.ts';
 import type { Log } from '../../platform/observability/log.ts';
@@ -19,7 +20,7 @@ import type {
   SkillList,
   ToolFile,
 } from './skill.ts';
-import { createToolFiles } from './tool-files.ts';
+import { createToolFiles, type DocumentationRequest } from './tool-files.ts';
 
 /** Where the skills that come with Workcrate are, in the checkout and in the package. */
 export const shippedSkillsFolder = join(import.meta.dirname, 'shipped');
@@ -33,14 +34,16 @@ export interface SkillsOptions {
   readonly tools: string | null;
   /** The shipped skills that those of the operator may replace, by name. */
   readonly replaceable: readonly string[];
+  /** Reads the documentation of Python. */
+  readonly runProgram: RunProgram;
   readonly log: Log;
 }
 
 export type Skills = ReturnType<typeof createSkills>;
 
-export function createSkills({ own, shipped, tools, replaceable, log }: SkillsOptions) {
+export function createSkills({ own, shipped, tools, replaceable, runProgram, log }: SkillsOptions) {
   const scanners = { own: createSkillScanner(own), shipped: createSkillScanner(shipped) };
-  const toolFiles = createToolFiles(tools);
+  const toolFiles = createToolFiles(tools, runProgram);
   let told = '';
 
   /** One at a time: a scan may hold a whole skill in memory. */
@@ -90,11 +93,11 @@ export function createSkills({ own, shipped, tools, replaceable, log }: SkillsOp
     listTools: (): Promise<readonly ToolFile[]> => toolFiles.list(),
 
     /** The documentation of a file in /tools, or of one in /skills. */
-    async document(file: string): Promise<DocumentedFile> {
+    async document(file: string, request: DocumentationRequest): Promise<DocumentedFile> {
       const [, name, path] = /^\/skills\/([^/]+)\/(.+)$/.exec(file) ?? [];
-      if (name === undefined || path === undefined) return toolFiles.document(file);
+      if (name === undefined || path === undefined) return toolFiles.document(file, request);
       const { bytes } = await read(name, path);
-      return toolFiles.documentBytes(file, bytes);
+      return toolFiles.documentBytes(file, bytes, request);
     },
   };
 }

@@ -2,6 +2,8 @@
  * The files in the folder of tools, which runs see as /tools: which there are, with a line on each, and the documentation
  * of one. Paths come from callers: no way leads out of the folder, and no link is followed. Nothing of it is run.
  */
+import type { Caller } from '../../core/identity.ts';
+import type { RunProgram } from '../../core/runs/run-program.ts';
 import { shareNextTurn } from '../../platform/concurrency/shared-turn.ts';
 import { runInSlices } from '../../platform/concurrency/yield.ts';
 import { isWorkcrateError, WorkcrateError } from '../../platform/errors.ts';
@@ -15,9 +17,19 @@ import {
 } from '../../platform/paths/paths.ts';
 import { collectBytes } from '../../platform/streams.ts';
 import { formatBytes, quoteName } from '../../platform/text/text.ts';
-import { findLanguage, readDocumentation, type DocumentedLanguage } from './docstrings/docstrings.ts';
-import { documentedLanguages } from './docstrings/docstring.ts';
-import type { DocumentedFile, ToolFile } from './skill.ts';
+import {
+  findLeadingComment,
+  findLeadingDocstring,
+  readJavaScriptDocs,
+  readPythonDocs,
+} from './documentation.ts';
+import {
+  documentedLanguages,
+  findLanguage,
+  type DocumentedFile,
+  type DocumentedLanguage,
+  type ToolFile,
+} from './skill.ts';
 
 /** Larger ones are data, or were put together by a program. */
 const maxSourceBytes = 1024 ** 2;
@@ -33,7 +45,13 @@ interface KnownFile extends ToolFile {
   readonly stamp: string;
 }
 
-export function createToolFiles(directory: string | null) {
+/** Who asks for the documentation of a file. */
+export interface DocumentationRequest {
+  readonly caller: Caller;
+  readonly signal: AbortSignal;
+}
+
+export function createToolFiles(directory: string | null, runProgram: RunProgram) {
   const open = (): FolderRoot => openPublicFolder(directory, '--tools-path');
   let known: ReadonlyMap<string, KnownFile> = new Map();
 
@@ -48,24 +66,38 @@ export function createToolFiles(directory: string | null) {
     return [...read.values()].map(({ stamp: _stamp, ...file }) => file);
   });
 
-  /** What is wrong with a file is told to whoever asks for it. */
+  /** By the beginning of the file. What is wrong with it is told to whoever asks for its documentation. */
   async function summarize(path: string): Promise<string> {
     try {
-      const { module } = documentBytes(path, await readSource(open(), path));
-      return (module.split('\n')[0] ?? '').slice(0, maxSummaryLength).toWellFormed();
+      const { language, text } = toSourceText(path, await readSource(open(), path));
+      const told = language === 'python' ? findLeadingDocstring(text) : findLeadingComment(text);
+      return told.split('\n')[0]!.trimEnd().slice(0, maxSummaryLength).toWellFormed();
     } catch (error) {
       if (isWorkcrateError(error)) return '';
       throw error;
     }
   }
 
+  async function documentBytes(
+    file: string,
+    bytes: Buffer,
+    { caller, signal }: DocumentationRequest,
+  ): Promise<DocumentedFile> {
+    const { language, text } = toSourceText(file, bytes);
+    const documentation =
+      language === 'python'
+        ? await readPythonDocs(runProgram, caller, text, signal)
+        : readJavaScriptDocs(text);
+    return { file, language, size: bytes.length, ...documentation };
+  }
+
   return {
     list,
     documentBytes,
-    async document(file: string): Promise<DocumentedFile> {
+    async document(file: string, request: DocumentationRequest): Promise<DocumentedFile> {
       const path = file.startsWith(prefix) ? file.slice(prefix.length) : file;
       demandLanguage(file);
-      return documentBytes(prefix + path, await readSource(open(), path));
+      return documentBytes(prefix + path, await readSource(open(), path), request);
     },
   };
 }
@@ -137,10 +169,10 @@ function demandLanguage(file: string): DocumentedLanguage {
   );
 }
 
-function documentBytes(file: string, bytes: Buffer): DocumentedFile {
+function toSourceText(file: string, bytes: Buffer): { language: DocumentedLanguage; text: string } {
   const language = demandLanguage(file);
   if (bytes.length > maxSourceBytes) throw tooLargeError(bytes.length);
-  return { file, language, size: bytes.length, ...readDocumentation(language, decodeSource(bytes)) };
+  return { language, text: decodeSource(bytes) };
 }
 
 function decodeSource(bytes: Buffer): string {

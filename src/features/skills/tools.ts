@@ -1,12 +1,12 @@
 /**
- * The tools `list_skills`, `read_skill` and `read_docstring`, for clients that do not know the extension for skills
- * (`extension.ts`). They translate between MCP and `skills.ts`.
+ * The tools `list_skills`, `read_skill` and `read_docstring`, and a prompt, for clients that do not know the extension for
+ * skills (`extension.ts`). They translate between MCP and `skills.ts`.
  */
 import { z } from 'zod';
 import { WorkcrateError } from '../../platform/errors.ts';
 import { makeText } from '../../core/offer/schema.ts';
+import { quoteValue, writeSteps, type DeclaredPrompt } from '../../core/offer/prompt.ts';
 import { declareTool, type DeclaredTool } from '../../core/offer/tool.ts';
-import type { DocumentedItem } from './docstrings/docstring.ts';
 import {
   documentationShape,
   showDocumentation,
@@ -15,7 +15,7 @@ import {
   skillListShape,
   skillShape,
 } from './schema.ts';
-import type { DocumentedFile } from './skill.ts';
+import type { DocumentedFile, DocumentedItem } from './skill.ts';
 import type { Skills } from './skills.ts';
 import { describeDocumentation, describeSkill, describeSkillList } from './text.ts';
 
@@ -23,8 +23,7 @@ const readOnlyAnnotations = { readOnlyHint: true, openWorldHint: false };
 
 const listEverything = async (skills: Skills) => showSkillList(await skills.list(), await skills.listTools());
 
-/** What list_skills says, for prompts. */
-export const describeSkills = async (skills: Skills): Promise<string> =>
+const describeSkills = async (skills: Skills): Promise<string> =>
   describeSkillList(await listEverything(skills));
 
 const listTool = declareTool({
@@ -75,8 +74,8 @@ const docstringTool = declareTool({
   output: documentationShape,
   annotations: readOnlyAnnotations,
   auditFields: { subject: ['file'] },
-  async handle(skills: Skills, { file, function: name }) {
-    const documented = await skills.document(file);
+  async handle(skills: Skills, { file, function: name }, { caller, signal }) {
+    const documented = await skills.document(file, { caller, signal });
     const structured = showDocumentation(documented, name === undefined ? null : findItems(documented, name));
     return { text: describeDocumentation(structured), structured };
   },
@@ -98,3 +97,29 @@ function findItems({ items }: DocumentedFile, name: string): DocumentedItem[] {
 }
 
 export const skillTools: readonly DeclaredTool<Skills>[] = [listTool, readTool, docstringTool];
+
+/** The prompt by which a person tells an agent to work by the skills. */
+export const useSkillsPrompt: DeclaredPrompt<Skills> = {
+  name: 'use_skills',
+  title: 'Use the skills here',
+  description: 'Tells the agent which skills and tools are here, and to work by them',
+  arguments: [{ name: 'task', description: 'What to do; only a look round if left out', required: false }],
+  needs: ['list_skills', 'read_skill'],
+  write: ({ task }, has) =>
+    writeSteps(
+      task === undefined
+        ? 'See which skills and tools are here, and use them from now on.'
+        : `Do this with the skills that are here: ${quoteValue(task)}`,
+      [
+        { text: 'Below is what list_skills says. Choose the skill whose description fits best.' },
+        { text: 'Call read_skill and follow it step by step. Read its other files when it says so.' },
+        {
+          names: ['read_docstring'],
+          text: 'Before code uses a file of /tools, call read_docstring for it: do not guess its arguments.',
+        },
+        { text: 'If no skill fits, say so and go on without one.' },
+      ],
+      has,
+    ),
+  addFacts: describeSkills,
+};

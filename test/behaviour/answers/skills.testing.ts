@@ -29,7 +29,8 @@ export async function showSkills({ call, refuse, operator }: Stage): Promise<voi
     'skills/broken/SKILL.md': 'nothing',
     'tools/count.py': python,
     'tools/many.js': many.join(''),
-    'tools/typed.ts': '/** Adds. */\nexport const add = (a: number) => a;\nfunction broken( {\n',
+    'tools/typed.ts': '/** Adds. */\nexport const add = (a: number) => a;\n',
+    'tools/broken.py': 'def broken(:\n',
   });
   await call('list_skills', {});
   await call('read_skill', { name: 'mine' });
@@ -41,6 +42,7 @@ export async function showSkills({ call, refuse, operator }: Stage): Promise<voi
   await call('read_docstring', { file: 'count.py', function: 'Counter.add' });
   await call('read_docstring', { file: 'many.js' });
   await call('read_docstring', { file: 'typed.ts' });
+  await call('read_docstring', { file: 'broken.py' });
   await refuse('list_skills', { all: true });
   await refuse('read_skill', { name: 'none' });
   await refuse('read_skill', { name: 'broken' });

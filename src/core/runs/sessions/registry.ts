@@ -4,7 +4,8 @@
  */
 import { dirname, join } from 'node:path';
 import { createKeyedMutex, type KeyedMutex } from '../../../platform/concurrency/mutex.ts';
-import { asWorkcrateError, isWorkcrateError, WorkcrateError } from '../../../platform/errors.ts';
+import { asWorkcrateError, isWorkcrateError } from '../../../platform/errors.ts';
+import { demandLanguage } from '../run-program.ts';
 import { ensureFolder, makeFolderFor, parseWorkingDir, removeIfEmpty, toInsidePath } from '../working-dir.ts';
 import type { Caller } from '../../identity.ts';
 import { parseName, removeTree, type Components } from '../../../platform/paths/paths.ts';
@@ -112,7 +113,8 @@ export function createRegistry(options: SessionsOptions): Registry {
   async function open(caller: Caller, wanted: NewSession, start: StartInterpreter): Promise<LiveSession> {
     const { name, language, history } = wanted;
     if (name !== null) demandName(name);
-    const sandbox = requireSandbox(options, language);
+    options.executions.shutdown.demandGoingOn();
+    const sandbox = demandLanguage(options.sandbox, language);
     const id = newSessionId();
     const { place, ownFolder, folder } = await makePlace(options, caller, wanted, id);
     const owner = caller.user;
@@ -264,18 +266,6 @@ async function takeRow({ database, mostOfUser }: SessionsOptions, record: Sessio
   const inserted = await insertSession(database, record, mostOfUser);
   if (inserted === 'full') throw tooManySessionsError(mostOfUser);
   if (inserted === 'named') throw nameTakenError(record.name!);
-}
-
-function requireSandbox({ sandbox, executions }: SessionsOptions, language: Language): Sandbox {
-  executions.shutdown.demandGoingOn();
-  if (typeof sandbox === 'string')
-    throw new WorkcrateError('sandbox_unavailable', `No code can be run here. ${sandbox}`);
-  if (sandbox.languages.includes(language)) return sandbox;
-  const there = sandbox.languages.join(', ');
-  throw new WorkcrateError(
-    'sandbox_unavailable',
-    `${language} is not installed where code runs. Available: ${there}.`,
-  );
 }
 
 /** The folder as seen inside. A session outlives its calls, so /tmp and ~ of one run are no place for it to begin in. */

@@ -1,24 +1,33 @@
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { globSync, readFileSync } from 'node:fs';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import fc from 'fast-check';
-import { findLanguage, readDocumentation, type DocumentedItem } from './docstrings.ts';
+import { ada, openRoom } from '../../core/runs/room.testing.ts';
+import { createProgramRunner } from '../../core/runs/run-program.ts';
+import {
+  findLeadingComment,
+  findLeadingDocstring,
+  readJavaScriptDocs,
+  readPythonDocs,
+} from './documentation.ts';
+import type { DocumentedItem } from './skill.ts';
 
-const python = (text: string) => readDocumentation('python', text);
-const javascript = (text: string) => readDocumentation('javascript', text);
+const room = await openRoom();
+after(() => room[Symbol.asyncDispose]());
+const runProgram = createProgramRunner(room.executions.sandbox, room.places);
+const python = (text: string) => readPythonDocs(runProgram, ada, text, new AbortController().signal);
+const javascript = readJavaScriptDocs;
 const show = ({ kind, name, signature, doc }: DocumentedItem): string =>
   `${kind} ${name}: ${signature}: ${doc}`;
 
-test('Python: the docstrings and signatures of functions, classes and methods', () => {
-  const found = python(`#!/usr/bin/python3
+test('Python: the docstrings and signatures of functions, classes and methods', async () => {
+  const found = await python(`#!/usr/bin/python3
 # -*- coding: utf-8 -*-
 r"""Tools for \\data.
 
     Indented.
 """
 from __future__ import annotations
-x = "def no(): pass"; y = f"{'def no2(): ' + f"{x}"}"
+x = "def no(): pass"; y = f"{x}: def no2(): "
 
 @decorated("with", brackets=(1, 2))
 def load(path: str, *, sep: str = ":",
@@ -36,7 +45,7 @@ def load(path: str, *, sep: str = ":",
 
 async def fetch(url): 'one' " line"
 if True:
-    class Plot[T: int](Base, metaclass=Meta):
+    class Plot(Base, metaclass=Meta):
         '''A plot.'''
         field = 1
         def draw(self): ...
@@ -55,7 +64,7 @@ def last(a, b=lambda x: {x: 1}):
   assert.deepEqual(found.items.map(show), [
     `function load: def load(path: str, *, sep: str = ":", kinds: dict[str, int] = {"a": 1}, # a comment: with a colon ) -> list[str]: Reads a table.\n\nArgs:\n    path: where\n      it is`,
     'function fetch: async def fetch(url): one line',
-    'class Plot: class Plot[T: int](Base, metaclass=Meta): A plot.',
+    'class Plot: class Plot(Base, metaclass=Meta): A plot.',
     'method Plot.draw: def draw(self): ',
     'method Plot.save: async def save(self, name="x)"): ',
     'class Plot.Inner: class Inner: Inside.',
@@ -108,10 +117,16 @@ export default abstract class Plot<T> extends Base<{ a: 1 }> implements Other {
   /** Makes one. */
   constructor(private readonly name: string) { super(); }
   /** Draws it. */
-  @logged() async *draw<K>(this: Plot, at: K): AsyncGenerator<{ a: K }> { yield 1; }
+  @logged()
+  async *draw<K>(this: Plot, at: K): AsyncGenerator<{ a: K }> { yield 1; }
+  /** How large it is. */
   get size(): number { return /[/}]/.test('x') ? 1 : 2; }
   'quoted name'() {}
+  /** Keeps it. */
   abstract save(): void;
+  /** Nobody's. */
+  @logged() async other() {}
+  withoutComment() {}
 }
 export default function () {}
 `);
@@ -130,8 +145,8 @@ export default function () {}
     'class Plot: class Plot<T> extends Base<{ a: 1 }> implements Other: A plot.',
     'method Plot.constructor: constructor(private readonly name: string): Makes one.',
     'method Plot.draw: async *draw<K>(this: Plot, at: K): AsyncGenerator<{ a: K }>: Draws it.',
-    'method Plot.size: get size(): number: ',
-    'method Plot.save: abstract save(): void: ',
+    'method Plot.size: get size(): number: How large it is.',
+    'method Plot.save: abstract save(): void: Keeps it.',
     'function default: function (): ',
   ]);
 });
@@ -141,26 +156,80 @@ test('the first comment of a file is that of what follows it at once', () => {
   assert.equal(javascript('/* About. */\n\nfunction add() {}').module, 'About.');
 });
 
-test('a file with a syntax error is read as far as it goes, and the line is told', () => {
-  const broken = python('def f(a):\n    """Fine."""\n\ndef g(:\n  (\n');
-  assert.equal(show(broken.items[0]!), 'function f: def f(a): Fine.');
-  assert.match(broken.problem!, /^Line 4: a bracket is not closed\./);
-  assert.match(python('x = "not closed\ny = 1').problem!, /^Line 1: a string is not closed/);
-  assert.match(python('x = """not closed\ny = 1').problem!, /^Line 1: a string is not closed/);
-  assert.match(python('x = 1)\n').problem!, /closed that was not opened/);
-  for (const [text, why] of [
-    ['/** A. */ function f() {}\nfunction g( {', /^Line 2: a bracket is not closed/],
-    ['\nconst x = `a${b', /^Line 2: /],
-    ['const x = "a\nlet y', /string is not closed/],
-    ['x /* y', /comment is not closed/],
-    ['x }', /closed that was not opened/],
-  ] as const)
-    assert.match(javascript(text).problem!, why);
+test('a regular expression or a bracket in a text hides nothing of what follows', () => {
+  const { items, problem } = javascript(
+    [
+      'const quote = (text) => `"${text.replaceAll(/["\']/g, (found) => `\\\\${found}`)}"`;',
+      '/** Is found. */',
+      "export function after(a = '(', b = 1) {}",
+    ].join('\n'),
+  );
+  assert.equal(problem, null);
+  assert.deepEqual(
+    items.map(({ name, doc }) => [name, doc]),
+    [
+      ['quote', ''],
+      ['after', 'Is found.'],
+    ],
+  );
 });
 
-test('whatever the text is, it is read, quickly, and no name or line is made up', () => {
+test('a Python file with a syntax error is read as far as it goes, and the line is told', async () => {
+  const broken = await python('def f(a):\n    """Fine."""\n\ndef g(:\n  (\n');
+  assert.equal(show(broken.items[0]!), 'function f: def f(a): Fine.');
+  assert.match(broken.problem!, /^Line [45]: .+\. What follows may be missing\.$/);
+  assert.match((await python('x = "not closed\ny = 1')).problem!, /^Line 1: /);
+  assert.match((await python('def f():\n    "Fine."\n    x = """not closed\n')).problem!, /^Line 3: /);
+  assert.match((await python('x = 1)\n')).problem!, /^Line 1: /);
+});
+
+test('a Python file that its parser cannot take is told so, and harms nothing else', async () => {
+  const size = 1024 ** 2;
+  for (const piece of ['(', '-', '[1,', 'a.', 'f"{', 'lambda:', 'if x:\n ', '"""', '\\', 'not '])
+    assert.ok((await python(`x = ${piece.repeat(size / piece.length)}`)).problem !== null, piece);
+  const names = Array.from(
+    { length: 3000 },
+    (_, at) => `def f${at}(a=[${'[1],'.repeat(200)}]): "Number ${at}."\n`,
+  );
+  const many = await python(names.slice(0, 1200).join(''));
+  assert.deepEqual([many.items.length, many.items.at(-1)!.doc], [1000, 'Number 999.']);
+  assert.ok(many.items.every(({ signature }) => signature.length === 500 && signature.endsWith('…')));
+  const odd = await python('"\\ud800 \\x00 é"\nclass Ä:\n\t"😀"\n\tdef ü(self, *, ß=1): ...\n');
+  assert.deepEqual(
+    [odd.module, ...odd.items.map(show)],
+    ['\ufffd \0 é', 'class Ä: class Ä: 😀', 'method Ä.ü: def ü(self, *, ß=1): '],
+  );
+});
+
+test('where the parser of Python died or is not there, that is said', async () => {
+  const { signal } = new AbortController();
+  const off = createProgramRunner('It is off.', room.places);
+  await assert.rejects(readPythonDocs(off, ada, '', signal), {
+    code: 'sandbox_unavailable',
+    message: /No code can be run here\. It is off\./,
+  });
+  const end = { stdout: 'documentation {', exitCode: null, signal: null, durationMs: 1 };
+  await assert.rejects(
+    readPythonDocs(async () => ({ ...end, reason: 'oom' }), ada, '', signal),
+    { code: 'unsupported', message: /could not parse the file: its parser ended by oom/ },
+  );
+});
+
+test('what a Python file says of itself is seen at its beginning', () => {
+  for (const [text, says] of [
+    ['"""Plots."""\n', 'Plots.'],
+    ["#!/usr/bin/python3\n# a comment\n\nr'''\nRaw.\n\nMore.'''", 'Raw.\n\nMore.'],
+    ["'one line'\nx = 1", 'one line'],
+    ['x = 1\n"""no"""', ''],
+    ['"""not closed', ''],
+    ['import os', ''],
+  ] as const)
+    assert.equal(findLeadingDocstring(text), says, text);
+});
+
+test('whatever the text is, it is read, and no name or line is made up', () => {
   const parts = fc.constantFrom(
-    ...'def class async ( ) [ ] { } : ; , = => " \' """ \'\'\' ` ${ \\ / /* */ /** // # f" rb\' @ < > function const x export default'.split(
+    ...'async ( ) [ ] { } : ; , = => " \' ` ${ \\ / /* */ /** // @ < > function class A{ x const export default static m('.split(
       ' ',
     ),
     '\n',
@@ -177,11 +246,11 @@ test('whatever the text is, it is read, quickly, and no name or line is made up'
   fc.assert(
     fc.property(text, (all) => {
       const source = all.join('');
-      for (const language of ['python', 'typescript'] as const)
-        for (const { name, line } of readDocumentation(language, source).items) {
-          assert.ok(line >= 1 && line <= source.split('\n').length);
-          assert.ok(name.split('.').every((part) => part === 'default' || source.includes(part)));
-        }
+      findLeadingDocstring(source);
+      for (const { name, line } of javascript(source).items) {
+        assert.ok(line >= 1 && line <= source.split('\n').length);
+        assert.ok(name.split('.').every((part) => part === 'default' || source.includes(part)));
+      }
     }),
     { numRuns: 2000 },
   );
@@ -191,96 +260,31 @@ test('a megabyte of what is hard to read is read all the same', () => {
   const size = 1024 ** 2;
   for (const piece of [
     '(',
-    'f"{',
-    'f\'{"',
-    "f\"{'''",
-    'def f(',
-    'class A:\n ',
-    '"""',
-    '\\',
-    'a',
-    '{',
-    'x="',
-    '\n\n',
-    ' ',
-  ])
-    python(piece.repeat(size / piece.length));
-  for (const piece of [
-    '(',
     '`${',
     '/[=',
     'const a:\n',
+    'const a=(\n',
     'function f()\n+',
     'class A<\n',
+    'class A\n/** */\n a(\n',
     '/**/',
+    '/**\n',
     '"',
+    '"""',
     '/*',
     '=>',
     'a',
     '\n',
+    ' ',
+    ' \n#',
     'class A{a(',
     '@a(',
-  ])
-    javascript(piece.repeat(size / piece.length));
-});
-
-const root = new URL('../../../../', import.meta.url).pathname;
-
-test('every file of this project is read without a complaint', () => {
-  const files = globSync(['{src,test,bench,scripts}/**/*.ts', 'src/ports/sandbox/**/*.{py,cjs}'], {
-    cwd: root,
-  });
-  assert.ok(files.length > 500);
-  for (const file of files)
-    assert.equal(
-      readDocumentation(findLanguage(file)!, readFileSync(root + file, 'utf8')).problem,
-      null,
-      file,
-    );
-});
-
-const oracle = `import ast, json, sys
-def walk(body, prefix):
-    for node in body:
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            yield [prefix + node.name, ast.get_docstring(node) or ""]
-            if isinstance(node, ast.ClassDef): yield from walk(node.body, prefix + node.name + ".")
-        elif hasattr(node, "body"):
-            for part in ("body", "handlers", "orelse", "finalbody"):
-                for inner in getattr(node, part, []) or []:
-                    yield from walk(inner.body if isinstance(inner, ast.ExceptHandler) else [inner], prefix)
-        elif isinstance(node, ast.Match):
-            for case in node.cases: yield from walk(case.body, prefix)
-for path in json.load(sys.stdin):
-    try: tree = ast.parse(open(path, encoding="utf-8").read())
-    except Exception: print("null"); continue
-    print(json.dumps([ast.get_docstring(tree) or "", list(walk(tree.body, ""))[:1000]]))`;
-
-/** The same as the parser of Python finds, in its own library. */
-test('Python files are read as Python itself reads them', (t) => {
-  const files = globSync('/usr/lib/python3*/{,json/,email/,http/,unittest/,asyncio/,importlib/}*.py').slice(
-    0,
-    400,
-  );
-  if (files.length === 0) return t.skip('there is no library of Python here');
-  const told = execFileSync('python3', ['-c', oracle], {
-    input: JSON.stringify(files),
-    maxBuffer: 1e9,
-    encoding: 'utf8',
-  });
-  // Python leaves spaces at the ends of lines.
-  const trim = (text: string): string => text.replaceAll(/[^\S\n]+$/gm, '').trim();
-  for (const [at, line] of told.trim().split('\n').entries()) {
-    const expected = JSON.parse(line) as [string, [string, string][]] | null;
-    const file = files[at]!;
-    if (expected === null) continue;
-    const { module, items } = python(readFileSync(file, 'utf8'));
-    const [ofModule, ofItems] = expected;
-    assert.equal(trim(module), trim(ofModule), file);
-    assert.deepEqual(
-      items.map(({ name, doc }) => [name, trim(doc)]),
-      ofItems.map(([name, doc]) => [name, trim(doc)]),
-      file,
-    );
+    'export ',
+    'async ',
+  ]) {
+    const text = piece.repeat(size / piece.length);
+    javascript(text);
+    findLeadingComment(text);
+    findLeadingDocstring(text);
   }
 });
