@@ -16,6 +16,10 @@ const format = isCheckout ? 'module-typescript' : 'module';
 
 const packages = new Map();
 
+/** A package beside a built one is built too: its exports have a condition for that. */
+const addBuilt = (context) =>
+  isCheckout ? context : { ...context, conditions: [...context.conditions, 'workcrate-built'] };
+
 /**
  * Node looks for the file of every import on the disk, a sixth of the time until the first answer. An import of ours
  * says which file it means, and a package is looked for once.
@@ -23,11 +27,12 @@ const packages = new Map();
 function resolve(specifier, context, next) {
   const { parentURL, conditions, importAttributes } = context;
   const isOwn = parentURL?.startsWith(own) && conditions.includes('import');
-  if (!isOwn || importAttributes?.type !== undefined) return next(specifier, context);
+  if (!isOwn || importAttributes?.type !== undefined) return next(specifier, addBuilt(context));
   if (specifier.startsWith('node:')) return { url: specifier, format: 'builtin', shortCircuit: true };
   if (specifier.startsWith('.'))
     return { url: new URL(specifier, parentURL).href, format, shortCircuit: true };
-  if (!packages.has(specifier)) packages.set(specifier, { ...next(specifier, context), shortCircuit: true });
+  if (!packages.has(specifier))
+    packages.set(specifier, { ...next(specifier, addBuilt(context)), shortCircuit: true });
   return packages.get(specifier);
 }
 

@@ -11,7 +11,7 @@ export const isTestFile = (file: string): boolean => /\.(?:test|testing|contract
 
 /** The source files of the product, below the checkout, sorted. */
 export function listProductFiles(): string[] {
-  return globSync('src/**/*.ts')
+  return globSync('{src,packages}/**/*.ts', { exclude: ['packages/*/{dist,node_modules}/**'] })
     .filter((file) => !isTestFile(file))
     .toSorted();
 }

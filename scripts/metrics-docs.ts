@@ -31,7 +31,7 @@ interface Metric {
 }
 
 function readMetrics(): Metric[] {
-  const files = globSync('src/**/*.ts', { cwd: root }).filter(
+  const files = globSync('{src,packages}/**/*.ts', { cwd: root }).filter(
     (file) => !/\.(?:test|testing)\.ts$/.test(file),
   );
   const text = files.map((file) => readFileSync(join(root, file), 'utf8')).join('\n');

@@ -42,7 +42,7 @@ const projectTests = /^test\/project\/(?!quality|instructions|manifest)/;
 /** Whether a test file starts no server, container or sandbox, and does not take long otherwise. */
 export function isQuick(file: string): boolean {
   if (projectTests.test(file)) return true;
-  if (!file.startsWith('src/') || slow.has(file)) return false;
+  if (!/^(?:src|packages)\//.test(file) || slow.has(file)) return false;
   const seen = new Set([file]);
   for (const path of seen) {
     if (starters.has(path)) return false;

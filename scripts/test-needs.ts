@@ -105,4 +105,4 @@ function collectTestCode(files: readonly string[], isFollowed: (file: string) =>
 
 /** Some text in a test only looks like an import. */
 const isTestCode = (file: string): boolean =>
-  (isTestFile(file) || !file.startsWith('src/')) && existsSync(file);
+  (isTestFile(file) || !/^(?:src|packages)\//.test(file)) && existsSync(file);

@@ -36,7 +36,11 @@ interface Round {
 }
 
 const { quick, parts, words, verbose } = readArguments();
-const everyFile = globSync('{src,test,examples}/**/*.test.ts').toSorted();
+if (!existsSync('node_modules/workcrate')) {
+  process.stdout.write('packages/ is not linked in node_modules: run npm ci.\n');
+  process.exit(2);
+}
+const everyFile = globSync('{src,packages,test,examples}/**/*.test.ts').toSorted();
 const misses = describeMisses(words, everyFile);
 for (const line of misses) process.stdout.write(`${line}\n`);
 if (words.length > 0 && misses.length === words.length) process.exit(2);

@@ -21,28 +21,23 @@ import { noteChange } from '../core/audit/note-change.ts';
 import { openUnlocked } from './open-unlocked.ts';
 import { usageError } from '../platform/command-line/usage-error.ts';
 
-interface AuditInput extends ProgramInput {
-  /** The words after the name of the command. */
-  readonly words: readonly string[];
-}
-
 const auditActions: Readonly<
-  Record<SubcommandOf<'audit'>, (input: AuditInput, words: readonly string[]) => Promise<number>>
+  Record<SubcommandOf<'audit'>, (input: ProgramInput, words: readonly string[]) => Promise<number>>
 > = { verify: verifyLog, search: printFoundLines, tail: printLastLines, forget: forgetHead };
 
 /** `workcrate audit verify|search|tail`: who did what. These work beside a running server, and only read. */
-export async function runAudit(input: AuditInput): Promise<number> {
+export async function runAudit(input: ProgramInput): Promise<number> {
   const [name, ...words] = input.words;
   return auditActions[name as SubcommandOf<'audit'>](input, words);
 }
 
-const isForPrograms = ({ flags }: AuditInput): boolean => flags['json'] !== undefined;
+const isForPrograms = ({ flags }: ProgramInput): boolean => flags['json'] !== undefined;
 
 /** Which lines search and tail show. */
 const choices = ['user', 'operation', 'result', 'level', 'since', 'until', 'limit', 'before'] as const;
 
 /** Exit code 1 where something was changed, removed or added, or where there is no log. */
-async function verifyLog(input: AuditInput): Promise<number> {
+async function verifyLog(input: ProgramInput): Promise<number> {
   const chosen = choices.find((name) => input.flags[name] !== undefined);
   if (chosen !== undefined) throw auditUsageError(`verify reads the whole log and takes no --${chosen}`);
   const { config } = input;
@@ -58,7 +53,7 @@ async function verifyLog(input: AuditInput): Promise<number> {
  * Forgets what the database remembers of the log, for operators who moved it away on purpose. The server has to be
  * stopped: it would remember its own again.
  */
-async function forgetHead(input: AuditInput): Promise<number> {
+async function forgetHead(input: ProgramInput): Promise<number> {
   const { config } = input;
   using _ = lockFolder(config.data);
   const database = await openUnlocked(input, true);
@@ -80,7 +75,7 @@ async function forgetHead(input: AuditInput): Promise<number> {
 
 function formatVerified(
   { ok, files, lines, first, last, problems, notes }: VerifyResult,
-  input: AuditInput,
+  input: ProgramInput,
 ): string {
   if (files === 0 && lines === 0 && problems.length === 1)
     return describeMissingLog(input, problems[0]!.what);
@@ -94,7 +89,7 @@ function formatVerified(
   ].join('\n');
 }
 
-function describeMissingLog({ config }: AuditInput, what: string): string {
+function describeMissingLog({ config }: ProgramInput, what: string): string {
   const why =
     config.auditLevel === 'off'
       ? 'No log is written when audit_level is off.'
@@ -102,7 +97,7 @@ function describeMissingLog({ config }: AuditInput, what: string): string {
   return `problem: ${getAuditFolder(config.data)}: ${what}\n${why}`;
 }
 
-async function printFoundLines(input: AuditInput, words: readonly string[]): Promise<number> {
+async function printFoundLines(input: ProgramInput, words: readonly string[]): Promise<number> {
   const page = await findAuditLines(input, {
     ...parseAuditQuery(input, 50),
     text: words.join(' ') || undefined,
@@ -114,7 +109,7 @@ async function printFoundLines(input: AuditInput, words: readonly string[]): Pro
 }
 
 /** The last lines, in the order in which they were written. */
-async function printLastLines(input: AuditInput): Promise<number> {
+async function printLastLines(input: ProgramInput): Promise<number> {
   const page = await findAuditLines(input, parseAuditQuery(input, 20));
   const inOrder = { ...page, lines: page.lines.toReversed(), next: null };
   const text = isForPrograms(input)
@@ -124,7 +119,7 @@ async function printLastLines(input: AuditInput): Promise<number> {
 }
 
 /** If there is no log, it says so, and not that nothing was found. */
-async function printFound(input: AuditInput, { lines }: FoundLines, text: string): Promise<number> {
+async function printFound(input: ProgramInput, { lines }: FoundLines, text: string): Promise<number> {
   const isThere = lines.length > 0 || (await listAuditFiles(getAuditFolder(input.config.data))).length > 0;
   if (isThere) return printOrStop(text);
   const printed = await printOrStop(
@@ -134,7 +129,7 @@ async function printFound(input: AuditInput, { lines }: FoundLines, text: string
 }
 
 /** SIGINT and SIGTERM end it as they end any program: nothing has to be put in order. */
-const findAuditLines = async ({ config }: AuditInput, query: AuditQuery): Promise<FoundLines> =>
+const findAuditLines = async ({ config }: ProgramInput, query: AuditQuery): Promise<FoundLines> =>
   await searchAudit(getAuditFolder(config.data), query, { key: config.auditKey, mostBytes: Infinity });
 
 /** The exit code that shells report after SIGPIPE. */
@@ -155,7 +150,7 @@ async function printOrStop(text: string): Promise<number> {
   return unprinted;
 }
 
-function parseAuditQuery({ flags }: AuditInput, usual: number): AuditQuery {
+function parseAuditQuery({ flags }: ProgramInput, usual: number): AuditQuery {
   const { user, operation, result } = flags;
   return {
     user,

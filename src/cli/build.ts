@@ -18,12 +18,8 @@ import type { ProgramInput } from './command.ts';
 import { createInterruptSignal } from '../platform/command-line/signals.ts';
 import { usageError } from '../platform/command-line/usage-error.ts';
 
-export interface BuildCommandInput extends ProgramInput {
-  readonly words: readonly string[];
-}
-
 /** `workcrate build FILE.md --to pdf,docx`: what build_exports_content does, with files of this machine. */
-export async function runBuild(input: BuildCommandInput): Promise<number> {
+export async function runBuild(input: ProgramInput): Promise<number> {
   const { config, flags, words } = input;
   const path = words[0]!;
   await using opened = new AsyncDisposableStack();

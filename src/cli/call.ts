@@ -12,12 +12,8 @@ import { createInterruptSignal } from '../platform/command-line/signals.ts';
 import { toolShape, toToolArguments, type Tool } from './tool-arguments.ts';
 import { didYouMean, usageError } from '../platform/command-line/usage-error.ts';
 
-interface CallInput extends ProgramInput {
-  readonly words: readonly string[];
-}
-
 /** `workcrate call TOOL key=value …`: prints the text of a tool's answer. Exit code 1 where the tool failed. */
-export async function runCall(input: CallInput): Promise<number> {
+export async function runCall(input: ProgramInput): Promise<number> {
   const { flags, words } = input;
   using stop = createInterruptSignal();
   const progress = createProgressLine();

@@ -2,12 +2,14 @@
  * Lists the commands of the core and of every feature, finds the one that the words on the command line name, and checks
  * how many words follow. Flags are parsed by `main.ts`, what a command does is in its own file.
  */
-import type { Command, CommandHelp, CommandInput, CommandProgram } from '../core/command.ts';
+import type { Command, CommandHelp, CommandProgram } from '../core/command.ts';
 import { joinByPlace } from '../platform/config/setting.ts';
 import { didYouMean, usageError } from '../platform/command-line/usage-error.ts';
 import { features } from '../server/features.ts';
 import type { ServerConfig } from '../server/settings.ts';
+import type { ProgramInput } from './command.ts';
 import { coreCommands } from './core-commands.ts';
+import { findOrStartServer } from './find-server.ts';
 import { describeCommand, describeProgram, formatUsageLine } from './help.ts';
 
 /** Every command, in the order in which help lists them. A command that is not here cannot be run. */
@@ -16,17 +18,15 @@ export const commands = joinByPlace<Command<ServerConfig>>([
   ...features.flatMap((feature) => (feature.commands === undefined ? [] : [feature.commands])),
 ]);
 
-/** What was given on the command line. */
-type CommandLine = Omit<CommandInput<ServerConfig>, 'program'>;
-
 /** Imports the command that the first word names, and runs it with the others. */
-export async function runCommand(name: string, line: CommandLine): Promise<number> {
+export async function runCommand(name: string, line: ProgramInput): Promise<number> {
   const run = await commands[name]!.load();
   return run({ ...line, program: createProgram(line) });
 }
 
 /** Each part is imported where a command asks for it. */
-const createProgram = (line: CommandLine): CommandProgram => ({
+const createProgram = (line: ProgramInput): CommandProgram => ({
+  findServer: (without) => findOrStartServer(line, without),
   openDatabase: async () => (await import('./open-unlocked.ts')).openUnlocked(line, false),
   serve: async (settings) =>
     (await import('./serve.ts')).runServe({ ...line, config: { ...line.config, ...settings } }),

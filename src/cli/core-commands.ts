@@ -13,7 +13,6 @@ import {
   type FlagHelp,
 } from '../core/command.ts';
 import type { ServerConfig } from '../server/settings.ts';
-import { askCommand } from './ask-help.ts';
 import { gatewayCommand } from './gateway-help.ts';
 
 /** Which lines of the audit log to show. */
@@ -306,7 +305,6 @@ export const coreCommands = {
     ],
     docs: 'docs/guide/first-try.md',
   },
-  ask: { ...askCommand, load: async () => (await import('./ask.ts')).runAsk },
   gateway: { ...gatewayCommand, load: async () => (await import('./gateway.ts')).runGateway },
   audit: {
     load: async () => (await import('./audit.ts')).runAudit,

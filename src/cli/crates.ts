@@ -174,12 +174,7 @@ const splitFlagLines = (flags: CratesFlags, name: string): string[] => flags[nam
 
 const cratesUsageError = (problem: string): WorkcrateError => usageError(problem, 'crates');
 
-export interface CratesInput extends ProgramInput {
-  /** The words after the name of the command. */
-  readonly words: readonly string[];
-}
-
-type Action = (desk: CrateDesk, input: CratesInput, words: readonly string[]) => Promise<string | number>;
+type Action = (desk: CrateDesk, input: ProgramInput, words: readonly string[]) => Promise<string | number>;
 
 const cratesActions: Readonly<Record<SubcommandOf<'crates'>, Action>> = {
   index: bringUpToDate,
@@ -192,7 +187,7 @@ const cratesActions: Readonly<Record<SubcommandOf<'crates'>, Action>> = {
 };
 
 /** `workcrate crates …`: what the tools for crates do, from the command line. Works beside a running server. */
-export async function runCrates(input: CratesInput): Promise<number> {
+export async function runCrates(input: ProgramInput): Promise<number> {
   const [name, ...words] = input.words;
   await using desk = await openCrateDesk(input);
   const told = await cratesActions[name as SubcommandOf<'crates'>](desk, input, words);
@@ -202,12 +197,12 @@ export async function runCrates(input: CratesInput): Promise<number> {
 }
 
 /** `workcrate index` */
-export const runIndex = (input: CratesInput): Promise<number> => runCrates({ ...input, words: ['index'] });
+export const runIndex = (input: ProgramInput): Promise<number> => runCrates({ ...input, words: ['index'] });
 
-const wantsJson = ({ flags }: CratesInput): boolean => flags['json'] !== undefined;
+const wantsJson = ({ flags }: ProgramInput): boolean => flags['json'] !== undefined;
 const toPrettyJson = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
-async function bringUpToDate({ crates, signal }: CrateDesk, input: CratesInput): Promise<number> {
+async function bringUpToDate({ crates, signal }: CrateDesk, input: ProgramInput): Promise<number> {
   const isTerminal = process.stderr.isTTY;
   const { reports } = await crates.sync({
     signal,
@@ -228,7 +223,7 @@ const formatSyncProgress = (progress: SyncProgress): string =>
 
 async function searchCommand(
   { crates, caller, signal }: CrateDesk,
-  input: CratesInput,
+  input: ProgramInput,
   words: readonly string[],
 ) {
   const request = {
@@ -242,12 +237,12 @@ async function searchCommand(
   return wantsJson(input) ? toPrettyJson(toSearchAnswer(request.query, page)) : formatFoundCrates(page);
 }
 
-async function showCrate(desk: CrateDesk, input: CratesInput, words: readonly string[]) {
+async function showCrate(desk: CrateDesk, input: ProgramInput, words: readonly string[]) {
   const summary = await demandCrate(desk, words[0]!);
   return wantsJson(input) ? toPrettyJson(summary) : formatCrateSummary(summary);
 }
 
-async function files(desk: CrateDesk, input: CratesInput, words: readonly string[]) {
+async function files(desk: CrateDesk, input: ProgramInput, words: readonly string[]) {
   const { crates, caller, signal } = desk;
   await demandCrate(desk, words[0]!);
   const request = {
@@ -260,7 +255,7 @@ async function files(desk: CrateDesk, input: CratesInput, words: readonly string
 }
 
 /** To stdout, byte for byte. */
-async function readCommand(desk: CrateDesk, _input: CratesInput, words: readonly string[]) {
+async function readCommand(desk: CrateDesk, _input: ProgramInput, words: readonly string[]) {
   const { crates, caller, signal } = desk;
   await demandCrate(desk, words[0]!);
   const bytes = crates.inside.stream(caller, words[0]!, words[1]!, signal);
@@ -280,7 +275,7 @@ async function* copyEachChunk(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<
 
 async function packCommand(
   { packing, caller, signal }: CrateDesk,
-  input: CratesInput,
+  input: ProgramInput,
   words: readonly string[],
 ) {
   const request = toPackRequest(input.flags, words);
@@ -291,7 +286,7 @@ async function packCommand(
   return [`Packed as ${crateId}: ${locator} (${size} bytes)`, ...toBulletLines(notes), ''].join('\n');
 }
 
-async function statusCommand({ crates, caller, signal }: CrateDesk, input: CratesInput) {
+async function statusCommand({ crates, caller, signal }: CrateDesk, input: ProgramInput) {
   const told = await crates.status(
     caller,
     { limit: parseCount(input.flags, 'limit', 100, 1000), offset: 0 },

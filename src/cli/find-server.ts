@@ -1,9 +1,13 @@
 /** Finds the running server that a command asks over HTTP, and says what to do if none answers. It asks nothing itself. */
+import type { ReachableServer } from '../core/command.ts';
+import { copyEnvironment, readOperatorKey, toFlagOptions } from '../platform/config/config.ts';
+import { toFlagName } from '../platform/config/setting.ts';
 import { WorkcrateError } from '../platform/errors.ts';
 import { bracketIpv6 } from '../surfaces/http/host-origin.ts';
 import type { FetchError, FetchPolicy } from '../platform/net/bounded-fetch.ts';
 import { programName } from '../platform/program.ts';
 import { readServerAddress } from '../server/server-address.ts';
+import { allSettings } from '../server/settings.ts';
 import type { ProgramInput } from './command.ts';
 
 interface FoundServer {
@@ -27,16 +31,35 @@ export function findServerAddress(input: AddressInput): FoundServer {
 type AddressInput = Pick<ProgramInput, 'config' | 'origins' | 'flags'>;
 
 /** The same without the usual port: null where neither the command line nor the data folder names a server. */
-export function findNamedServer({
-  config: { host, port, data },
-  origins,
-  flags,
-}: AddressInput): FoundServer | null {
+function findNamedServer({ config: { host, port, data }, origins, flags }: AddressInput): FoundServer | null {
   if (flags['url'] !== undefined) return { url: flags['url'], instance: null };
   const isPortNamed = origins.get('port') !== 'default' && port !== 0;
   return isPortNamed
     ? { url: `http://${bracketIpv6(host)}:${port}`, instance: null }
     : readServerAddress(data);
+}
+
+/** The server that runs, or how to start one. It gets the settings that the command got, but for some. */
+export function findOrStartServer(
+  { flags, origins, ...rest }: AddressInput,
+  without: readonly string[],
+): ReachableServer {
+  const named = findNamedServer({ flags, origins, ...rest });
+  if (named !== null) return { url: named.url, key: readOperatorKey(flags) };
+  const program = process.argv[1];
+  if (program === undefined)
+    throw new WorkcrateError('not_found', `No server is running. ${programName} serve starts one.`);
+  const quiet = origins.get('logLevel') === 'default' ? ['--log-level', 'error'] : [];
+  const hidden = new Set(without.map(toFlagName));
+  const given = [...Object.keys(toFlagOptions(allSettings)), 'config'].flatMap((name) => {
+    const value = hidden.has(name) ? undefined : flags[name];
+    return value === undefined ? [] : [`--${name}=${value}`];
+  });
+  return {
+    command: process.execPath,
+    args: [...process.execArgv, program, 'stdio', ...given, ...quiet],
+    env: copyEnvironment(without),
+  };
 }
 
 export function demandHttpUrl(text: string): URL {

@@ -13,16 +13,11 @@ import { openUnlocked } from './open-unlocked.ts';
 import { formatMinute } from '../platform/command-line/table.ts';
 import { usageError } from '../platform/command-line/usage-error.ts';
 
-interface GatewayInput extends ProgramInput {
-  /** The words after the name of the command. */
-  readonly words: readonly string[];
-}
-
-const subcommands: Readonly<Record<'diff' | 'accept', (pins: Pins, input: GatewayInput) => Promise<number>>> =
+const subcommands: Readonly<Record<'diff' | 'accept', (pins: Pins, input: ProgramInput) => Promise<number>>> =
   { diff: showHeld, accept: acceptHeld };
 
 /** `workcrate gateway [FILE]`, `workcrate gateway diff|accept`. The subcommands work beside a running server. */
-export async function runGateway(input: GatewayInput): Promise<number> {
+export async function runGateway(input: ProgramInput): Promise<number> {
   const [first = ''] = input.words;
   if (!Object.hasOwn(subcommands, first)) return serveGateway(input, first);
   const database = await openUnlocked(input, false);
@@ -33,7 +28,7 @@ export async function runGateway(input: GatewayInput): Promise<number> {
   }
 }
 
-async function serveGateway(input: GatewayInput, file: string): Promise<number> {
+async function serveGateway(input: ProgramInput, file: string): Promise<number> {
   const gateway = file === '' ? input.config.gateway : file;
   if (gateway === null)
     throw usageError(
@@ -44,7 +39,7 @@ async function serveGateway(input: GatewayInput, file: string): Promise<number> 
   return runServe({ ...input, config: { ...input.config, gateway } });
 }
 
-async function showHeld(pins: Pins, { flags }: GatewayInput): Promise<number> {
+async function showHeld(pins: Pins, { flags }: ProgramInput): Promise<number> {
   const held = await pins.listHeld();
   process.stdout.write(flags['json'] === undefined ? formatHeld(held) : formatHeldJson(held));
   return held.length === 0 ? 0 : 1;
@@ -77,7 +72,7 @@ const describeAcceptance = (server: string, tools: readonly string[]) => ({
   details: { tools: tools.map(quoteName).join(' ') },
 });
 
-async function acceptHeld(pins: Pins, { words }: GatewayInput): Promise<number> {
+async function acceptHeld(pins: Pins, { words }: ProgramInput): Promise<number> {
   const [, server = '', tool] = words;
   const accepted = await pins.accept(server, tool ?? null, async (tx, tools) => {
     if (tools.length > 0) await noteChange(tx, describeAcceptance(server, tools), Date.now());

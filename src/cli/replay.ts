@@ -21,12 +21,8 @@ import { createServerToolbox } from './server-tools.ts';
 import { createInterruptSignal } from '../platform/command-line/signals.ts';
 import { usageError } from '../platform/command-line/usage-error.ts';
 
-interface ReplayInput extends ProgramInput {
-  readonly words: readonly string[];
-}
-
 /** `workcrate replay CRATE`: runs a packed crate again and compares its results. Exit code 1 where they differ. */
-export async function runReplay(input: ReplayInput): Promise<number> {
+export async function runReplay(input: ProgramInput): Promise<number> {
   const which = input.words[0]!;
   const { config, flags } = input;
   const isLive = readToolsFlag(flags['tools']) === 'live';
@@ -63,7 +59,7 @@ function readToolsFlag(given = 'recorded'): 'recorded' | 'live' {
   throw usageError(`--tools takes recorded or live, not ${JSON.stringify(given.slice(0, 50))}`, 'replay');
 }
 
-function findServerTools(input: ReplayInput, signal: AbortSignal): Toolbox {
+function findServerTools(input: ProgramInput, signal: AbortSignal): Toolbox {
   const { url } = findServerAddress(input);
   return createServerToolbox({ url, key: readOperatorKey(input.flags), signal, onProgress: () => {} });
 }

@@ -26,17 +26,12 @@ import { noteChange } from '../core/audit/note-change.ts';
 import { openUnlocked } from './open-unlocked.ts';
 import { formatMinute, formatTable } from '../platform/command-line/table.ts';
 
-interface UserInput extends ProgramInput {
-  /** The words after the name of the command. */
-  readonly words: readonly string[];
-}
-
 const userActions: Readonly<
-  Record<SubcommandOf<'user'>, (database: Database, input: UserInput, name: string) => Promise<string>>
+  Record<SubcommandOf<'user'>, (database: Database, input: ProgramInput, name: string) => Promise<string>>
 > = { add: addUserCommand, list: listUserKeys, remove: removeUserByName, rotate };
 
 /** `workcrate user add|list|remove|rotate`: who holds which key. Works beside a running server. */
-export async function runUser(input: UserInput): Promise<number> {
+export async function runUser(input: ProgramInput): Promise<number> {
   const [action, name = ''] = input.words;
   await using opened = new AsyncDisposableStack();
   const database = opened.adopt(await openUnlocked(input, action === 'add'), (it) => it.close());
@@ -45,7 +40,7 @@ export async function runUser(input: UserInput): Promise<number> {
 }
 
 /** What was said of a key. */
-function parseKeyTerms({ flags }: UserInput, now: number): Partial<KeyTerms> {
+function parseKeyTerms({ flags }: ProgramInput, now: number): Partial<KeyTerms> {
   const { scopes, expires } = flags;
   return {
     ...(scopes === undefined ? {} : { scopes: demandScopes(scopes.split(',').map((word) => word.trim())) }),
@@ -53,7 +48,7 @@ function parseKeyTerms({ flags }: UserInput, now: number): Partial<KeyTerms> {
   };
 }
 
-async function addUserCommand(database: Database, input: UserInput, name: string): Promise<string> {
+async function addUserCommand(database: Database, input: ProgramInput, name: string): Promise<string> {
   const now = Date.now();
   const terms = { scopes: defaultScopes, expiresAt: null, ...parseKeyTerms(input, now) };
   const key = await addUser(database, demandNewUserName(name), terms, now, (tx, { after }) =>
@@ -67,7 +62,7 @@ async function addUserCommand(database: Database, input: UserInput, name: string
 }
 
 /** With the address that a running server noted, since its settings may be others than those of this command. */
-function howToUse(key: string, scopes: readonly string[], { config }: UserInput): string {
+function howToUse(key: string, scopes: readonly string[], { config }: ProgramInput): string {
   const usual = `http://${bracketIpv6(config.host)}:${config.port || 9180}`;
   const base = config.publicUrl ?? readServerAddress(config.data)?.base ?? getLinkBase(config, usual);
   if (scopes.every((scope) => scope === operatorScope || scope === metricsScope))
@@ -75,7 +70,7 @@ function howToUse(key: string, scopes: readonly string[], { config }: UserInput)
   return `\n${formatConnectLines(base, key)}\n`;
 }
 
-async function rotate(database: Database, input: UserInput, name: string): Promise<string> {
+async function rotate(database: Database, input: ProgramInput, name: string): Promise<string> {
   const now = Date.now();
   const key = await rotateKey(database, name, parseKeyTerms(input, now), now, (tx, { before, after }) => {
     const details = {
@@ -98,7 +93,7 @@ const formatNewKey = (key: string): string =>
 const until = (expiresAt: number | null): string =>
   expiresAt === null ? 'Never expires' : `Expires ${formatMinute(expiresAt)}`;
 
-async function removeUserByName(database: Database, _input: UserInput, name: string): Promise<string> {
+async function removeUserByName(database: Database, _input: ProgramInput, name: string): Promise<string> {
   let [runs, scripts] = [0, 0];
   const { keys, links, uploads } = await removeUser(database, name, Date.now(), async (tx, owner, now) => {
     await endUserSessions(tx, owner, now);
@@ -125,7 +120,7 @@ async function removeUserByName(database: Database, _input: UserInput, name: str
 
 const formatAmount = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`;
 
-async function listUserKeys(database: Database, { flags }: UserInput): Promise<string> {
+async function listUserKeys(database: Database, { flags }: ProgramInput): Promise<string> {
   const keys = await listKeys(database);
   if (flags['json'] !== undefined) return `${JSON.stringify(keys.map(toKeyJson), null, 2)}\n`;
   if (keys.length === 0) return `There are no users. ${programName} user add NAME makes one.\n`;

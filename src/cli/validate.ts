@@ -10,9 +10,7 @@ import { createInterruptSignal } from '../platform/command-line/signals.ts';
 import { usageError } from '../platform/command-line/usage-error.ts';
 
 /** `workcrate validate CRATE`: says which rules a crate breaks. Exit code 1 where it breaks a MUST. */
-export async function runValidate(
-  input: ProgramInput & { readonly words: readonly string[] },
-): Promise<number> {
+export async function runValidate(input: ProgramInput): Promise<number> {
   const { config, flags, words } = input;
   const profile = parseProfile(flags['profile']);
   await using opened = new AsyncDisposableStack();

@@ -64,7 +64,18 @@ export interface CommandProgram {
   openDatabase(): Promise<Database>;
   /** Serves until it is stopped, with these settings in place of those that were given. */
   serve(settings: Readonly<Record<string, unknown>>): Promise<number>;
+  /** The server that runs, or how to start one with the settings that were given, except these. */
+  findServer(without: readonly string[]): ReachableServer;
 }
+
+/** Where a server is, or how it is started over stdio. */
+export type ReachableServer =
+  | { readonly url: string; readonly key: string | null }
+  | {
+      readonly command: string;
+      readonly args: readonly string[];
+      readonly env: Readonly<Record<string, string>>;
+    };
 
 /** The settings that a command or a check of a feature knows; of a feature that nobody knows, those of the core. */
 export type KnownConfig<Settings extends SettingList> = string extends keyof Settings

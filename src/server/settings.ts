@@ -10,7 +10,6 @@ import {
 } from '../platform/config/setting.ts';
 import { loadSettings, type Config, type LoadedConfig } from '../platform/config/config.ts';
 import { settings as coreSettings } from '../platform/config/settings.ts';
-import { askSettings } from '../features/ask/settings.ts';
 import { clientFileSettings } from '../features/client-files/settings.ts';
 import { codeModeSettings } from '../features/code-mode/settings.ts';
 import { crateSettings } from '../features/crates/settings.ts';
@@ -19,9 +18,9 @@ import { gatewaySettings } from '../features/gateway/settings.ts';
 import { networkSettings } from '../features/network/settings.ts';
 import { packageSettings } from '../features/packages/settings.ts';
 import { scriptSettings } from '../features/scripts/settings.ts';
-import { features } from './features.ts';
+import { features, type OwnFeatures } from './features.ts';
 
-type FeatureSettings = UnionToIntersection<(typeof features)[number]['settings']>;
+type FeatureSettings = UnionToIntersection<OwnFeatures[number]['settings']>;
 type UnionToIntersection<Union> = (Union extends unknown ? (given: Union) => void : never) extends (
   given: infer Intersection,
 ) => void
@@ -37,7 +36,6 @@ const others = {
   ...crateSettings,
   ...documentSettings,
   ...clientFileSettings,
-  ...askSettings,
 };
 
 /** What all settings came to. */

@@ -52,7 +52,10 @@ async function makeBase(engine: TestEngine, folder: string): Promise<void> {
     for (const path of [program, ...(await librariesOf(program))]) await put(path, join(root, path));
   await put(process.execPath, join(root, 'usr/bin/node'));
   for (const name of await runtimePackages())
-    await cp(join(checkout, name), join(root, 'opt/workcrate', name), { recursive: true });
+    await cp(join(checkout, name), join(root, 'opt/workcrate', name), {
+      recursive: true,
+      verbatimSymlinks: true,
+    });
   // The libraries stand in /usr/lib, to which /lib leads.
   const lines = [`FROM ${engine.image}`, 'COPY root/usr /usr', 'COPY root/opt /opt'];
   await writeFile(join(folder, 'Dockerfile'), lines.join('\n'));

@@ -94,16 +94,26 @@ export function findPackageFault(from: string, name: string): string | null {
   return `${name} is for ${rooms.join(', ')} alone`;
 }
 
-/** What the product imports, each file below `src/`. */
+/** What the product imports, each file below `src/`. Packages of their own are left out. */
 export function readProduct(): Map<string, Imports> {
   const cut = (file: string): string => file.slice('src/'.length);
+  const files = listProductFiles().filter((file) => file.startsWith('src/'));
   return new Map(
-    listProductFiles().map((file) => {
+    files.map((file) => {
       const imports = readImports(file);
       const inside = imports.files.filter((path) => path.startsWith('src/'));
       return [cut(file), { ...imports, files: inside.map(cut) }];
     }),
   );
+}
+
+/** Why a file of a package of its own may not import what it does: it reaches itself, its packages and our entry points. */
+export function findReach(file: string, { files, packages: named }: Imports): string[] {
+  const home = `${file.split('/').slice(0, 2).join('/')}/`;
+  return [
+    ...files.filter((path) => !path.startsWith(home)).map((path) => `${file} imports ${path}`),
+    ...named.flatMap((name) => findPackageFault(file, name) ?? []).map((fault) => `${file}: ${fault}`),
+  ];
 }
 
 /** Rooms that import each other in a circle: those of all layers, and those within each room. No table is asked. */

@@ -12,7 +12,7 @@ export type Facts = [fact: string, value: unknown][];
 
 /** The program's own text, without tests and without comments. */
 function readProgram(): string {
-  const paths = globSync('src/**/*.ts', { cwd: root }).filter(
+  const paths = globSync('{src,packages}/**/*.ts', { cwd: root }).filter(
     (path) => !/\.(?:test|testing|contract)\.ts$/.test(path),
   );
   const texts = paths.toSorted().map((path) => readFileSync(join(root, path), 'utf8'));
@@ -145,7 +145,7 @@ function auditNames(text: string): Facts {
 const otherForms: Readonly<Record<string, RegExp>> = {
   'environment variable': /[.'](WORKCRATE_[A-Z_]+)\b/g,
   header: /'(Workcrate-[\w-]+)'/g,
-  'key in _meta': /'(workcrate\/[\w-]+)'/g,
+  'key in _meta': /(?<!from )'(workcrate\/[\w-]+)'/g,
   'attribute of a span': /'((?:workcrate|http|db|mcp|error)\.[a-z_.]+)'(?=: |, (?!\{))/g,
 };
 

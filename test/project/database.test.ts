@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 
 const root = join(import.meta.dirname, '../..');
-const sources = globSync('src/**/*.ts', { cwd: root })
+const sources = globSync('{src,packages}/**/*.ts', { cwd: root })
   .filter((file) => !/\.(test|testing|contract)\.ts$/.test(file))
   .map((file) => ({ file, text: readFileSync(join(root, file), 'utf8') }));
 

@@ -54,8 +54,8 @@ const allowed: readonly { readonly because: string; readonly files: readonly str
       'src/server/client-files.ts',
       'src/cli/build.ts',
       'src/cli/call.ts',
-      'src/features/ask/save-links.ts',
-      'src/features/ask/send-file.ts',
+      'packages/ask/save-links.ts',
+      'packages/ask/send-file.ts',
       'src/platform/config/code-settings.ts',
       'src/features/packages/settings.ts',
       'src/features/skills/documentation.ts',
@@ -154,7 +154,7 @@ function findPathFunctions(source: string): string[] {
 }
 
 const root = join(import.meta.dirname, '../..');
-const sources = globSync('src/**/*.ts', { cwd: root }).filter(
+const sources = globSync('{src,packages}/**/*.ts', { cwd: root }).filter(
   (file) => !/\.(test|testing|contract)\.ts$/.test(file),
 );
 /** Its text holds a program for the sandbox, and the program's own `require`. */

@@ -3,7 +3,7 @@
  * agents. Checked offline, by the rules of their formats; CONTRIBUTING.md names the commands that check them fully.
  */
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import * as z from 'zod';
@@ -125,4 +125,18 @@ it('every tool that AGENTS.md names is in docs/reference/tools.md', () => {
     [],
   );
   assert.ok(existsSync(join(root, 'CONTRIBUTING.md')));
+});
+
+it('packages beside this one have its version, and are asked for in it', () => {
+  const { optionalDependencies } = z
+    .object({ optionalDependencies: z.record(z.string(), z.string()) })
+    .parse(readJson('package.json'));
+  const shape = z.object({
+    name: z.string().startsWith('@workcrate/'),
+    version: z.literal(manifest.version),
+    license: z.literal(manifest.license),
+    peerDependencies: z.looseObject({ workcrate: z.literal(manifest.version) }),
+  });
+  for (const path of globSync('packages/*/package.json', { cwd: root }))
+    assert.equal(optionalDependencies[shape.parse(readJson(path)).name], manifest.version, path);
 });

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { parseImports } from '../../scripts/imports.ts';
+import { listProductFiles, parseImports, readImports } from '../../scripts/imports.ts';
 import {
   findFault,
   findPackageFault,
+  findReach,
   findRoomCycles,
   getLayer,
   isPartOf,
@@ -43,6 +44,17 @@ describe('layers and doors', () => {
       packages.flatMap((name) => findPackageFault(from, name) ?? []).map((fault) => `${from}: ${fault}`),
     );
     assert.deepEqual(faults, []);
+  });
+
+  it('a package of its own reaches no file outside of it', () => {
+    const files = listProductFiles().filter((file) => file.startsWith('packages/'));
+    assert.ok(files.length > 10);
+    assert.deepEqual(
+      files.flatMap((file) => findReach(file, readImports(file))),
+      [],
+    );
+    const reach = { files: ['src/platform/errors.ts'], packages: ['node:child_process'] };
+    assert.equal(findReach('packages/ask/agent.ts', reach).length, 2);
   });
 
   it('a door that is named is there, and somebody comes in by it', () => {

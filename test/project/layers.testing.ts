@@ -67,9 +67,6 @@ export const doors: Readonly<Record<string, Doors>> = {
   'features/apps': {
     assembly: 'apps table-reader tools',
   },
-  'features/ask': {
-    assembly: 'agent',
-  },
   'features/client-files': {
     assembly: 'cache/cache client-files page policy/policy tools',
   },
@@ -175,6 +172,9 @@ export const doors: Readonly<Record<string, Doors>> = {
   },
   'features/tool-search': {
     assembly: 'tool-search',
+    only: {
+      'surfaces/packages': 'tool-search',
+    },
   },
   'platform/config': {
     all: 'config kinds setting',
@@ -259,16 +259,16 @@ export const doors: Readonly<Record<string, Doors>> = {
 
 /** Packages and modules that only some rooms may use, whatever their layer. */
 export const packages: Readonly<Record<string, string>> = {
-  '@ai-sdk/openai-compatible': 'features/ask',
+  '@ai-sdk/openai-compatible': 'packages/ask',
   '@bjorn3/browser_wasi_shim': 'features/documents/pandoc',
   '@hono/node-server': 'surfaces/http',
-  '@modelcontextprotocol/client': 'cli features/ask features/gateway',
+  '@modelcontextprotocol/client': 'packages/ask features/gateway',
   '@modelcontextprotocol/server/stdio': 'cli',
   '@myriaddreamin/typst-ts-node-compiler': 'features/documents/typst',
   '@opentelemetry/api': 'platform/observability/tracing.ts',
   '@prometheus-io/client': 'platform/observability',
   '@resvg/resvg-wasm': 'features/documents/formats',
-  ai: 'features/ask',
+  ai: 'packages/ask',
   aws4fetch: 'ports/storage/s3',
   'content-disposition': 'core/links',
   jose: 'core/users',

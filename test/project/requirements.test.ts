@@ -10,7 +10,7 @@ import { parts, proofsVariable, requirements } from '../requirements/requirement
 import { temporaryFolder } from '../behaviour/cli/program.testing.ts';
 
 const root = join(import.meta.dirname, '../..');
-const files = globSync('{src,test,examples}/**/*.{test,contract}.ts', { cwd: root }).map((file) => ({
+const files = globSync('{src,packages,test,examples}/**/*.{test,contract}.ts', { cwd: root }).map((file) => ({
   file,
   text: readFileSync(join(root, file), 'utf8'),
 }));

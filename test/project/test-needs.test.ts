@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { isQuick } from '../../scripts/quick-tests.ts';
 import { commandsOfOtherBackends, findNeeds, starters } from '../../scripts/test-needs.ts';
 
-const every = globSync('{src,test,examples}/**/*.test.ts');
+const every = globSync('{src,packages,test,examples}/**/*.test.ts');
 const chosen = (...words: string[]): string[] =>
   every.filter((file) => words.some((word) => file.includes(word)));
 

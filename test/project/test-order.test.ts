@@ -5,7 +5,7 @@ import { groupFiles } from '../../scripts/test-groups.ts';
 import { longest, turnOf } from '../../scripts/test-order.ts';
 import { runPool } from '../../scripts/test-pool.ts';
 
-const every = globSync('{src,test,examples}/**/*.test.ts');
+const every = globSync('{src,packages,test,examples}/**/*.test.ts');
 
 describe('in which order and how many at a time test files run', () => {
   it('every file is in one group, and what starts servers is alone in its', () => {

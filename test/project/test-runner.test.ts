@@ -16,7 +16,7 @@ import {
 import { temporaryFolder } from '../behaviour/cli/program.testing.ts';
 
 const root = join(import.meta.dirname, '../..');
-const every = globSync('{src,test,examples}/**/*.test.ts', { cwd: root });
+const every = globSync('{src,packages,test,examples}/**/*.test.ts', { cwd: root });
 
 describe('the parts of the suite', () => {
   it('what is usual starts no server of others and needs no large package', () => {

@@ -60,11 +60,11 @@ export function loadSettings(
 /** For files of secrets that name variables. */
 export const readEnvironmentVariable = (name: string): string | undefined => process.env[name];
 
-/** For a server that a command starts: all variables but those of one setting. */
-export function copyEnvironment(without: string): Record<string, string> {
-  const hidden = toEnvironmentName(without);
+/** For a server that a command starts: all variables but those of some settings. */
+export function copyEnvironment(without: readonly string[]): Record<string, string> {
+  const hidden = new Set(without.map(toEnvironmentName));
   const entries = Object.entries(process.env).filter(
-    ([name, value]) => value !== undefined && name !== hidden,
+    ([name, value]) => value !== undefined && !hidden.has(name),
   );
   return Object.fromEntries(entries) as Record<string, string>;
 }

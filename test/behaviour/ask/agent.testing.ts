@@ -7,7 +7,7 @@ import {
   type AgentOptions,
   type AgentResult,
   type AgentServer,
-} from '../../../src/features/ask/agent.ts';
+} from '../../../packages/ask/agent.ts';
 import { startServer, type TestServer } from '../../server.testing.ts';
 import { startEndpoint, type Reaction, type ScriptedEndpoint } from './endpoint.testing.ts';
 

@@ -275,12 +275,14 @@ async function listProcessesOf(folder: string): Promise<string[]> {
 
 it('without its packages it names the command that installs them', async () => {
   await using folder = await temporaryFolder();
-  await cp(join(root, 'src'), join(folder.path, 'src'), { recursive: true });
-  await cp(join(root, 'package.json'), join(folder.path, 'package.json'));
+  for (const name of ['src', 'packages', 'package.json'])
+    await cp(join(root, name), join(folder.path, name), { recursive: true });
   await mkdir(join(folder.path, 'node_modules'));
   for (const name of await readdir(join(root, 'node_modules')))
-    if (name !== 'ai' && name !== '@ai-sdk')
+    if (!['ai', '@ai-sdk', 'workcrate', '@workcrate'].includes(name))
       await symlink(join(root, 'node_modules', name), join(folder.path, 'node_modules', name));
+  await symlink('..', join(folder.path, 'node_modules/workcrate'));
+  await symlink('../packages', join(folder.path, 'node_modules/@workcrate'));
   const program = [process.execPath, join(folder.path, 'src/main.ts')];
   const words = ['ask', 'Files?', '--endpoint', 'http://127.0.0.1:1/v1', '--model', 'm'];
   const { code, stderr } = await run(words, { program });
@@ -292,7 +294,7 @@ it('without its packages it names the command that installs them', async () => {
   const help = await run(['ask', '--help'], { program });
   assert.equal(help.code, 0);
   const { dependencies, optionalDependencies, peerDependenciesMeta } = JSON.parse(
-    await readFile(join(root, 'package.json'), 'utf8'),
+    await readFile(join(root, 'packages/ask/package.json'), 'utf8'),
   ) as Record<string, Record<string, unknown>>;
   for (const name of ['ai', '@ai-sdk/openai-compatible']) {
     assert.ok(!Object.hasOwn({ ...dependencies, ...optionalDependencies }, name), name);

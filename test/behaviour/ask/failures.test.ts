@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { failureRules, type FailureClass } from '../../../src/features/ask/failure.ts';
+import { failureRules, type FailureClass } from '../../../packages/ask/failure.ts';
 import { recordProof } from '../../requirements/requirements.testing.ts';
 import { useAgent } from './agent.testing.ts';
 import { call, openStream, refuse, say, toChunk, toEvent, type Reaction } from './endpoint.testing.ts';

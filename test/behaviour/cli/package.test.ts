@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync, globSync } from 'node:fs';
-import { cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
-import { delimiter, dirname, join } from 'node:path';
+import { cp, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { basename, delimiter, dirname, join } from 'node:path';
 import { after, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/client';
@@ -23,7 +23,12 @@ interface Manifest {
 interface Lock {
   readonly packages: Record<
     string,
-    { readonly hasInstallScript?: boolean; readonly dev?: boolean; readonly devOptional?: boolean }
+    {
+      readonly hasInstallScript?: boolean;
+      readonly dev?: boolean;
+      readonly devOptional?: boolean;
+      readonly link?: boolean;
+    }
   >;
 }
 
@@ -88,6 +93,14 @@ it('what is published runs on an older Node, by the Node that comes with it', as
     assert.match(checked.stdout, /^ok +skills: 4 that come with workcrate/m);
   });
 
+  await t.test('a feature beside it is loaded, and one that is not there says how to get it', async () => {
+    const there = await run(['ask', 'hello'], { program, env });
+    assert.match(there.stderr, /^workcrate: ask needs a model: set --endpoint URL and --model NAME/);
+    await rm(join(home.path, 'node_modules/@workcrate/ask'), { recursive: true });
+    const absent = await run(['ask', 'hello'], { program, env });
+    assert.match(absent.stderr, /^workcrate: [^\n]+ Run: npm install @workcrate\/ask\n$/);
+  });
+
   await t.test('an MCP client connects over stdio and lists the tools', async () => {
     const client = new Client({ name: 'package suite', version: '1' });
     const [command, ...args] = [...program, 'stdio'];
@@ -110,9 +123,9 @@ it('what is published can be installed into an empty folder and serves files', a
   const manifest = JSON.parse(await readFile(join(checkout, 'package.json'), 'utf8')) as Manifest;
   if (!(await registryAnswers(t, manifest))) return;
   await using home = await temporaryFolder();
-  const tarball = await packOnce();
+  const tarballs = await packOnce();
   await writeFile(join(home.path, 'package.json'), '{}');
-  await command(home.path, 'npm', 'install', '--ignore-scripts', '--no-audit', '--no-fund', tarball);
+  await command(home.path, 'npm', 'install', '--ignore-scripts', '--no-audit', '--no-fund', ...tarballs);
 
   await t.test(
     `it brings at most ${mostPackages} packages, none of which runs a script to install`,
@@ -173,16 +186,17 @@ async function registryAnswers(t: TestContext, { dependencies }: Manifest): Prom
 
 const copy = await temporaryFolder();
 after(() => copy[Symbol.asyncDispose]());
-let packing: Promise<string> | null = null;
+let packing: Promise<string[]> | null = null;
 
 /** To build it takes longer than all else here. */
-const packOnce = (): Promise<string> => (packing ??= pack(copy.path));
+const packOnce = (): Promise<string[]> => (packing ??= pack(copy.path));
 
-/** Builds and packs a copy, so that a checkout in use is left as it is. */
-async function pack(folder: string): Promise<string> {
+/** Builds and packs a copy, so that a checkout in use is left as it is: Workcrate, and the features beside it. */
+async function pack(folder: string): Promise<string[]> {
   for (const name of [
     'bin',
     'docs',
+    'packages',
     'src',
     'scripts',
     'package.json',
@@ -193,18 +207,30 @@ async function pack(folder: string): Promise<string> {
     await cp(join(checkout, name), join(folder, name), { recursive: true });
   await symlink(join(checkout, 'node_modules'), join(folder, 'node_modules'));
   await command(folder, 'npm', 'run', '--silent', 'build');
-  const tarball = await command(folder, 'npm', 'pack', '--ignore-scripts', '--silent');
-  return join(folder, tarball.trim());
+  const packed = ['.', ...(await readdir(join(folder, 'packages'))).map((name) => `./packages/${name}`)];
+  const tarballs = await command(folder, 'npm', 'pack', '--ignore-scripts', '--silent', ...packed);
+  return tarballs
+    .trim()
+    .split('\n')
+    .map((tarball) => join(folder, tarball));
 }
 
 /** As npm installs it, but without a registry: its packages are links to those of the checkout. */
-async function unpackBesidePackages(tarball: string, folder: string): Promise<void> {
-  const home = join(folder, 'node_modules/workcrate');
-  await mkdir(home, { recursive: true });
-  await command(folder, 'tar', '-xzf', tarball, '-C', home, '--strip-components=1');
+async function unpackBesidePackages(tarballs: readonly string[], folder: string): Promise<void> {
+  for (const tarball of tarballs) {
+    const name = basename(tarball)
+      .replace(/-\d.*/, '')
+      .replace(/^workcrate-/, '@workcrate/');
+    const home = join(folder, 'node_modules', name);
+    await mkdir(home, { recursive: true });
+    await command(folder, 'tar', '-xzf', tarball, '-C', home, '--strip-components=1');
+  }
   const { packages } = JSON.parse(await readFile(join(checkout, 'package-lock.json'), 'utf8')) as Lock;
   const wanted = Object.entries(packages)
-    .filter(([path, { dev, devOptional }]) => path.lastIndexOf('node_modules/') === 0 && !dev && !devOptional)
+    .filter(
+      ([path, { dev, devOptional, link }]) =>
+        path.lastIndexOf('node_modules/') === 0 && !dev && !devOptional && !link,
+    )
     .map(([path]) => path);
   for (const path of wanted.filter((one) => existsSync(join(checkout, one)))) {
     await mkdir(dirname(join(folder, path)), { recursive: true });

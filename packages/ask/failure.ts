@@ -2,8 +2,7 @@
  * The ways in which a model endpoint fails, each with what helps and whether asking again may help. It recognises them by
  * status, headers and the words of the answer. It asks nothing again: `ask-model.ts` does.
  */
-import { FetchError } from '../../platform/net/bounded-fetch.ts';
-import { formatDuration, quoteShort } from '../../platform/text/text.ts';
+import { FetchError, formatDuration, quoteShort } from 'workcrate/toolkit';
 
 export type FailureClass =
   | 'auth'

@@ -1,13 +1,12 @@
 /** The settings of `workcrate ask`: which model it works with. */
-import { optionalBaseUrl, optionalText, seconds } from '../../platform/config/kinds.ts';
-import { defineSetting } from '../../platform/config/setting.ts';
+import { defineSetting, optionalBaseUrl, optionalText, seconds, type KnownConfig } from 'workcrate/feature';
 
 export const askSettings = {
   endpoint: defineSetting(
     optionalBaseUrl,
     null,
     'ask: base URL of an OpenAI-compatible API, such as http://127.0.0.1:11434/v1',
-    { after: 'clientTimeout' },
+    { after: 'clientCacheFiles' },
   ),
   model: defineSetting(optionalText, null, 'ask: name of the model at the endpoint'),
   apiKey: defineSetting(
@@ -22,3 +21,6 @@ export const askSettings = {
     'ask: seconds that the endpoint may say nothing in the middle of an answer',
   ),
 };
+
+/** What it reads of all settings: its own, and where the server has further groups of tools. */
+export type AskConfig = KnownConfig<typeof askSettings> & { readonly toolRoutes: string | null };

@@ -3,10 +3,16 @@ import { createWriteStream } from 'node:fs';
 import { mkdir, open, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { getErrno, WorkcrateError } from '../../platform/errors.ts';
-import { cleanFilename, splitExtension, toSavedName } from '../../platform/text/filenames.ts';
-import { fetchBounded, FetchError } from '../../platform/net/bounded-fetch.ts';
-import { quoteName } from '../../platform/text/text.ts';
+import {
+  getErrno,
+  WorkcrateError,
+  cleanFilename,
+  splitExtension,
+  toSavedName,
+  fetchBounded,
+  FetchError,
+  quoteName,
+} from 'workcrate/toolkit';
 import type { FoundLink } from './links.ts';
 
 export interface SavedLink {

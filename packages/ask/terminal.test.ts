@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ElicitRequestParams } from '@modelcontextprotocol/client';
-import { createAnswers, createApproval } from './ask-terminal.ts';
+import { createAnswers, createApproval } from './terminal.ts';
 
 /** A person who gives these answers in turn, and what they were asked. */
 function createPerson(...answers: (string | null)[]) {

@@ -4,8 +4,7 @@
  */
 import { createInterface } from 'node:readline/promises';
 import type { ElicitRequestParams, ElicitResult, Tool } from '@modelcontextprotocol/client';
-import { createGlob } from '../platform/text/glob.ts';
-import { escapeControls, toPlainJson } from '../platform/text/text.ts';
+import { createGlob, escapeControls, toPlainJson } from 'workcrate/toolkit';
 
 /** Asks one question; null where the input has ended. */
 export type AskPerson = (question: string) => Promise<string | null>;

@@ -3,9 +3,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import * as z from 'zod';
-import { getErrno, WorkcrateError } from '../../platform/errors.ts';
-import { fetchBounded, FetchError } from '../../platform/net/bounded-fetch.ts';
-import { quoteName } from '../../platform/text/text.ts';
+import { getErrno, WorkcrateError, fetchBounded, FetchError, quoteName } from 'workcrate/toolkit';
 import { maxCallMs, toModelText, type AgentServer } from './server.ts';
 
 export interface SentFile {

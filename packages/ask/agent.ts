@@ -1,11 +1,10 @@
 /**
  * The door of the room: works on a request with a model and the tools of a server, step by step, until the model answers
- * in words. It prints nothing and asks nobody: `cli/ask.ts` does, by what it is told here.
+ * in words. It prints nothing and asks nobody: `command.ts` does, by what it is told here.
  */
 import type { Tool } from '@modelcontextprotocol/client';
 import type { ModelMessage } from 'ai';
-import { isWorkcrateError } from '../../platform/errors.ts';
-import { formatBytes, quoteName } from '../../platform/text/text.ts';
+import { isWorkcrateError, formatBytes, quoteName } from 'workcrate/toolkit';
 import { createAskModel } from './ask-model.ts';
 import { AgentError, type FailureClass } from './failure.ts';
 import { createLinkCollection, type FoundLink } from './links.ts';
@@ -17,7 +16,7 @@ import { isLostServer, toModelText, type AgentServer } from './server.ts';
 import { isSensitive, listOfferableTools } from './tools.ts';
 
 export { sendFile, type SentFile } from './send-file.ts';
-export { connectServer, type AgentServer, type ServerAddress } from './server.ts';
+export { connectServer, type AgentServer } from './server.ts';
 export { loadModelPackages } from './packages.ts';
 export { makeOwnFolder, saveLinks, type SavedLink } from './save-links.ts';
 export type { FoundLink } from './links.ts';

@@ -3,8 +3,7 @@
  * request in other words, each time at most four steps, and both a little warmer than usual. It asks nothing itself.
  */
 import type { Tool } from '@modelcontextprotocol/client';
-import { findNearest } from '../../platform/text/edit-distance.ts';
-import { quoteName, quoteShort, toPlainJson } from '../../platform/text/text.ts';
+import { findNearest, quoteName, quoteShort, toPlainJson } from 'workcrate/toolkit';
 import type { MalformedCall } from './model.ts';
 
 /** Where the recovery stands: no attempt yet, the first, or the second, and how many steps that one has taken. */

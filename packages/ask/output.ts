@@ -2,8 +2,8 @@
  * What `workcrate ask` prints: a line for each thing that happens, the answer and its links, or one JSON document. The key
  * of the endpoint is in none of it, whoever repeats it.
  */
-import type { AgentEvent, AgentResult, SavedLink, SentFile, StepRecord } from '../features/ask/agent.ts';
-import { escapeControls, formatDuration, quoteName, quoteShort, toPlainJson } from '../platform/text/text.ts';
+import { escapeControls, formatDuration, quoteName, quoteShort, toPlainJson } from 'workcrate/toolkit';
+import type { AgentEvent, AgentResult, SavedLink, SentFile, StepRecord } from './agent.ts';
 
 /** Shorter texts are words, and replacing them everywhere would hide nothing. */
 const minKeyLength = 6;

@@ -4,7 +4,7 @@
  */
 import type * as Sdk from 'ai';
 import type * as Provider from '@ai-sdk/openai-compatible';
-import { WorkcrateError } from '../../platform/errors.ts';
+import { WorkcrateError } from 'workcrate/toolkit';
 
 export interface ModelPackages {
   readonly sdk: Pick<typeof Sdk, 'jsonSchema' | 'streamText' | 'tool'>;

@@ -1,20 +1,17 @@
 /**
  * `workcrate ask`: has a model work on a request with the tools of a server. It reads what it is to do, prints what happens
- * and chooses the exit code; the work is done in `features/ask/`.
+ * and chooses the exit code; the work is done by `agent.ts`.
  */
+import type { CommandInput } from 'workcrate/feature';
 import {
-  connectServer,
-  loadModelPackages,
-  makeOwnFolder,
-  runAgent,
-  saveLinks,
-  sendFile,
-  type ServerAddress,
-} from '../features/ask/agent.ts';
-import { copyEnvironment, readOperatorKey, toFlagOptions } from '../platform/config/config.ts';
-import { allSettings, type ServerConfig as Config } from '../server/settings.ts';
-import { isWorkcrateError, WorkcrateError } from '../platform/errors.ts';
-import { programName } from '../platform/program.ts';
+  chooseTools,
+  createInterruptSignal,
+  isWorkcrateError,
+  loadRoutes,
+  usageError,
+  WorkcrateError,
+} from 'workcrate/toolkit';
+import { connectServer, loadModelPackages, makeOwnFolder, runAgent, saveLinks, sendFile } from './agent.ts';
 import {
   createKeyFilter,
   formatAnswer,
@@ -22,15 +19,11 @@ import {
   formatEvent,
   toAskJson,
   type AskResult,
-} from './ask-output.ts';
-import { chooseTools, loadRoutes } from '../features/tool-search/tool-search.ts';
-import { createAnswers, createApproval, findTerminal } from './ask-terminal.ts';
-import type { ProgramInput } from './command.ts';
-import { findNamedServer } from './find-server.ts';
-import { createInterruptSignal } from '../platform/command-line/signals.ts';
-import { usageError } from '../platform/command-line/usage-error.ts';
+} from './output.ts';
+import { createAnswers, createApproval, findTerminal } from './terminal.ts';
+import { askSettings, type AskConfig } from './settings.ts';
 
-type AskInput = ProgramInput & { readonly words: readonly string[] };
+type AskInput = CommandInput<AskConfig>;
 
 const interruptedCode = 130;
 
@@ -69,7 +62,8 @@ async function workOn(
   const routes = loadRoutes(input.config.toolRoutes);
   const ask = findTerminal(signal);
   const approve = createApproval(splitLines(flags['yes']), ask);
-  const address = findAgentServer(input);
+  // The server gets the settings that this command got, but not the key of the endpoint.
+  const address = input.program.findServer(Object.keys(askSettings));
   const answerQuestion = ask === null ? null : createAnswers(ask);
   await using server = await connectServer(address, { answerQuestion, signal });
   const files = [];
@@ -97,7 +91,7 @@ async function workOn(
 
 const splitLines = (text: string | undefined): string[] => (text === undefined ? [] : text.split('\n'));
 
-function demandEndpoint({ endpoint: url, model, apiKey: key, endpointTimeout }: Config) {
+function demandEndpoint({ endpoint: url, model, apiKey: key, endpointTimeout }: AskConfig) {
   const missing = [...(url === null ? ['--endpoint URL'] : []), ...(model === null ? ['--model NAME'] : [])];
   if (url === null || model === null)
     throw usageError(
@@ -123,29 +117,4 @@ function readNumber(
   const value = text.trim() === '' ? Number.NaN : Number(text);
   if (value >= least && value <= most && (!isWhole || Number.isInteger(value))) return value;
   throw usageError(`--${flag} takes a ${isWhole ? 'whole ' : ''}number from ${least} to ${most}`, 'ask');
-}
-
-/** The server that runs, or how to start one. It gets the settings that this command got, but not the key of the endpoint. */
-function findAgentServer(input: AskInput): ServerAddress {
-  const { flags, origins } = input;
-  const named = findNamedServer(input);
-  if (named !== null) return { url: named.url, key: readOperatorKey(flags) };
-  const program = process.argv[1];
-  if (program === undefined)
-    throw new WorkcrateError('not_found', `No server is running. ${programName} serve starts one.`);
-  const quiet = origins.get('logLevel') === 'default' ? ['--log-level', 'error'] : [];
-  return {
-    command: process.execPath,
-    args: [...process.execArgv, program, 'stdio', ...listServerFlags(flags), ...quiet],
-    env: copyEnvironment('apiKey'),
-  };
-}
-
-const ownSettings = new Set(['endpoint', 'model', 'api-key', 'endpoint-timeout']);
-
-function listServerFlags(flags: AskInput['flags']): string[] {
-  return [...Object.keys(toFlagOptions(allSettings)), 'config'].flatMap((name) => {
-    const value = ownSettings.has(name) ? undefined : flags[name];
-    return value === undefined ? [] : [`--${name}=${value}`];
-  });
 }

@@ -15,19 +15,9 @@ import {
   type Transport,
 } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { WorkcrateError } from '../../platform/errors.ts';
-import { formatBytes } from '../../platform/text/text.ts';
-import { packageVersion } from '../../platform/version.ts';
+import type { ReachableServer } from 'workcrate/feature';
+import { WorkcrateError, formatBytes, packageVersion } from 'workcrate/toolkit';
 import { AgentError } from './failure.ts';
-
-/** Where the server is, or how it is started. */
-export type ServerAddress =
-  | { readonly url: string; readonly key: string | null }
-  | {
-      readonly command: string;
-      readonly args: readonly string[];
-      readonly env: Readonly<Record<string, string>>;
-    };
 
 export interface ServerOptions {
   /** Answers questions of the server; null where nobody is there to ask. */
@@ -49,7 +39,7 @@ export interface CallOptions {
 export const maxCallMs = 24 * 3_600_000;
 
 export async function connectServer(
-  address: ServerAddress,
+  address: ReachableServer,
   { answerQuestion, signal }: ServerOptions,
 ): Promise<AgentServer> {
   const isRemote = 'url' in address;
@@ -102,14 +92,14 @@ function trackSending(transport: Transport): ReadonlySet<Promise<void>> {
   return sending;
 }
 
-const toStdioOptions = ({ command, args, env }: Extract<ServerAddress, { command: string }>) => ({
+const toStdioOptions = ({ command, args, env }: Extract<ReachableServer, { command: string }>) => ({
   command,
   args: [...args],
   env: { ...env },
   maxBufferSize: 256 * 1024 ** 2,
 });
 
-function createHttpTransport({ url, key }: Extract<ServerAddress, { url: string }>) {
+function createHttpTransport({ url, key }: Extract<ReachableServer, { url: string }>) {
   const address = URL.parse(/\/mcp(?:\?.*)?$/.test(url) ? url : `${url.replace(/\/+$/, '')}/mcp`);
   if (address === null || !/^https?:$/.test(address.protocol))
     throw new WorkcrateError('config_invalid', '--url takes an http:// or https:// URL.');
@@ -117,7 +107,7 @@ function createHttpTransport({ url, key }: Extract<ServerAddress, { url: string 
   return new StreamableHTTPClientTransport(address, { requestInit: { headers } });
 }
 
-function connectError(address: ServerAddress, cause: unknown): WorkcrateError {
+function connectError(address: ReachableServer, cause: unknown): WorkcrateError {
   const where = 'url' in address ? `The server at ${address.url}` : 'The server that was started for this';
   const isKey = /\b401\b|unauthorized/i.test(cause instanceof Error ? `${cause.name} ${cause.message}` : '');
   return new WorkcrateError(

@@ -3,7 +3,7 @@
  * bounded, and calls of tools are checked against their schemas. It asks once: `ask-model.ts` asks again.
  */
 import type { LanguageModel, ModelMessage, ToolSet } from 'ai';
-import { fetchBounded, FetchError, type FetchAnswer } from '../../platform/net/bounded-fetch.ts';
+import { fetchBounded, FetchError, type FetchAnswer } from 'workcrate/toolkit';
 import { AgentError } from './failure.ts';
 import type { ModelPackages } from './packages.ts';
 
