@@ -32,24 +32,26 @@ export const doors: Readonly<Record<string, Doors>> = {
     only: {
       'features/packing': 'changes',
       'features/prompts': 'resources',
-      'surfaces/pages': 'route',
+      'surfaces/pages': 'route tools',
     },
   },
   'core/audit': {
     only: {
       'features/guard': 'run-lines',
+      'surfaces/pages': 'tools',
     },
   },
   'core/files': {
     only: {
       'core/links': 'local-files',
+      'surfaces/pages': 'tools',
       'features/prompts': 'resources',
     },
   },
   'core/links': {
     all: 'links link-result',
     only: {
-      'surfaces/pages': 'download-response link-page upload-form',
+      'surfaces/pages': 'download-response link-page status-tools tools upload-form',
       'core/audit': 'download-route link',
     },
   },
@@ -60,7 +62,7 @@ export const doors: Readonly<Record<string, Doors>> = {
       'features/packing': 'schema',
       'features/scripts': 'client-and-crate-files fields schema store tools',
       'features/prompts': 'resources',
-      'surfaces/pages': 'schema sessions/sessions',
+      'surfaces/pages': 'answer schema sessions/manage-tool sessions/schema sessions/sessions',
       'core/feature.ts': 'surroundings',
     },
   },
@@ -160,6 +162,7 @@ export const doors: Readonly<Record<string, Doors>> = {
   },
   'features/packages': {
     assembly: 'packages tools',
+    only: { 'surfaces/pages': 'schema' },
   },
   'features/packing': {
     assembly: 'pack packing provide-input replay tools',

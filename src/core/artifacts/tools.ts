@@ -33,6 +33,14 @@ export function createArtifactTools(options: ArtifactToolsOptions): Tool[] {
 /** Names on a page if the caller does not say how many: a model reads them all. */
 const usualPage = 100;
 
+/** What `list_artifacts` answers. */
+export const artifactListShape = z.object({
+  artifacts: z.array(z.string()),
+  count: z.number().int().describe('How many are on this page'),
+  total: z.number().int().describe('How many there are in all'),
+  next: z.string().nullable().describe('Give it as `after` for the next page; null on the last'),
+});
+
 function createListArtifactsTool({ artifacts }: ArtifactToolsOptions): Tool {
   return defineTool({
     name: 'list_artifacts',
@@ -47,12 +55,7 @@ function createListArtifactsTool({ artifacts }: ArtifactToolsOptions): Tool {
         description: 'The next of the page before, or any name',
       }).optional(),
     }),
-    output: z.object({
-      artifacts: z.array(z.string()),
-      count: z.number().int().describe('How many are on this page'),
-      total: z.number().int().describe('How many there are in all'),
-      next: z.string().nullable().describe('Give it as `after` for the next page; null on the last'),
-    }),
+    output: artifactListShape,
     annotations: { readOnlyHint: true, openWorldHint: false },
     auditFields: { subject: [] },
     async handle({ limit = usualPage, after = null }, { caller }) {

@@ -44,6 +44,9 @@ const foundLineSchema = z.object({
   intact: z.boolean().describe('False for a line that was changed after it was written'),
 });
 
+/** What `search_audit` answers. */
+export const auditPageShape = z.object({ lines: z.array(foundLineSchema), next: z.string().nullable() });
+
 /** Tools for those who look after the server. */
 export function createAuditTools({ folder, key }: AuditToolsOptions): Tool[] {
   return [
@@ -66,7 +69,7 @@ export function createAuditTools({ folder, key }: AuditToolsOptions): Tool[] {
           description: 'The next of the previous page',
         }).optional(),
       }),
-      output: z.object({ lines: z.array(foundLineSchema), next: z.string().nullable() }),
+      output: auditPageShape,
       annotations: { readOnlyHint: true, openWorldHint: false },
       auditFields: { subject: [] },
       async handle({ since, until, limit = 50, ...query }, { mayUse, signal }) {

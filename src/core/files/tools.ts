@@ -21,6 +21,9 @@ const listedFileSchema = z.object({
   expiresAt: z.string(),
 });
 
+/** What `list_files` answers. */
+export const fileListShape = z.object({ files: z.array(listedFileSchema), next: z.string().nullable() });
+
 /** Tools that look after stored files. */
 export function fileTools(files: Files): Tool[] {
   return [listFilesTool(files), deleteFileTool(files)];
@@ -42,7 +45,7 @@ function listFilesTool(files: Files): Tool {
       }),
       ['file_id'],
     ),
-    output: z.object({ files: z.array(listedFileSchema), next: z.string().nullable() }),
+    output: fileListShape,
     annotations: { readOnlyHint: true, openWorldHint: false },
     auditFields: { subject: ['file_id'] },
     async handle({ text, file_id, limit = 50, after = null }, { caller }) {

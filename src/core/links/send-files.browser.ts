@@ -111,18 +111,18 @@ interface TusRequest {
 
 /** By XMLHttpRequest, since only that says how much was sent. */
 function request({ address, method, headers = {}, body, report }: TusRequest): Promise<XMLHttpRequest> {
-  const { promise, resolve, reject } = Promise.withResolvers<XMLHttpRequest>();
   const sending = new XMLHttpRequest();
   sending.open(method, address);
   sending.setRequestHeader('Tus-Resumable', '1.0.0');
   for (const [name, value] of Object.entries(headers)) sending.setRequestHeader(name, String(value));
-  sending.addEventListener('load', () => resolve(sending));
-  sending.addEventListener('error', () =>
-    reject(new SendFailure('The connection was lost.', { isFinal: false })),
-  );
   if (report !== undefined) sending.upload.addEventListener('progress', ({ loaded }) => report(loaded));
-  sending.send(body);
-  return promise;
+  return new Promise((resolve, reject) => {
+    sending.addEventListener('load', () => resolve(sending));
+    sending.addEventListener('error', () =>
+      reject(new SendFailure('The connection was lost.', { isFinal: false })),
+    );
+    sending.send(body);
+  });
 }
 
 const isPassing = (status: number): boolean => [409, 423, 429, 503].includes(status);

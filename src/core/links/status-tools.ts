@@ -23,7 +23,7 @@ const statusInput = linkReferenceSchema.extend({
   after: makeText(100).optional(),
 });
 
-const linkStateShape = z.object({
+export const linkStateShape = z.object({
   link_id: z.string(),
   state: z.enum(['active', 'used', 'revoked', 'expired', 'gone']),
   file_id: z.string().nullable(),

@@ -43,6 +43,14 @@ export function linkTools(options: LinkToolsOptions): Tool[] {
   ];
 }
 
+/** What `request_upload` answers. */
+export const requestedUploadShape = z.object({
+  uploadUrl: z.string(),
+  token: z.string(),
+  expiresAt: z.string(),
+  maxFiles: z.number().optional().describe('Where it takes several files'),
+});
+
 function requestUpload(options: LinkToolsOptions): Tool {
   return defineTool({
     name: 'request_upload',
@@ -69,12 +77,7 @@ function requestUpload(options: LinkToolsOptions): Tool {
         `Default 1. Up to ${maxBatchFiles}: a page where a person sends several`,
       ).optional(),
     }),
-    output: z.object({
-      uploadUrl: z.string(),
-      token: z.string(),
-      expiresAt: z.string(),
-      maxFiles: z.number().optional().describe('Where it takes several files'),
-    }),
+    output: requestedUploadShape,
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
     auditFields: { subject: ['filename'], newToken: 'token' },
     async handle(input, { caller }) {

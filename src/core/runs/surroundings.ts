@@ -58,7 +58,7 @@ export function describeFolders(surroundings: Surroundings | null): string {
 
 /** `/workspace is /data/places/1/workspace, /artifacts is …, there is no /tools`. */
 export function describeRealFolders(folders: SandboxFolders): string {
-  return Object.entries(folders)
+  return Object.entries({ ...folders })
     .map(([name, path]) => (path === null ? `there is no /${name}` : `/${name} is ${quoteName(path)}`))
     .join(', ');
 }

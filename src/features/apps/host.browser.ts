@@ -44,12 +44,12 @@ function post(message: object): void {
 }
 
 function ask(method: string, params: object, ms = answerMs): Promise<Untrusted> {
-  const { promise, resolve, reject } = Promise.withResolvers<Untrusted>();
   const id = ++lastId;
-  const timer = setTimeout(() => settleRequest(id, null, 'The host does not answer.'), ms);
-  waitingRequests.set(id, { resolve, reject, timer });
-  post({ id, method, params });
-  return promise;
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => settleRequest(id, null, 'The host does not answer.'), ms);
+    waitingRequests.set(id, { resolve, reject, timer });
+    post({ id, method, params });
+  });
 }
 
 function settleRequest(id: unknown, result: unknown, failure: string | null): void {

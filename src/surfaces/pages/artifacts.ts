@@ -12,15 +12,12 @@ import { renderTabs } from './library-tabs.ts';
 import type { Visitor } from './page-tools.ts';
 import { toOwnPath, type Routing } from './routing.ts';
 import { readShareTerms, renderMadeLink, renderShareForm } from './share.ts';
+import type { ToolAnswers } from './tool-answers.ts';
 
 /** Where the page of an artifact is. A name may have any characters but slashes. */
 const toArtifactPath = (name: string): string => `/library/artifact?name=${encodeURIComponent(name)}`;
 
-interface ArtifactList {
-  readonly artifacts: readonly string[];
-  readonly total: number;
-  readonly next: string | null;
-}
+type ArtifactList = ToolAnswers['list_artifacts'];
 
 const renderArtifacts = ({ artifacts, total, next }: ArtifactList): Html =>
   html`${renderTabs('/library/artifacts')}

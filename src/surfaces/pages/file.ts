@@ -11,17 +11,9 @@ import { renderLinkTable, type ListedLink } from './links.ts';
 import type { Visitor } from './page-tools.ts';
 import type { Routing } from './routing.ts';
 import { readShareTerms, renderMadeLink, renderShareForm } from './share.ts';
+import type { ToolAnswers } from './tool-answers.ts';
 
-export interface ListedFile {
-  readonly file_id: string;
-  readonly filename: string;
-  readonly size: number;
-  readonly sha256: string;
-  readonly mediaType: string;
-  readonly origin: string;
-  readonly createdAt: string;
-  readonly expiresAt: string;
-}
+export type ListedFile = ToolAnswers['list_files']['files'][number];
 
 interface ShownLibraryFile {
   readonly file: ListedFile;
@@ -94,7 +86,7 @@ export function addFileRoutes(
   /** By the tool, which decides who may see it. */
   async function findFile(visitor: Visitor, id: string): Promise<ListedFile> {
     try {
-      return (await tools.call(visitor, 'list_files', { file_id: id })).files[0];
+      return (await tools.call(visitor, 'list_files', { file_id: id })).files[0]!;
     } catch (error) {
       throw isWorkcrateError(error, 'not_found') ? fileGoneError(error) : error;
     }

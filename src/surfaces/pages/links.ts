@@ -4,18 +4,9 @@ import { html, nothing, type Html } from '../../platform/html/html.ts';
 import { renderAction, renderShortTime } from './frame.ts';
 import { renderTabs } from './library-tabs.ts';
 import type { Routing } from './routing.ts';
+import type { ToolAnswers } from './tool-answers.ts';
 
-export interface ListedLink {
-  readonly link_id: string;
-  readonly state: string;
-  readonly file_id: string | null;
-  readonly filename: string | null;
-  readonly singleUse: boolean;
-  readonly downloads: number;
-  readonly lastUsedAt: string | null;
-  readonly createdAt: string;
-  readonly expiresAt: string;
-}
+export type ListedLink = ToolAnswers['link_status']['links'][number];
 
 export interface LinkTable {
   readonly links: readonly ListedLink[];

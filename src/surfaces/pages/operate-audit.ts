@@ -3,6 +3,7 @@ import { html, nothing, type Html } from '../../platform/html/html.ts';
 import { renderList } from './frame.ts';
 import type { VerifiedAudit } from './operate-access.ts';
 import { renderSelect } from './runs.ts';
+import type { ToolAnswers } from './tool-answers.ts';
 
 export interface AuditFilter {
   readonly text: string;
@@ -11,18 +12,7 @@ export interface AuditFilter {
   readonly level: string;
 }
 
-export interface ShownAuditLine {
-  readonly seq: number;
-  readonly time: string;
-  readonly level: string;
-  readonly operation: string;
-  readonly user: string;
-  readonly client: string | null;
-  readonly subject: string | null;
-  readonly result: string;
-  readonly details: Readonly<Record<string, string | number | boolean | null>>;
-  readonly intact: boolean;
-}
+export type ShownAuditLine = ToolAnswers['search_audit']['lines'][number];
 
 export function renderAudit(
   lines: readonly ShownAuditLine[],

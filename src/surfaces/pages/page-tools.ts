@@ -7,6 +7,7 @@ import { WorkcrateError, type ErrorCode } from '../../platform/errors.ts';
 import type { Caller } from '../../core/identity.ts';
 import type { Toolbox } from '../../core/offer/toolbox.ts';
 import { isQuestion, type ToolContext, type ToolGroup } from '../../core/offer/tool.ts';
+import type { ToolAnswers } from './tool-answers.ts';
 
 /** Who looks at a page. */
 export interface Visitor {
@@ -46,8 +47,11 @@ const isGrantedByOther = (group: ToolGroup, scopes: readonly string[]): boolean 
 export interface PageTools {
   has(visitor: Visitor, name: string): Promise<boolean>;
   /** The typed value of the answer. Rejects with the error of the tool. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- each view reads the fields that its tool documents
-  call(visitor: Visitor, name: string, input: Record<string, unknown>): Promise<any>;
+  call<Name extends keyof ToolAnswers>(
+    visitor: Visitor,
+    name: Name,
+    input: Record<string, unknown>,
+  ): Promise<ToolAnswers[Name]>;
 }
 
 export function createPageTools(toolbox: Toolbox): PageTools {
@@ -58,7 +62,7 @@ export function createPageTools(toolbox: Toolbox): PageTools {
       if (isQuestion(result))
         throw new WorkcrateError('client_unsupported', `${name} needs a client that can be asked.`);
       if (result.isError === true) throw toError(result);
-      return result.structuredContent;
+      return result.structuredContent as never;
     },
   };
 }

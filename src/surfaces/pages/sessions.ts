@@ -13,6 +13,7 @@ import { renderCells, renderSession, type CellView, type SessionView } from './n
 import type { Visitor } from './page-tools.ts';
 import { renderResults } from './result-view.ts';
 import { toOwnPath, type Routing } from './routing.ts';
+import type { ToolAnswers } from './tool-answers.ts';
 
 export interface SessionRoutesOptions {
   readonly executions: Pick<Executions, 'findLive' | 'get' | 'watch'>;
@@ -21,18 +22,7 @@ export interface SessionRoutesOptions {
   readonly feeds: Feeds;
 }
 
-export interface ListedSession {
-  readonly session_id: string;
-  readonly name: string | null;
-  readonly language: string;
-  readonly state: string;
-  readonly end: { readonly because: string } | null;
-  readonly created_at: string;
-  readonly last_used: string;
-  readonly cells: number;
-  readonly checkpoints: readonly string[];
-  readonly elsewhere: boolean;
-}
+type ListedSession = ToolAnswers['list_sessions']['sessions'][number];
 
 function renderSessions(sessions: readonly ListedSession[]): Html {
   return html`<h1>Sessions</h1>
@@ -154,7 +144,7 @@ function addSessionActions(routes: Hono, { tools, change }: Routing): void {
     '/sessions/:id/notebook',
     change('/sessions', async (visitor, _form, id) => {
       const exported = await tools.call(visitor, 'manage_session', { session_id: id, action: 'export' });
-      return toOwnPath(exported.notebook.downloadUrl);
+      return toOwnPath(exported.notebook!.downloadUrl);
     }),
   );
   routes.post(

@@ -2,6 +2,7 @@
 import { html, nothing, renderTime, type Html } from '../../platform/html/html.ts';
 import { renderQr } from '../../platform/html/qr.ts';
 import { renderAction } from './frame.ts';
+import type { ToolAnswers } from './tool-answers.ts';
 
 const hour = 3600;
 
@@ -49,16 +50,8 @@ export function readShareTerms(form: FormData): { ttl_seconds?: number; single_u
   return { ...(seconds > 0 && { ttl_seconds: seconds }), single_use: form.get('once') === '1' };
 }
 
-/** What a tool that makes a link answers. */
-export interface MadeLink {
-  readonly filename: string;
-  readonly token: string;
-  readonly downloadUrl: string;
-  readonly expiresAt: string;
-}
-
 export interface ShownLink {
-  readonly link: MadeLink;
+  readonly link: ToolAnswers['share_file'];
   readonly isSingleUse: boolean;
   /** Where the page came from. */
   readonly back: string;

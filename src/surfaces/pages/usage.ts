@@ -6,6 +6,7 @@ import { renderBar } from './bar.ts';
 import { renderTile } from './operate-status.ts';
 import type { PageTools, Visitor } from './page-tools.ts';
 import type { Routing } from './routing.ts';
+import type { ToolAnswers } from './tool-answers.ts';
 
 /** What is null cannot be counted, or is not for a visitor with these scopes. */
 export interface UsageReport {
@@ -31,12 +32,7 @@ export interface UsageReport {
 
 export type ReadUsage = (visitor: Visitor) => Promise<UsageReport>;
 
-interface ListedPackages {
-  readonly languages: readonly {
-    readonly language: string;
-    readonly installed: readonly { readonly name: string; readonly version: string }[];
-  }[];
-}
+type ListedPackages = ToolAnswers['list_packages'];
 
 function renderUsage(
   report: UsageReport,
@@ -152,7 +148,7 @@ function renderPackages({ languages }: ListedPackages): Html {
 }
 
 /** By tools where there are some: whoever may not use one does not see what it says. */
-async function askIfMay(tools: PageTools, visitor: Visitor, name: string) {
+async function askIfMay<Name extends keyof ToolAnswers>(tools: PageTools, visitor: Visitor, name: Name) {
   return (await tools.has(visitor, name)) ? tools.call(visitor, name, {}) : null;
 }
 
@@ -162,8 +158,7 @@ export function addUsageRoute(routes: Hono, { tools, show }: Routing, readUsage:
     show('/usage', 'Usage', async (visitor) => {
       const sessions = await askIfMay(tools, visitor, 'list_sessions');
       const packages = await askIfMay(tools, visitor, 'list_packages');
-      const open =
-        sessions?.sessions.filter(({ state }: { state: string }) => state === 'open').length ?? null;
+      const open = sessions?.sessions.filter(({ state }) => state === 'open').length ?? null;
       return renderUsage(await readUsage(visitor), open, packages);
     }),
   );

@@ -15,7 +15,8 @@ import { describeFiles, describeReplay } from './text.ts';
 
 const actions = ['interrupt', 'checkpoint', 'restore', 'fork', 'export', 'replay'] as const;
 
-const outcomeShape = z.object({
+/** What `manage_session` answers. */
+export const sessionOutcomeShape = z.object({
   action: z.enum(actions),
   session_id: z.string().describe('The session; the new one after fork and replay'),
   name: z.string().nullable().describe('Its name'),
@@ -44,7 +45,7 @@ const outcomeShape = z.object({
   notebook: linkShape.optional(),
 });
 
-type Outcome = ToolAnswer<z.input<typeof outcomeShape>>;
+type Outcome = ToolAnswer<z.input<typeof sessionOutcomeShape>>;
 type Act = (options: ManageToolOptions, asked: Asked) => Promise<Outcome>;
 
 export interface ManageToolOptions extends Pick<AnswerOptions, 'links' | 'linkSeconds' | 'baseUrl'> {
@@ -70,7 +71,7 @@ export function createManageTool(options: ManageToolOptions): Tool {
       action: z.enum(actions),
       name: makeText(64, 'Of the checkpoint, new session or notebook').optional(),
     }),
-    output: outcomeShape,
+    output: sessionOutcomeShape,
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
     mayBeTask: true,
     auditFields: { subject: ['session_id'] },

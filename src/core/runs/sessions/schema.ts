@@ -27,6 +27,9 @@ export const sessionShape = z.object({
 });
 
 /** A session that has just been opened. */
+/** What `list_sessions` answers. */
+export const sessionListShape = z.object({ sessions: z.array(sessionShape), count: z.number() });
+
 export const newSessionShape = z.object({
   session_id: z.string(),
   name: z.string().nullable(),

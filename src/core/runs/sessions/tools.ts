@@ -11,7 +11,13 @@ import { defineTool, type Tool } from '../../offer/tool.ts';
 import { languages } from '../../../ports/sandbox/sandbox.ts';
 import { createManageTool } from './manage-tool.ts';
 import type { Sessions } from './sessions.ts';
-import { sessionShape, showSession, showNewSession, newSessionShape, type SessionTerms } from './schema.ts';
+import {
+  sessionListShape,
+  showSession,
+  showNewSession,
+  newSessionShape,
+  type SessionTerms,
+} from './schema.ts';
 import { describeClosedSession, describeSessions, describeNewSession } from './text.ts';
 
 export interface SessionToolsOptions extends Omit<ExecutionToolsOptions, 'sessions'>, SessionTerms {
@@ -132,7 +138,7 @@ function createListTool({ sessions }: SessionToolsOptions): Tool {
     title: 'List sessions',
     description: 'Lists your open sessions, and those that ended within a day with the reason.',
     input: z.strictObject({}),
-    output: z.object({ sessions: z.array(sessionShape), count: z.number() }),
+    output: sessionListShape,
     annotations: { readOnlyHint: true, openWorldHint: false },
     auditFields: { subject: [] },
     async handle(_input, { caller }) {
