@@ -13,7 +13,6 @@ import {
   type FlagHelp,
 } from '../core/command.ts';
 import type { ServerConfig } from '../server/settings.ts';
-import { gatewayCommand } from './gateway-help.ts';
 
 /** Which lines of the audit log to show. */
 const auditLines: readonly FlagHelp[] = [
@@ -305,7 +304,6 @@ export const coreCommands = {
     ],
     docs: 'docs/guide/first-try.md',
   },
-  gateway: { ...gatewayCommand, load: async () => (await import('./gateway.ts')).runGateway },
   audit: {
     load: async () => (await import('./audit.ts')).runAudit,
     takes: 'SUBCOMMAND',

@@ -21,7 +21,6 @@ import { createIssuer } from '../core/users/oauth.ts';
 import type { DoctorCheck, Finding } from '../core/command.ts';
 import { features } from '../server/features.ts';
 import type { ProgramInput } from './command.ts';
-import { checkGateway } from './doctor-gateway.ts';
 import { checkSandbox } from './doctor-sandbox.ts';
 import { checkSkills } from './doctor-skills.ts';
 
@@ -52,7 +51,6 @@ export async function runDoctor({ config }: ProgramInput): Promise<number> {
     ...(await unlessRefused('documents', checkDocuments)),
     ...(await unlessRefused('folders', checkSkills)),
     ...(await checkFeatures(config, refusals)),
-    ...(await unlessRefused('gateway', checkGateway)),
     ...(await unlessRefused('sandbox', checkSandbox)),
   ];
   for (const { state, what, remedy } of findings)

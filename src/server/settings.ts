@@ -14,7 +14,6 @@ import { clientFileSettings } from '../features/client-files/settings.ts';
 import { codeModeSettings } from '../features/code-mode/settings.ts';
 import { crateSettings } from '../features/crates/settings.ts';
 import { documentSettings } from '../features/documents/settings.ts';
-import { gatewaySettings } from '../features/gateway/settings.ts';
 import { networkSettings } from '../features/network/settings.ts';
 import { packageSettings } from '../features/packages/settings.ts';
 import { scriptSettings } from '../features/scripts/settings.ts';
@@ -28,7 +27,6 @@ type UnionToIntersection<Union> = (Union extends unknown ? (given: Union) => voi
   : never;
 
 const others = {
-  ...gatewaySettings,
   ...networkSettings,
   ...packageSettings,
   ...codeModeSettings,

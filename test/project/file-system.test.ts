@@ -75,7 +75,6 @@ const allowed: readonly { readonly because: string; readonly files: readonly str
       'src/features/network/secret-file.ts',
       'src/features/guard/rule-file.ts',
       'src/features/gateway/server-file.ts',
-      'src/features/gateway/watch-file.ts',
       'src/features/packages/build.ts',
       'src/features/packages/configured.ts',
       'src/ports/sandbox/bubblewrap/launch.ts',

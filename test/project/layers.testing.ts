@@ -37,6 +37,7 @@ export const doors: Readonly<Record<string, Doors>> = {
   },
   'core/audit': {
     only: {
+      'features/gateway': 'note-change',
       'features/guard': 'run-lines',
       'surfaces/pages': 'tools',
     },
@@ -149,7 +150,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     all: 'zotero library tools',
   },
   'features/gateway': {
-    assembly: 'difference gateway pins report upstream-tool',
+    assembly: 'gateway pins upstream-tool',
   },
   'features/guard': {
     assembly: 'guard rule-file wrappers',

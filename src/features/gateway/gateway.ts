@@ -19,9 +19,8 @@ import type { ServerEntry } from './entry.ts';
 import { readOfferedUri } from './names.ts';
 import type { Pins, SeenDefinition } from './pins.ts';
 import { reportServer, type ServerReport } from './report.ts';
-import { readServerFile, type ReadOptions } from './server-file.ts';
+import { watchFileChanges, readServerFile, type ReadOptions } from './server-file.ts';
 import { toUpstreamTool } from './upstream-tool.ts';
-import { watchFileChanges } from './watch-file.ts';
 
 export { readServerFile } from './server-file.ts';
 

@@ -2,7 +2,7 @@
  * Reads the file that names the servers behind the gateway: the `mcpServers` of other MCP programs, with keys of ours,
  * and packages with a manifest. All that is wrong is told with its place; values of variables never are.
  */
-import { readFileSync } from 'node:fs';
+import { readFileSync, unwatchFile, watchFile } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { findNearest } from '../../platform/text/edit-distance.ts';
@@ -248,4 +248,16 @@ function demandDifferent(servers: readonly ServerEntry[], path: string): void {
       );
     seen.add(server.name);
   }
+}
+
+const watchIntervalMs = 1000;
+
+/**
+ * Says when a file has changed. By asking for its state: editors replace files, and what a container mounts is a link that
+ * is switched, which no watch of a single file notices.
+ */
+export function watchFileChanges(path: string, changed: () => void): Disposable {
+  const listener = (): void => changed();
+  watchFile(path, { interval: watchIntervalMs, persistent: false }, listener);
+  return { [Symbol.dispose]: () => unwatchFile(path, listener) };
 }
