@@ -8,8 +8,7 @@
  */
 import { readFields, type SearchableTool } from '../src/features/tool-search/fields.ts';
 import { chooseTools, loadRoutes, searchTools } from '../src/features/tool-search/tool-search.ts';
-import { ToolIndex } from '../src/features/tool-search/tool-index.ts';
-import { usualRanking } from '../src/features/tool-search/ranking.ts';
+import { ToolIndex, usualRanking } from '../src/features/tool-search/tool-index.ts';
 import { isFiller, splitWords } from '../src/features/tool-search/words.ts';
 import type { ToolDefinition } from '../src/core/offer/toolbox.ts';
 import { readDefinitions } from './tool-servers/read-definitions.ts';

@@ -82,6 +82,7 @@ const allowed: readonly { readonly because: string; readonly files: readonly str
       'src/ports/sandbox/docker/supervisor.ts',
       'src/ports/sandbox/subprocess/command.ts',
       'src/features/tool-search/route-file.ts',
+      'src/features/tool-search/words.ts',
       'src/features/code-mode/tool-calls.ts',
       'src/platform/version.ts',
       'src/platform/html/browser-script.ts',

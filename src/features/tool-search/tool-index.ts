@@ -3,10 +3,62 @@
  * whole server is about what was asked for. It does not know who may use a tool: it is made of those that a caller may.
  */
 import { editDistance } from '../../platform/text/edit-distance.ts';
-import { fieldNames, readFields, type SearchableTool, type ToolFields } from './fields.ts';
-import { usualRanking, type Ranking } from './ranking.ts';
-import { readingStems, relatedWords } from './synonyms.ts';
-import { isFiller, isQuestionText, joinNeighbours, listKinds, splitWords } from './words.ts';
+import { fieldNames, readFields, type FieldName, type SearchableTool, type ToolFields } from './fields.ts';
+import {
+  isFiller,
+  isQuestionText,
+  joinNeighbours,
+  listKinds,
+  readingStems,
+  relatedWords,
+  splitWords,
+} from './words.ts';
+
+interface FieldTerms {
+  readonly weight: number;
+  /** How much a long field is held back: 0 not at all, 1 in full (b of BM25). */
+  readonly lengthShare: number;
+  /** More repetitions of a word in the field say no more. */
+  readonly mostRepetitions: number;
+}
+
+/** How fields and words count. */
+export interface Ranking {
+  readonly fields: Readonly<Record<FieldName, FieldTerms>>;
+  /** How soon one more mention of a word adds little (k1 of BM25). */
+  readonly saturation: number;
+  /** How much a word counts that is another spelling of the one that was asked for. */
+  readonly sameWord: number;
+  /** How much a word counts that often means the same. */
+  readonly relatedWord: number;
+  /** How much a word counts that has the same beginning, or is one letter off, where the one asked for is unknown. */
+  readonly similarWord: number;
+  /** How much the kind of something counts that is only shown: a path is a file. */
+  readonly kind: number;
+  /** How much it counts that a question is answered by tools that read. */
+  readonly reading: number;
+  /** How much it counts that the other tools of its server are about what was asked for. */
+  readonly server: number;
+}
+
+/** As chosen by cross-validation (`bench/tool-search.ts`, decision 058). */
+export const usualRanking: Ranking = {
+  fields: {
+    name: { weight: 3, lengthShare: 0.5, mostRepetitions: 1 },
+    title: { weight: 1, lengthShare: 0.5, mostRepetitions: 1 },
+    description: { weight: 1, lengthShare: 0.6, mostRepetitions: 3 },
+    arguments: { weight: 0.5, lengthShare: 0.6, mostRepetitions: 1 },
+    argumentTexts: { weight: 0.3, lengthShare: 0.6, mostRepetitions: 2 },
+    server: { weight: 1.5, lengthShare: 0, mostRepetitions: 1 },
+  },
+  saturation: 1.2,
+  sameWord: 0.9,
+  relatedWord: 0.65,
+  similarWord: 0.6,
+  kind: 0.8,
+  reading: 0.4,
+  server: 0.55,
+};
 
 /** Where a stem is: which tools have it, and how much it counts there, between 0 and 1, before its rarity. */
 interface Postings {

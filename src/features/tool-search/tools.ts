@@ -3,12 +3,22 @@
  * caller may use, and nothing else; the ranking is in `tool-index.ts`.
  */
 import { WorkcrateError } from '../../platform/errors.ts';
+import { quoteName, toPlainJson } from '../../platform/text/text.ts';
 import { declareTool, type DeclaredTool, type ToolContext } from '../../core/offer/tool.ts';
 import type { Toolbox, ToolDefinition } from '../../core/offer/toolbox.ts';
 import { callByName } from './call.ts';
 import { listRouted, type ToolRoutes } from './routes.ts';
-import { callInput, callShape, searchInput, searchShape, showFound, usualLimit } from './schema.ts';
-import { describeSearch } from './text.ts';
+import {
+  callInput,
+  callShape,
+  searchInput,
+  searchShape,
+  showFound,
+  usualLimit,
+  type Effect,
+  type FoundTool,
+  type SearchAnswer,
+} from './schema.ts';
 import { searchTools } from './search.ts';
 
 /** What these tools work on. */
@@ -73,3 +83,30 @@ const callTool = declareTool({
 });
 
 export const discoveryTools: readonly DeclaredTool<DiscoveryRoom>[] = [searchTool, callTool];
+
+const effectWords: Readonly<Record<Effect, string>> = {
+  reads: 'only reads',
+  changes: 'changes something',
+  may_destroy: 'may delete or overwrite',
+  unknown: 'may change something',
+};
+
+/** What is said to a model: every fact, in few words. Texts of other servers are quoted. */
+function describeSearch({ tools, searched }: SearchAnswer): string {
+  const among = searched === 1 ? 'one tool' : `${searched} tools`;
+  if (tools.length === 0)
+    return `None of ${among} fits. Say it in other words: what is done, and to what, such as "create issue".`;
+  return [
+    `Best first, of ${among}. Call one with call_tool, by its name.`,
+    ...tools.flatMap(describeFound),
+  ].join('\n');
+}
+
+function describeFound(tool: FoundTool): string[] {
+  const head = `${quoteName(tool.name)} (of ${quoteName(tool.server)}; ${effectWords[tool.effect]})`;
+  return [
+    tool.description === null ? `- ${head}` : `- ${head}: ${toPlainJson(tool.description)}`,
+    ...(tool.arguments === null ? [] : [`  arguments: ${tool.arguments}`]),
+    ...(tool.input_schema === null ? [] : [`  input schema: ${tool.input_schema}`]),
+  ];
+}

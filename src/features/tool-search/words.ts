@@ -2,6 +2,8 @@
  * Splits names, texts and queries into stems. Names are split at case, underscores and digits, and their neighbours are
  * also joined, so that `createGitHubIssue` is found by "github" and `take_screenshot` by "screen shot".
  */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { stemmer } from 'stemmer';
 
 /** Where a name goes on with another word: `aB`, `ABcd`, `a1`, `1a`; not in `PRs`. */
@@ -30,7 +32,7 @@ function toWord(text: string): Word {
   return { form, stem: /^[a-z]{3,}$/.test(form) ? stemmer(form) : form };
 }
 
-export const stemWord = (text: string): string => toWord(text).stem;
+const stemWord = (text: string): string => toWord(text).stem;
 
 /** Scripts without spaces between words: pairs of letters are used instead of words. */
 const unspacedScript = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
@@ -112,3 +114,43 @@ export const listKinds = (text: string): string[] =>
 /** Whether somebody asks about something rather than for something to be done. */
 export const isQuestionText = (text: string): boolean =>
   /^\W*(?:which|what|who|whose|when|where|how|is|are|was|were|do|does|did|has|have|any)\b/i.test(text);
+
+/**
+ * Words that people use for what tools name otherwise: general English and the jargon of software, of no particular
+ * server. `same` has spellings and abbreviations of one thing, `related` words that often mean the same, and `besides` a
+ * word and what it may be called besides, which does not hold the other way round.
+ */
+const synonyms = JSON.parse(readFileSync(join(import.meta.dirname, 'synonyms.json'), 'utf8')) as Readonly<
+  Record<'same' | 'related' | 'besides', readonly string[]>
+>;
+
+/** What people ask about rather than for: tools that read are meant. */
+const readingWords = 'list get search find read show retrieve fetch query view';
+export const readingStems: readonly string[] = readingWords.split(' ').map(stemWord);
+
+export interface RelatedWord {
+  readonly stem: string;
+  readonly isSame: boolean;
+}
+
+/** By stem: what else may be meant by it. */
+export const relatedWords: ReadonlyMap<string, readonly RelatedWord[]> = readLines();
+
+function readLines(): ReadonlyMap<string, readonly RelatedWord[]> {
+  const related = new Map<string, Map<string, boolean>>();
+  const relate = (from: string, to: string, isSame: boolean): void => {
+    if (from === to) return;
+    const known = related.get(from) ?? new Map<string, boolean>();
+    known.set(to, isSame || known.get(to) === true);
+    related.set(from, known);
+  };
+  for (const kind of ['same', 'related', 'besides'] as const)
+    for (const line of synonyms[kind]) {
+      const stems = line.split(' ').map(stemWord);
+      const sources = kind === 'besides' ? stems.slice(0, 1) : stems;
+      for (const from of sources) for (const to of stems) relate(from, to, kind === 'same');
+    }
+  return new Map(
+    [...related].map(([stem, known]) => [stem, [...known].map(([to, isSame]) => ({ stem: to, isSame }))]),
+  );
+}

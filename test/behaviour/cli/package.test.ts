@@ -77,8 +77,8 @@ it('what is published runs on an older Node, by the Node that comes with it', as
     assert.deepEqual(missing, []);
   });
 
-  await t.test('a page has its script', async () => {
-    const args = ['--data', join(home.path, 'page-data'), '--sandbox', 'off'];
+  await t.test('a page has its script, and the guard its rules', async () => {
+    const args = ['--data', join(home.path, 'page-data'), '--sandbox', 'off', '--guard', 'shipped'];
     await using server = await serve(args, { program });
     const page = await (await fetch(`${server.url}/library`, { headers: { accept: 'text/html' } })).text();
     assert.match(page, /<script>'use strict';\n[^]*<\/script>/);

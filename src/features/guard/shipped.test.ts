@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { createLog } from '../../../platform/observability/log.ts';
-import { testRules } from '../examples.ts';
-import { loadRules, shippedWord } from '../rule-file.ts';
+import { createLog } from '../../platform/observability/log.ts';
+import { testRules } from './examples.ts';
+import { loadRules, shippedWord } from './rule-file.ts';
 
 it('every shipped rule finds its examples and none of its counterexamples', async () => {
   const { rules } = loadRules(shippedWord);
