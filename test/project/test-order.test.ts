@@ -15,14 +15,14 @@ describe('in which order and how many at a time test files run', () => {
     assert.ok(together.length > 10 && together.every(({ files }) => files.length <= 12));
     const alone = groups.filter(({ main, files }) => files.length === 1 && main === files[0]);
     assert.equal(alone.length + together.length, groups.length);
-    assert.ok(alone.some(({ main }) => main === 'test/properties/attacks/attacks.test.ts'));
+    assert.ok(alone.some(({ main }) => main === 'test/properties/attacks/docker.test.ts'));
     assert.ok(together.every(({ files, argv }) => argv === files));
   });
 
   it('what takes longest is named by what is there, and each name puts files before others', () => {
     const idle = longest.filter((_, turn) => !every.some((file) => turnOf(file) === turn));
     assert.deepEqual(idle, []);
-    assert.ok(turnOf('test/properties/attacks/attacks.test.ts') < turnOf('src/platform/text/glob.test.ts'));
+    assert.ok(turnOf('test/properties/attacks/docker.test.ts') < turnOf('src/platform/text/glob.test.ts'));
   });
 
   it('as many jobs as may run at a time do, in their order, and all of them run', async () => {

@@ -110,10 +110,14 @@ const column = process.arch === 'x64' ? 0 : 1;
 const numbers = Object.fromEntries(Object.entries(syscalls).map(([name, of]) => [name, of[column]]));
 
 /** Puts a language's words for trying before the code, and TRIED after it. */
-export function composed({ language, code }: Step, scene: Scene): string {
+export function composed({ language, code, timeoutMs = usualTimeoutMs }: Step, scene: Scene): string {
   const text = typeof code === 'string' ? code : code(scene);
-  return `${preludes[language](scene, text)}\n${text}\n${endings[language]}\n`;
+  const linger = language === 'python' ? `def linger(): time.sleep(${timeoutMs / 2000})\n` : '';
+  return `${preludes[language](scene, text)}\n${linger}${text}\n${endings[language]}\n`;
 }
+
+/** What an attack has that says nothing else. */
+export const usualTimeoutMs = 10_000;
 
 /** Two take as long to load as all the others, and few attacks need them. */
 function pythonModules(text: string): string {

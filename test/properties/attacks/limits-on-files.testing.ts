@@ -1,7 +1,10 @@
 import { hasTried, said, told, type Attack, type Seen } from './attack.testing.ts';
 
 const python = 'python' as const;
-/** The folders are watched, and how soon that shows is no promise; so each stays for a while before it says that it got through. */
+/**
+ * The folders are watched, and how soon that shows is no promise. So each stays for half of this time before it says that it
+ * got through, and for longer in the next round (`perform.testing.ts`).
+ */
 export const diskTimeoutMs = 30_000;
 
 /** Either it was stopped for want of disk, or it came to its end and tells. */
@@ -46,7 +49,7 @@ for path in ('sparse', '../artifacts/sparse', os.environ['TMPDIR'] + '/sparse', 
     code: `for number in range(20):
     with open('file%d' % number, 'wb') as file: file.write(bytes(20_000_000))
     time.sleep(0.1)
-time.sleep(15)
+linger()
 through('wrote 400 MB')`,
     judge: stoppedOrTold,
   },
@@ -62,7 +65,7 @@ for number in range(12):
     held.append(open('file', 'wb', buffering=0)); os.unlink('file')
     held[-1].write(bytes(20_000_000))
     time.sleep(0.1)
-time.sleep(15)
+linger()
 taken = sum(os.fstat(file.fileno()).st_blocks * 512 for file in held)
 if taken > 150_000_000: through('%d bytes' % taken)`,
     judge: stoppedOrTold,
@@ -77,7 +80,7 @@ if taken > 150_000_000: through('%d bytes' % taken)`,
     code: `for number in range(20):
     with open('file%d' % number, 'wb') as file: os.posix_fallocate(file.fileno(), 0, 20_000_000)
     time.sleep(0.1)
-time.sleep(15)
+linger()
 through('reserved 400 MB')`,
     judge: stoppedOrTold,
   },
@@ -94,7 +97,7 @@ for number in range(20):
         os.ftruncate(file.fileno(), 20_000_000)
         with mmap.mmap(file.fileno(), 20_000_000) as held: held[:] = b'x' * 20_000_000; held.flush()
     time.sleep(0.1)
-time.sleep(15)
+linger()
 through('mapped 400 MB')`,
     judge: stoppedOrTold,
   },
@@ -109,7 +112,7 @@ through('mapped 400 MB')`,
 for number in range(20):
     with open('file%d' % number, 'wb') as file: file.write(bytes(20_000_000))
     time.sleep(0.5)
-time.sleep(15)
+linger()
 through('wrote 400 MB')`,
     judge: stoppedOrTold,
   },
@@ -124,7 +127,7 @@ through('wrote 400 MB')`,
     os.mkdir('f%d' % folder)
     for number in range(120):
         fd = os.open('f%d/%d' % (folder, number), os.O_WRONLY | os.O_CREAT); os.write(fd, bytes(60_000)); os.close(fd)
-time.sleep(15)
+linger()
 through('1,200 files of 60 KB')`,
     judge: stoppedOrTold,
   },
@@ -138,7 +141,7 @@ through('1,200 files of 60 KB')`,
     code: `for number in range(20):
     with open('../artifacts/file%d' % number, 'wb') as file: file.write(bytes(20_000_000))
     time.sleep(0.1)
-time.sleep(15)
+linger()
 through('wrote 400 MB')`,
     judge: stoppedOrTold,
   },
@@ -156,7 +159,7 @@ for number in range(20):
         os.chmod('closed', 0)
         file.write(bytes(20_000_000))
     time.sleep(0.1)
-time.sleep(15)
+linger()
 through('wrote 400 MB')`,
     judge: stoppedOrTold,
   },
@@ -173,7 +176,7 @@ os.chmod('closed', ${mode})
 for file in held:
     file.write(bytes(20_000_000))
     time.sleep(0.1)
-time.sleep(15)
+linger()
 through('wrote 400 MB')`,
     judge: stoppedOrTold,
   })),
@@ -188,7 +191,7 @@ through('wrote 400 MB')`,
 for number in range(20):
     with open(b'\\xff/file%d' % number, 'wb') as file: file.write(bytes(20_000_000))
     time.sleep(0.1)
-time.sleep(15)
+linger()
 through('wrote 400 MB')`,
     judge: stoppedOrTold,
   },
@@ -215,7 +218,7 @@ if os.fork() == 0:
         held[-1].write(bytes(20_000_000))
         time.sleep(0.1)
     time.sleep(60); os._exit(0)
-time.sleep(18)
+linger()
 through('240 MB behind %d descriptors' % (started * most))`,
     judge: stoppedOrTold,
   },
@@ -238,7 +241,7 @@ for old, new in (('x', 'y'), ('y', 'x')):
 for file in held:
     file.write(bytes(20_000_000))
     time.sleep(0.1)
-time.sleep(15)
+linger()
 through('wrote 400 MB')`,
     judge: stoppedOrTold,
   },
@@ -258,7 +261,7 @@ for number in range(8):
             os.rename('f%d/file%d' % (at, number), 'f%d/file%d' % ((at + 7) % 30, number)); at = (at + 7) % 30
         os._exit(0)
     held.write(bytes(30_000_000))
-time.sleep(18)
+linger()
 through('wrote 240 MB')`,
     judge: stoppedOrTold,
   },
@@ -277,7 +280,7 @@ for number in range(40):
     except OSError: ends = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM); continue
     os.close(file)
     time.sleep(0.25)
-time.sleep(8)
+linger()
 through('800 MB')`,
     judge: stoppedOrTold,
   },
@@ -296,7 +299,7 @@ for number in range(40):
     if libc.mmap(None, 4096, 1, 2, file, 0) in (None, 2 ** 64 - 1): raise OSError('mmap')
     os.close(file)
     time.sleep(0.25)
-time.sleep(8)
+linger()
 through('800 MB')`,
     judge: stoppedOrTold,
   },
@@ -320,7 +323,7 @@ if child == 0:
         time.sleep(60)
     threading.Thread(target=fill).start()
     libc.syscall(60 if os.uname().machine == 'x86_64' else 93, 0)
-time.sleep(18)
+linger()
 through('240 MB')`,
     judge: stoppedOrTold,
   },
@@ -343,7 +346,7 @@ for name in ('a', 'b', 'c'): os.unlink(name)`,
 time.sleep(1.2)
 for name in ('two', 'three', 'four'):
     with open(name, 'wb') as file: file.write(bytes(20_000_000))
-time.sleep(15)
+linger()
 through('80 MB')`,
     judge: stoppedOrTold,
   },

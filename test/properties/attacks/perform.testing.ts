@@ -13,6 +13,7 @@ import {
   composed,
   NotTried,
   told,
+  usualTimeoutMs,
   type Attack,
   type Code,
   type Played,
@@ -35,7 +36,6 @@ export interface Stage {
 }
 
 const mostKept = 256 * 1024;
-const usualTimeoutMs = 10_000;
 /** A container costs some twenty times as much as a fork. The scorecard says so. */
 export const mostInContainers = 15;
 
@@ -44,17 +44,22 @@ const timesLonger = [1, 3, 9];
 
 /**
  * Plays an attack with all that belongs to it, and judges by what it says and by what can be seen from outside.
- * What could not be tried is tried again with more time. What got through got through.
+ * What could not be tried is tried again with more time. What got through got through, but for a wall that is watched
+ * rather than enforced: a busy machine looks late, so the attack stays longer, and is through if nobody comes then either.
  */
 export async function perform(attack: Attack, stage: Stage): Promise<Verdict> {
   let verdict: Verdict | null = null;
   for (const times of timesLonger) {
     const timeoutMs = (attack.timeoutMs ?? usualTimeoutMs) * times;
     verdict = await performOnce({ ...attack, timeoutMs }, stage);
-    if (verdict.state !== 'failed') break;
+    if (verdict.state !== 'failed' && !(verdict.state === 'through' && isWatched(attack, stage))) break;
   }
   return verdict!;
 }
+
+/** Folders are looked at every so often; nothing stops a write to them. */
+const isWatched = ({ wall }: Attack, { sandbox }: Stage): boolean =>
+  wall === 'disk' && sandbox.holds.disk === true;
 
 async function performOnce(attack: Attack, stage: Stage): Promise<Verdict> {
   const why = reasonNotToRun(attack, stage);

@@ -1,3 +1,6 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { egressAttacks } from '../../../src/features/network/attacks.testing.ts';
 import { claims, type Claim } from '../../../src/ports/sandbox/sandbox.ts';
 import { themes } from './all.testing.ts';
@@ -28,11 +31,46 @@ function isClaimed(wall: Attack['wall'], holds: Results['holds']): boolean {
   return wall === 'artifacts' || wall === 'records' || holds[wall as Claim] === true;
 }
 
+export const page = fileURLToPath(new URL('../../../docs/reference/scorecard.md', import.meta.url));
+
+/** Where test files keep what they saw, each in a file of its own, so that the page can be written from all of it. */
+export const scoresVariable = 'WORKCRATE_WRITE_SCORECARD';
+
+export interface Scores {
+  readonly column?: {
+    readonly title: string;
+    readonly results: Omit<Results, 'verdicts'> & {
+      readonly verdicts: readonly (readonly [string, Verdict])[];
+    };
+  };
+  readonly server?: readonly ServerVerdict[];
+}
+
+if (import.meta.main) writeFileSync(page, writeScorecard(process.argv[2]!));
+
+function writeScorecard(folder: string): string {
+  const scores = readdirSync(folder)
+    .toSorted()
+    .map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Scores);
+  const columns = ['bubblewrap, root', 'bubblewrap, ordinary user', 'docker', 'subprocess'].flatMap(
+    (title) => {
+      const kept = scores.find(({ column }) => column?.title === title)?.column;
+      return kept === undefined
+        ? []
+        : [{ title, results: { ...kept.results, verdicts: new Map(kept.results.verdicts) } }];
+    },
+  );
+  return renderScorecard(
+    columns,
+    scores.flatMap(({ server = [] }) => server),
+  );
+}
+
 /** The page that docs/ shows. */
-export function scorecard(columns: readonly Column[], server: readonly ServerVerdict[]): string {
+function renderScorecard(columns: readonly Column[], server: readonly ServerVerdict[]): string {
   return `${[
     '# The scorecard of the attack suite',
-    'Every line is an attack that `test/properties/attacks/` plays on a real sandbox, with what must not happen and the wall that stops it. Attacks are judged by what they got, and from outside: by secrets that nobody may read, sockets that nobody may reach, processes that nobody may stop and files that nobody may change. The page is written by the suite (`WORKCRATE_WRITE_SCORECARD=1 node --test test/properties/attacks/attacks.test.ts`), and the suite checks that it is true.',
+    'Every line is an attack that `test/properties/attacks/` plays on a real sandbox, with what must not happen and the wall that stops it. Attacks are judged by what they got, and from outside: by secrets that nobody may read, sockets that nobody may reach, processes that nobody may stop and files that nobody may change. The page is written by `WORKCRATE_WRITE_SCORECARD=/tmp/scores node scripts/test.ts properties/attacks` and then `node test/properties/attacks/scorecard.testing.ts /tmp/scores`, and the suite checks that it is true.',
     '**held**: the attack got nothing. **open**: it got through a wall that this backend does not claim to have; why is said [below](#what-is-not-claimed). **not run**: it would harm the machine there, or cannot be tried. **through** would be a fault. The column of `subprocess`, which has next to no walls, shows that the attacks work and that the suite sees it.',
     `One run in which an attack was held proves less than one in which it got through: those that race the kernel are repeated, in docker at most ${mostInContainers} times. The attacks through the whole server are played on bubblewrap alone, as whoever runs the tests.`,
     ...Object.entries(themes).flatMap(([theme, attacks]) => [
@@ -130,7 +168,7 @@ export function cellsOf(page: string): Map<string, Map<string, string>> {
 }
 
 /** For the terminal: a line for each attack. */
-export function summary(columns: readonly Column[]): string {
+export function summarizeColumn({ title, results }: Column): string {
   const marks: Record<Cell, string> = {
     held: 'held',
     through: 'THROUGH',
@@ -141,8 +179,8 @@ export function summary(columns: readonly Column[]): string {
   const lines = Object.values(themes)
     .flat()
     .map((attack) => {
-      const cells = columns.map(({ results }) => cellOf(attack, results, results.verdicts.get(attack.name)));
-      return `${cells.map((cell) => marks[cell].padEnd(8)).join(' ')} ${attack.name}`;
+      const cell = cellOf(attack, results, results.verdicts.get(attack.name));
+      return `${marks[cell].padEnd(8)} ${results.ms.get(attack.name)} ms ${attack.name}`;
     });
-  return [`columns: ${columns.map(({ title }) => title).join(' | ')}`, ...lines].join('\n');
+  return [title, ...lines].join('\n');
 }

@@ -82,7 +82,7 @@ for number in range(40):
     except OSError: os.sendfile(to, source, 0, 10_000_000)
     os.close(to)
     time.sleep(0.05)
-time.sleep(15)
+linger()
 through('copied 400 MB')`,
     judge: stoppedOrTold,
   },
