@@ -99,7 +99,7 @@ async function removeUserByName(database: Database, _input: ProgramInput, name: 
     await endUserSessions(tx, owner, now);
     await endUserInstalls(tx, owner);
     scripts = await deleteUserScripts(tx, owner);
-    runs = await requestCancel(tx, { owner }, 'removed_user', now);
+    runs = await requestCancel(tx, { owner }, 'removed_user');
     const ended = await endRights(tx, owner, now);
     await noteChange(
       tx,

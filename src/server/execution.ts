@@ -122,7 +122,6 @@ export async function startCodeRunner(options: CodeRunnerOptions) {
     serverFolders,
     mostOfUser: config.sessionsUser,
     idleMs: config.sessionIdle * 1000,
-    maxTimeoutMs: config.runMaxTimeout * 1000,
     keepFileSeconds: config.fileTtl,
     keepDays: config.keepFailures,
     clock,

@@ -49,6 +49,9 @@ export const doors: Readonly<Record<string, Doors>> = {
       'features/prompts': 'resources',
     },
   },
+  'core/jobs': {
+    all: 'jobs ends exclusive rows watchers',
+  },
   'core/links': {
     all: 'links link-result',
     only: {

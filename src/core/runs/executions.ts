@@ -40,7 +40,7 @@ import { createLiveRuns } from './live-runs.ts';
 import { createMadeSpace } from './made-space.ts';
 import type { NetworkPort } from './network-use.ts';
 import type { LiveRun } from './live.ts';
-import { createEndWriter, markLost, markSilentRun } from './lost.ts';
+import { createEndWriter, endLostRuns } from './lost.ts';
 import {
   findExecutions,
   type FoundPage,
@@ -125,8 +125,7 @@ export function createExecutions(options: ExecutionsOptions) {
   const { note, writeOwed } = createLineWriter(database, journal, log);
   const ends = createEndWriter({ database, server, write, note, log });
   const { kept, forget, ended, settle } = createRetention(options, () => live.isBusy());
-  const live = createLiveRuns({ ...options, write });
-  const isLive = (id: string): boolean => live.has(id) || ends.isWaiting(id);
+  const live = createLiveRuns({ ...options, write, isKnown: ends.isWaiting });
   const sandbox = letKeptGiveWay(options.sandbox, kept);
   const made = createMadeSpace(options);
   const hashes = createFileHashes();
@@ -139,10 +138,9 @@ export function createExecutions(options: ExecutionsOptions) {
   async function get(caller: Caller, id: string): Promise<Execution> {
     const execution = await getExecution(database, caller, id);
     if (execution.reason !== 'running') return execution;
-    const lost = isLive(id) ? null : await markSilentRun(database, server, id, clock());
-    if (lost === null) await askFor(caller, [execution]);
-    else await note(lost);
-    return lost ?? execution;
+    if ((await endLostRuns(live, clock(), note, { id })) > 0) return getExecution(database, caller, id);
+    await askFor(caller, [execution]);
+    return execution;
   }
 
   /** What cannot be written must not cost anybody what can be read. */
@@ -164,16 +162,13 @@ export function createExecutions(options: ExecutionsOptions) {
     return page;
   }
 
-  const { follow, cancel } = createFollower({ database, live, get, now: clock });
+  const { follow, cancel } = createFollower({ database, live, get });
 
   /** What this server was running when it ended is lost; there is no other unless the database is shared. */
   async function recover(): Promise<number> {
-    const [now, all] = [clock(), Number.MAX_SAFE_INTEGER];
-    const before = database.isShared ? now - getLongestLifeMs(options) : all;
     const torn = await journal.removeTorn();
     if (torn > 0) log.warn('start.torn_lines_removed', { files: torn });
-    const lost = { database, server, isLive, now, ownBefore: all, others: { since: 0, before } };
-    const count = await markLost(lost, note);
+    const count = await endLostRuns(live, clock(), note, { isAlone: !database.isShared });
     const restored = await restoreLines(database, server, journal, logs);
     if (restored > 0) log.warn('start.lines_restored', { count: restored });
     return count;
@@ -181,11 +176,7 @@ export function createExecutions(options: ExecutionsOptions) {
 
   /** Rows that should have got their end long ago, and did not: the database failed, or their server never came back. */
   async function mend(): Promise<void> {
-    const now = clock();
-    const before = now - getLongestLifeMs(options);
-    const others = database.isShared ? { since: before - dayMs, before } : null;
-    const lost = { database, server, isLive, now, ownBefore: now - settleMs, others };
-    const count = await markLost(lost, note);
+    const count = await endLostRuns(live, clock(), note);
     if (count > 0) log.warn('execution.found_lost', { count });
   }
 
@@ -364,11 +355,3 @@ async function countCells(database: Database, sessionId: string): Promise<number
 }
 
 const maxOwedLines = 10_000;
-const dayMs = 86_400_000;
-/** A row that is about to get its end is not looked at. */
-const settleMs = 60_000;
-
-/** Longer than any wait and any run can take: what another server has not ended by then is surely lost. */
-function getLongestLifeMs({ maxTimeoutMs }: ExecutionsOptions): number {
-  return 12 * maxTimeoutMs + 3_600_000;
-}

@@ -239,6 +239,7 @@ describe('an execution in all its forms', () => {
         ended_at: 1777896001501,
         cancelled_by: null,
         seen_at: null,
+        epoch: 1,
         asked_at: null,
         cancel_at: null,
         cancel_by: null,

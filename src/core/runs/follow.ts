@@ -14,7 +14,6 @@ export interface FollowOptions {
   readonly live: LiveRuns;
   /** The record of a run; it is asked for by that. */
   readonly get: (caller: Caller, id: string) => Promise<Execution>;
-  readonly now: () => number;
 }
 
 export interface Following {
@@ -46,7 +45,7 @@ const never = new AbortController().signal;
 
 export type Follower = ReturnType<typeof createFollower>;
 
-export function createFollower({ database, live, get, now }: FollowOptions) {
+export function createFollower({ database, live, get }: FollowOptions) {
   const notices = new WeakMap<Promise<unknown>, EndNotice>();
 
   /** Whether a run of this server has ended before the time is over, or nobody waits any more. */
@@ -94,7 +93,7 @@ export function createFollower({ database, live, get, now }: FollowOptions) {
       const execution = await get(caller, id);
       if (execution.reason !== 'running') return { execution, wasOver: true };
       const run = live.find(caller, id);
-      if (run === null) await requestCancel(database, { id }, by, now());
+      if (run === null) await requestCancel(database, { id }, by);
       else run.cancel(by);
       return {
         execution: await wait(caller, id, { waitMs: cancelWaitMs, signal: never }),

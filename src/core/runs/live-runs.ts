@@ -6,6 +6,8 @@ import { BoundedMap } from '../../platform/concurrency/bounded-map.ts';
 import type { Database, Queries, SqlValue } from '../../ports/database/database.ts';
 import { WorkcrateError } from '../../platform/errors.ts';
 import type { Caller } from '../identity.ts';
+import { createJobs, requestJobCancel, type HeldJob, type JobTable } from '../jobs/jobs.ts';
+import { createWatchers } from '../jobs/watchers.ts';
 import type { Log } from '../../platform/observability/log.ts';
 import type { EndedExecution, RunControl } from './execute.ts';
 import { toStorable, type CancelledBy } from './fields.ts';
@@ -17,27 +19,28 @@ import {
   type OutputsSoFar,
   type RunUnderWay,
 } from './live.ts';
-import { createRunWatchers } from './run-watchers.ts';
 import { newExecutionId, updateBackground, type BatchWriter } from './store.ts';
 
-/** How often runs give a sign of life, save their output, and learn that they are to end. */
-const lookMs = 2000;
-/** A run whose server gave no sign of life for so long is lost. */
-export const silentMs = 60_000;
+/** A run is a job, and its row is that of the job. */
+export const runJobs: JobTable = { name: 'executions', underWay: "reason = 'running'" };
+
 /** Of so many runs that went on without their calls, what they printed can be read by offsets after their ends. */
 const maxPastRuns = 64;
 
 export interface LiveRunsOptions {
   readonly database: Database;
+  /** Tells this server from others on the same database. */
+  readonly server: string;
   readonly write: BatchWriter;
+  /** Whether a run is over, and its end waits to be written. */
+  readonly isKnown: (id: string) => boolean;
   readonly orphanGraceMs: number;
   /** How long a person may take to answer a question of a run. */
   readonly askMs?: number;
   readonly log: Log;
 }
 
-interface Entry {
-  readonly owner: string;
+interface Entry extends HeldJob {
   readonly control: LiveRunControl;
   /** Null until its row is durable. */
   run: LiveRun | null;
@@ -46,14 +49,19 @@ interface Entry {
 
 export type LiveRuns = ReturnType<typeof createLiveRuns>;
 
-export function createLiveRuns({ database, write, orphanGraceMs, askMs = 0, log }: LiveRunsOptions) {
-  const runs = new Map<string, Entry>();
-  const watchers = createRunWatchers(database);
+export function createLiveRuns(options: LiveRunsOptions) {
+  const { database, write, orphanGraceMs, askMs = 0, log } = options;
+  const jobs = createJobs<Entry>({
+    ...options,
+    table: runJobs,
+    look: saveOutputs,
+    lookFailed: (error) => log.warn('execution.not_looked_after', { error }),
+  });
+  const runs = jobs.all;
+  const watchers = createWatchers(database);
   const past = new BoundedMap<string, { readonly owner: string; readonly output: LiveOutput }>({
     mostEntries: maxPastRuns,
   });
-  let timer: NodeJS.Timeout | null = null;
-  let looking: Promise<void> | null = null;
 
   const rowOptions = {
     record: (id: string, why: Parameters<typeof updateBackground>[2]) =>
@@ -62,32 +70,9 @@ export function createLiveRuns({ database, write, orphanGraceMs, askMs = 0, log 
     wasAskedFor: async (id: string) => database.isShared && (await wasAsked(database, id)),
   };
 
-  function lookSoon(): void {
-    timer ??= setTimeout(() => {
-      timer = null;
-      looking = look()
-        .catch((error: unknown) => log.warn('execution.not_looked_after', { error }))
-        .finally(() => {
-          looking = null;
-          if (runs.size > 0) lookSoon();
-        });
-    }, lookMs).unref();
-  }
-
-  async function look(): Promise<void> {
-    const ids = [...runs].filter(([, { run }]) => run !== null).map(([id]) => id);
-    if (ids.length === 0) return;
-    await Promise.all([saveOutputs(), cancelAsAsked(ids)]);
-  }
-
-  async function cancelAsAsked(ids: readonly string[]): Promise<void> {
-    const rows = await giveSignOfLife(database, ids);
-    for (const { id, cancel_by } of rows) if (cancel_by !== null) runs.get(id)?.control.cancel(cancel_by);
-  }
-
   /** What is lost with its server has its output up to here. */
-  async function saveOutputs(): Promise<void> {
-    const saving = [...runs].flatMap(([id, { control, run }]) => {
+  async function saveOutputs(held: ReadonlyMap<string, Entry>): Promise<void> {
+    const saving = [...held].flatMap(([id, { control, run }]) => {
       const outputs = run === null ? null : control.takeNewOutputs();
       return outputs === null ? [] : [write((queries) => updateOutputs(queries, id, outputs))];
     });
@@ -100,7 +85,7 @@ export function createLiveRuns({ database, write, orphanGraceMs, askMs = 0, log 
     control[Symbol.dispose]();
     control.output.finish();
     if (control.background !== null) past.set(id, { owner, output: control.output });
-    runs.delete(id);
+    jobs.release(id);
     watchers.tell(owner);
   }
 
@@ -125,18 +110,26 @@ export function createLiveRuns({ database, write, orphanGraceMs, askMs = 0, log 
       const live = createLiveRun({ id, control, orphanGraceMs, askMs, ...rowOptions });
       const running = execute(live.underWay);
       const settled = Promise.allSettled([running]).then(() => forget(id));
-      const entry: Entry = { owner: user, control: live, run: null, settled };
-      runs.set(id, entry);
-      lookSoon();
+      const entry: Entry = {
+        owner: user,
+        epoch: 1,
+        control: live,
+        run: null,
+        settled,
+        isBegun: () => entry.run !== null,
+        cancel: (by) => live.cancel(by as CancelledBy),
+      };
+      jobs.hold(id, entry);
       entry.run = await live.follow(running);
       watchers.tell(user);
       return entry.run;
     },
 
     /** Calls when a run of the caller begins or ends. */
-    watch: watchers.watch,
+    watch: ({ user }: Caller, tell: () => void): Disposable => watchers.watch(user, tell),
 
-    has: (id: string): boolean => runs.has(id),
+    /** Ends runs that nobody holds any more as lost, and gives the number. They are this server's from then on. */
+    claimLost: jobs.claimLost,
 
     isBusy: (): boolean => runs.size > 0,
 
@@ -163,8 +156,7 @@ export function createLiveRuns({ database, write, orphanGraceMs, askMs = 0, log 
     async endAll(by: CancelledBy): Promise<void> {
       for (const { control } of runs.values()) control.cancel(by);
       await Promise.all([...runs.values()].map(({ settled }) => settled));
-      clearTimeout(timer ?? undefined);
-      await looking;
+      await jobs[Symbol.asyncDispose]();
     },
   };
 }
@@ -190,19 +182,7 @@ const shuttingDownError = (): WorkcrateError =>
     'This server is shutting down and starts no more code. Nothing was run. Call again in a moment.',
   );
 
-type AskedToEnd = { id: string; cancel_by: CancelledBy | null };
-
 const toMarks = (ids: readonly string[]): string => ids.map(() => '?').join(', ');
-
-/** Says that these runs are alive, where other servers could doubt it, and gives those that are to be cancelled. */
-function giveSignOfLife(database: Database, ids: readonly string[]): Promise<AskedToEnd[]> {
-  const which = `id IN (${toMarks(ids)}) AND reason = 'running'`;
-  const sql =
-    database.sharedClock === null
-      ? `SELECT id, cancel_by FROM executions WHERE ${which} AND cancel_at IS NOT NULL`
-      : `UPDATE executions SET seen_at = ${database.sharedClock} WHERE ${which} RETURNING id, cancel_by`;
-  return database.query<AskedToEnd>(sql, ...ids);
-}
 
 async function updateOutputs(queries: Queries, id: string, { stdout, stderr }: OutputsSoFar): Promise<void> {
   const values: SqlValue[] = [toStorable(stdout.text), toStorable(stderr.text), stdout.bytes, stderr.bytes];
@@ -234,19 +214,8 @@ async function markAsked(database: Database, { user }: Caller, ids: readonly str
 }
 
 /** Has the server of a run cancel it, wherever that is. */
-export async function requestCancel(
+export const requestCancel = (
   queries: Queries,
   which: { readonly id: string } | { readonly owner: string },
   by: CancelledBy,
-  now: number,
-): Promise<number> {
-  const [column, value] = Object.entries(which)[0]!;
-  const rows = await queries.query(
-    `UPDATE executions SET cancel_at = ?, cancel_by = ? WHERE ${column} = ? AND reason = 'running' AND cancel_at IS NULL
-     RETURNING id`,
-    now,
-    by,
-    value as string,
-  );
-  return rows.length;
-}
+): Promise<number> => requestJobCancel(queries, runJobs, which, by);

@@ -27,7 +27,7 @@ const execution = (given: Partial<Execution> = {}): Execution => sampleExecution
 
 async function keep({ database }: TestRoom, given: Partial<Execution>, server = 'local'): Promise<Execution> {
   const made = execution(given);
-  await insertRunning(database, made, server);
+  await insertRunning(database, made, server, database.sharedClock);
   if (made.reason !== 'running') await updateEnded(database, made);
   return made;
 }
@@ -227,7 +227,7 @@ for (const [name, { skip, location }] of Object.entries(backends)) {
       const kept = [
         await keep(room, { startedAt: now - 29 * day }),
         await keep(room, { ...old, exitCode: 1 }),
-        await keep(room, { startedAt: now, reason: 'running' }),
+        await keep(room, { startedAt: now, reason: 'running' }, 'another'),
       ];
       for (let n = 0; n < 3; n++) await keep(room, old);
       await keep(room, older);
@@ -272,7 +272,8 @@ for (const [name, { skip, location }] of Object.entries(backends)) {
       // On SQLite there is no other.
       const other = name === 'SQLite' ? 'local' : 'another';
       const cut = await keep(room, { reason: 'running', startedAt: now - day }, other);
-      const fresh = await keep(room, { reason: 'running' }, other);
+      await room.database.query('UPDATE executions SET seen_at = 0 WHERE id = ?', cut.id);
+      const fresh = await keep(room, { reason: 'running' }, 'another');
       await room.executions.sweep();
       assert.equal((await room.executions.get(ada, cut.id)).reason, 'lost');
       assert.equal((await room.executions.get(ada, fresh.id)).reason, 'running');

@@ -61,8 +61,8 @@ async function waitUntilAdopted(
 test('runs of a user who is removed end, and their records say why', async () => {
   await using room = await openRoom();
   const run = await room.executions.begin(ada, request('sleep 30'), { ...watching(), background: 'asked' });
-  assert.equal(await requestCancel(room.database, { owner: 'bob' }, 'removed_user', Date.now()), 0);
-  assert.equal(await requestCancel(room.database, { owner: 'ada' }, 'removed_user', Date.now()), 1);
+  assert.equal(await requestCancel(room.database, { owner: 'bob' }, 'removed_user'), 0);
+  assert.equal(await requestCancel(room.database, { owner: 'ada' }, 'removed_user'), 1);
   const { execution } = await run.ended;
   assert.deepEqual([execution.reason, execution.cancelledBy], ['cancelled', 'removed_user']);
   recordProof('D17:removed');

@@ -1,8 +1,11 @@
 /**
  * Carries out one change of a user's packages, from the plan to the moment in which runs see it. Nobody else changes them
- * meanwhile: not in this server (`packages.ts`), and not in another (`lease.ts`).
+ * meanwhile: not in this server (`packages.ts`), and not in another (`installs`).
  */
 import { join } from 'node:path';
+import type { Clock } from '../../platform/clock.ts';
+import type { ExclusiveJobs } from '../../core/jobs/exclusive.ts';
+import type { Database } from '../../ports/database/database.ts';
 import { runInSlices } from '../../platform/concurrency/yield.ts';
 import { WorkcrateError } from '../../platform/errors.ts';
 import { openBelow } from '../../platform/paths/paths.ts';
@@ -11,7 +14,6 @@ import { formatBytes } from '../../platform/text/text.ts';
 import { readTrustedTime } from '../../ports/database/trusted-clock.ts';
 import { buildEnvironment, type BuildOptions, type BuildRequest } from './build.ts';
 import type { InspectedEnvironment } from './check.ts';
-import { waitForLease, type LeaseOptions } from './lease.ts';
 import type { KnownPackages, Plan } from './plan.ts';
 import {
   clearCache,
@@ -30,7 +32,11 @@ import {
 
 type BuildFields = 'caller' | 'place' | 'language' | 'pins' | 'registry' | 'signal' | 'progress';
 
-export interface InstallOptions extends BuildOptions, LeaseOptions, Pick<BuildRequest, BuildFields> {
+export interface InstallOptions extends BuildOptions, Pick<BuildRequest, BuildFields> {
+  readonly database: Database;
+  /** Of one user at a time, on whichever server. */
+  readonly installs: ExclusiveJobs;
+  readonly clock: Clock;
   /** What to do, seen what is there. */
   plan(known: KnownPackages): Plan;
   /** What environments are made in: one of another is not used again. */
@@ -57,7 +63,7 @@ export async function carryOut(options: InstallOptions): Promise<PackageChange> 
   options.signal.throwIfAborted();
   const first = await look(options);
   if (isDone(options, first)) return toChange(options, first, first.current, began);
-  await using lease = await waitForLease(options, options.caller.user, options.signal);
+  await using lease = await options.installs.wait(options.caller.user, options.signal);
   // Another server may have installed something meanwhile.
   const found = await look(options);
   if (isDone(options, found)) return toChange(options, found, found.current, began);

@@ -28,7 +28,7 @@ export interface JobTerms {
 /** One is under way, the others wait. */
 const mostOfUser = 8;
 
-export function createJobs(clock: Clock, log: Log) {
+export function createInstalls(clock: Clock, log: Log) {
   const running = new Map<RunningJob, { readonly stop: AbortController; readonly done: Promise<unknown> }>();
   const list = (owner: string): RunningJob[] => [...running.keys()].filter((job) => job.owner === owner);
 
@@ -53,16 +53,12 @@ export function createJobs(clock: Clock, log: Log) {
         cancel.removeEventListener('abort', cancelJob);
       });
       running.set(job, { stop, done });
-      const patience = startPatience(patienceMs);
-      try {
-        const outcome = await Promise.race([done, patience.over]);
-        if (outcome !== stillRunning) return outcome as T;
-        // Nobody waits for it now, but it can still be cancelled by whoever stops the server.
-        done.catch((error: unknown) => log.warn('packages.install_failed', { error }));
-        return job;
-      } finally {
-        patience.stop();
-      }
+      using patience = startPatience(patienceMs);
+      const outcome = await Promise.race([done, patience.over]);
+      if (outcome !== stillRunning) return outcome as T;
+      // Nobody waits for it now, but it can still be cancelled by whoever stops the server.
+      done.catch((error: unknown) => log.warn('packages.install_failed', { error }));
+      return job;
     },
 
     async [Symbol.asyncDispose](): Promise<void> {
@@ -78,7 +74,7 @@ const stillRunning = Symbol('still running');
 function startPatience(ms: number | null) {
   const { promise: over, resolve } = Promise.withResolvers<typeof stillRunning>();
   const timer = ms === null ? undefined : setTimeout(() => resolve(stillRunning), ms);
-  return { over, stop: () => clearTimeout(timer) };
+  return { over, [Symbol.dispose]: () => clearTimeout(timer) };
 }
 
 const tooManyError = (): WorkcrateError =>

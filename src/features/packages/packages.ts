@@ -6,7 +6,9 @@
  */
 import type { Clock } from '../../platform/clock.ts';
 import { createKeyedMutex } from '../../platform/concurrency/mutex.ts';
-import type { Database } from '../../ports/database/database.ts';
+import { createExclusiveJobs } from '../../core/jobs/exclusive.ts';
+import { deleteJobs } from '../../core/jobs/rows.ts';
+import type { Database, Queries } from '../../ports/database/database.ts';
 import { WorkcrateError } from '../../platform/errors.ts';
 import type { Caller } from '../../core/identity.ts';
 import type { Log } from '../../platform/observability/log.ts';
@@ -18,8 +20,7 @@ import { createAllowedPackages } from './allowed.ts';
 import type { OpenNetwork } from './build.ts';
 import { missingToolError } from './failures.ts';
 import { carryOut, type InstallOptions, type PackageChange } from './install.ts';
-import { createJobs, type JobTerms, type RunningJob } from './jobs.ts';
-import { dropOwnLeases, takeLease } from './lease.ts';
+import { createInstalls, type JobTerms, type RunningJob } from './jobs.ts';
 import { parseSpecs, type PackageSpec } from './names.ts';
 import { planInstall, planRemove, type KnownPackages } from './plan.ts';
 import { createRegistries, type RegistryOptions } from './registries.ts';
@@ -39,7 +40,6 @@ import {
 export type { OpenNetwork } from './build.ts';
 export { createAllowedPackages } from './allowed.ts';
 export { findNpmFolder } from './configured.ts';
-export { endUserInstalls } from './lease.ts';
 export { createRegistries } from './registries.ts';
 export { listDamagedPackages } from './store.ts';
 export type { PackageLanguage } from '../../ports/sandbox/environments.ts';
@@ -81,13 +81,19 @@ export interface AskedPackages {
   readonly names: readonly string[];
 }
 
+/** Ends the installs of a user who is being removed, in the transaction of the caller: their servers see it. */
+export const endUserInstalls = (tx: Queries, owner: string): Promise<number> =>
+  deleteJobs(tx, 'install', { owner });
+
 export type Packages = ReturnType<typeof createPackages>;
 
 export function createPackages(options: PackagesOptions) {
   const { database, places, clock, log } = options;
   const allowed = createAllowedPackages(options.allow);
   const registries = createRegistries(options);
-  const jobs = createJobs(clock, log);
+  const jobs = createInstalls(clock, log);
+  const lookFailed = (error: unknown): void => log.warn('packages.not_looked_after', { error });
+  const installs = createExclusiveJobs({ ...options, kind: 'install', createLostError, lookFailed });
   const byUser = createKeyedMutex();
 
   const getPlace = async ({ user }: Caller): Promise<PackagePlace> => (await places.of(user)) as PackagePlace;
@@ -119,6 +125,7 @@ export function createPackages(options: PackagesOptions) {
         return carryOut({
           ...options,
           ...tools,
+          installs,
           caller,
           place,
           language,
@@ -138,7 +145,7 @@ export function createPackages(options: PackagesOptions) {
     const isWhole = packageLanguages.every((language) => !needsRepair(place, language));
     const now = await readTrustedTime(database, clock());
     if (isWhole && listLeftovers(place, mayStillUsePrevious(now)).length === 0) return 0;
-    await using lease = await takeLease(options, owner);
+    await using lease = await installs.take(owner);
     if (lease === null) return 0;
     repairPackages(place, owner, log);
     return await tidy(place, mayStillUsePrevious(now));
@@ -191,7 +198,7 @@ export function createPackages(options: PackagesOptions) {
 
     /** Call at the start. */
     async recover(): Promise<number> {
-      await dropOwnLeases(options);
+      await deleteJobs(database, 'install', { server: options.server });
       return sweep();
     },
 
@@ -201,9 +208,18 @@ export function createPackages(options: PackagesOptions) {
     countUnderWay: jobs.count,
 
     /** Ends what is being installed. */
-    [Symbol.asyncDispose]: () => jobs[Symbol.asyncDispose](),
+    async [Symbol.asyncDispose](): Promise<void> {
+      await jobs[Symbol.asyncDispose]();
+      await installs[Symbol.asyncDispose]();
+    },
   };
 }
+
+const createLostError = (): WorkcrateError =>
+  new WorkcrateError(
+    'cancelled',
+    'The install was ended: you were removed from this server, or it did not answer for a minute. What was installed before is as it was.',
+  );
 
 function repairPackages(place: PackagePlace, user: string, log: Log): void {
   for (const language of packageLanguages) {

@@ -76,6 +76,11 @@ export interface Database extends Queries {
    */
   readonly sharedClock: string | null;
   /**
+   * An SQL expression for the time in milliseconds by the clock of the database, or of its machine: whether another
+   * process is alive is judged by it alone.
+   */
+  readonly clock: string;
+  /**
    * Runs `work` whole or not at all: a rejection rolls back and is passed on. What it commits survives
    * power loss. Writers are one at a time where they touch the same rows; a conflict that the backend
    * can only answer by running again (deadlock, serialisation, busy) is run again, so `work` must have

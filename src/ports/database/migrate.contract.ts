@@ -16,6 +16,7 @@ const TABLES = [
   'outbox',
   'places',
   'executions',
+  'jobs',
   'users',
   'api_keys',
   'shared_keys',

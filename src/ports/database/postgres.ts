@@ -58,7 +58,8 @@ export async function postgresDatabase(url: string): Promise<Database> {
   return {
     kind: 'postgres',
     isShared: true,
-    sharedClock: 'CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)',
+    sharedClock: clock,
+    clock,
     version: notices.version,
     query,
     transaction,
@@ -102,6 +103,9 @@ async function querySingly<T extends Row>(
   }
   return lend((loan) => loan.query<T>(sql, ...values));
 }
+
+/** The time of the server, not that of the transaction. */
+const clock = 'CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)';
 
 const isSelect = (sql: string): boolean => /^\s*SELECT\b/i.test(sql);
 

@@ -119,6 +119,7 @@ export function sqliteDatabase(file: string, options: SqliteOptions = {}): Datab
     kind: 'sqlite',
     isShared: false,
     sharedClock: null,
+    clock: "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
     // Both only grow: what is written here, and what others commit, as `workcrate user` does beside a server.
     version: () => (closing === null ? version + writtenByOthers() : version),
     async query<T extends Row>(sql: string, ...values: SqlValue[]) {

@@ -53,6 +53,7 @@ export function instrumentDatabase(database: Database, eyes: DatabaseInstruments
     kind: database.kind,
     isShared: database.isShared,
     sharedClock: database.sharedClock,
+    clock: database.clock,
     query: seen(database),
     transaction: (work) =>
       eyes.tracing.span('database transaction', { 'db.system.name': system }, () =>

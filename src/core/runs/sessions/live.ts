@@ -16,6 +16,7 @@ import { sessionEndedError } from './errors.ts';
 import type { History, HistoryMark } from './history.ts';
 import type { SessionLog } from './log.ts';
 import type { SavedFolder } from './saved-folder.ts';
+import type { HeldJob } from '../../jobs/jobs.ts';
 import type { SessionRecord } from './store.ts';
 import { createTurns, type Turns } from './turns.ts';
 
@@ -29,7 +30,7 @@ export interface Checkpoint {
   readonly folder: SavedFolder | null;
 }
 
-export interface LiveSession {
+export interface LiveSession extends HeldJob {
   readonly record: SessionRecord;
   readonly place: Workspace;
   /** Its own folder in /workspace; null where it was told to work elsewhere. */
@@ -44,6 +45,8 @@ export interface LiveSession {
   lastUsed: number;
   /** The same by a clock that never jumps, for what ends a session that nobody uses. */
   lastUsedSteadily: number;
+  /** As it was when its row was written last. */
+  notedUse: number;
   /** The number of the last slot. */
   lastNumber: number;
   /** Cells that were run. */
@@ -55,17 +58,24 @@ export interface LiveSession {
   end: SessionEnd | null;
 }
 
-export type NewLive = Pick<LiveSession, 'record' | 'place' | 'ownFolder' | 'interpreter' | 'log'>;
+export type NewLive = Pick<
+  LiveSession,
+  'record' | 'place' | 'ownFolder' | 'interpreter' | 'log' | 'cancel' | 'lose'
+>;
 
 export function createLive(given: NewLive): LiveSession {
+  const now = performance.now();
   return {
     ...given,
+    owner: given.record.owner,
+    epoch: 1,
     turns: createTurns(),
     checkpoints: new Map(),
     checkpointsMade: 0,
     history: given.record.history,
     lastUsed: given.record.createdAt,
-    lastUsedSteadily: performance.now(),
+    lastUsedSteadily: now,
+    notedUse: now,
     // A fork goes on counting, so that no two of its cells have one number.
     lastNumber: given.record.history.base?.cell ?? 0,
     cells: 0,

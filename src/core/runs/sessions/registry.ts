@@ -18,8 +18,10 @@ import {
   type SessionRequest,
   type Workspace,
 } from '../../../ports/sandbox/sandbox.ts';
+import { createJobEnds } from '../../jobs/ends.ts';
+import { createJobs, type LostTerms } from '../../jobs/jobs.ts';
 import { makeWorkspaceBeside } from '../../workspaces/workspaces.ts';
-import { forsakenEnd, toSessionEnd, type SessionEnd } from './ends.ts';
+import { forsakenEnd, removedEnd, restartedEnd, toSessionEnd, type SessionEnd } from './ends.ts';
 import {
   badNameError,
   elsewhereError,
@@ -33,14 +35,18 @@ import type { History } from './history.ts';
 import { createLive, type LiveSession, type NewLive } from './live.ts';
 import { openSessionLog, type SessionLog } from './log.ts';
 import { removeCopies } from './saved-folder.ts';
-import { createSessionEnds } from './session-ends.ts';
 import type { SessionsOptions } from './sessions.ts';
+import { lookAfterSessions } from './upkeep.ts';
 import {
   deleteRow,
   endRow,
   findSession,
   insertSession,
   newSessionId,
+  noteUse,
+  sessionFromRow,
+  sessionJobs,
+  toLostEnd,
   sessionIdForm,
   sessionNameForm,
   type SessionRecord,
@@ -61,11 +67,19 @@ export interface NewSession {
 /** Starts the interpreter of a session that has its row and its folder. */
 export type StartInterpreter = (sandbox: Sandbox, request: SessionRequest) => Promise<SandboxSession>;
 
+/** The end of a session that its row has not yet. */
+interface WaitingEnd {
+  readonly row: Pick<SessionRecord, 'id' | 'cells' | 'lastUsed'>;
+  readonly end: SessionEnd;
+  readonly endedAt: number;
+}
+
 export interface Registry extends AsyncDisposable {
   readonly live: ReadonlyMap<string, LiveSession>;
   /** Work on the sessions of one user, one piece after the other. */
   readonly byOwner: KeyedMutex;
   openLog(id: string): SessionLog;
+  endLost(): Promise<number>;
   /** Rejects with `quota_exceeded` where the user has as many as may be. */
   open(caller: Caller, wanted: NewSession, start: StartInterpreter): Promise<LiveSession>;
   /** From now on nobody can use it; its interpreter is ended. */
@@ -84,24 +98,47 @@ export interface Registry extends AsyncDisposable {
 export function createRegistry(options: SessionsOptions): Registry {
   const { database, server, clock, log, networkEnvironment: environment = null } = options;
   const openLog = createLogOpener(options);
-  const live = new Map<string, LiveSession>();
+  const opening = new Set<string>();
   /** Each gives why the end could not be recorded, or null. */
   const ending = new Map<string, Promise<unknown>>();
-  const ends = createSessionEnds({ database, clock, log });
+  const ends = createJobEnds<WaitingEnd>({
+    write: async (_, { row, end, endedAt }) => void (await endRow(database, row, end, endedAt)),
+    told: {
+      notWritten: (id, error) => log.error('session.end_not_written', { id, error }),
+      stillNotWritten: (id, error) => log.debug('session.end_not_written', { id, error }),
+      written: (id) => log.info('session.end_written', { id }),
+    },
+  });
+
+  const jobs = createJobs<LiveSession>({
+    database,
+    server,
+    table: sessionJobs,
+    // By a timer, since nobody may ever call again.
+    lookMs: Math.min(15_000, Math.max(100, options.idleMs / 4)),
+    look: (held) => lookAfterSessions(options, held, finish),
+    lookFailed: (error) => log.error('session.not_reaped', { error }),
+    isKnown: (id) => opening.has(id) || ending.has(id) || ends.find(id) !== null,
+  });
+  const live = jobs.all;
+
+  /** Its user was removed, or this server was silent for so long that another gave it up. */
+  async function lose(session: LiveSession): Promise<void> {
+    const { id, owner } = session.record;
+    const row = await findSession(database, owner, id).catch(() => null);
+    finish(session, row?.end ?? removedEnd);
+  }
 
   function finish(session: LiveSession, end: SessionEnd): void {
     if (session.end !== null) return;
     session.end = end;
     const { id, owner: user } = session.record;
-    live.delete(id);
+    jobs.release(id);
     session.log.note('ended', { ...end, cells: session.cells });
     log.info('session.ended', { id, user, reason: end.reason });
     const { cells, lastUsed } = session;
     // The row first: its slot is free from then on. The interpreter is closed whatever becomes of the row.
-    const recording = ends.write({ id, cells, lastUsed }, end).then(
-      () => null,
-      (error: unknown) => error,
-    );
+    const recording = ends.end(id, { row: { id, cells, lastUsed }, end, endedAt: clock() });
     const work = settle(session, live)
       .catch((error: unknown) => log.error('session.not_settled', { id, error }))
       .then(() => recording)
@@ -119,6 +156,7 @@ export function createRegistry(options: SessionsOptions): Registry {
     const { place, ownFolder, folder } = await makePlace(options, caller, wanted, id);
     const owner = caller.user;
     const record = toFreshRecord({ id, owner, name, language, folder, history, server }, clock());
+    opening.add(id);
     try {
       await takeRow(options, record);
       if (ownFolder !== null) makeFolderFor(place.workspace, ownFolder, place.uid);
@@ -130,13 +168,19 @@ export function createRegistry(options: SessionsOptions): Registry {
       if (ownFolder !== null) await removeIfEmpty(place.workspace, ownFolder);
       await removeOwnPlace(place, live);
       throw asWorkcrateError(error);
+    } finally {
+      opening.delete(id);
     }
   }
 
-  function welcome(given: NewLive): LiveSession {
-    const session = createLive(given);
+  function welcome(given: Omit<NewLive, 'cancel' | 'lose'>): LiveSession {
+    const session: LiveSession = createLive({
+      ...given,
+      cancel: () => finish(session, removedEnd),
+      lose: () => void lose(session),
+    });
     const { id, owner: user, name, language, folder } = given.record;
-    live.set(id, session);
+    jobs.hold(id, session);
     session.log.note('opened', { user, name, language, folder });
     log.info('session.opened', { id, user, language });
     // A cell that ended it says why; where there was none, the end of the interpreter does.
@@ -157,14 +201,32 @@ export function createRegistry(options: SessionsOptions): Registry {
     // Its end may be about to be written.
     await ending.get(found.id);
     if (found.state !== 'open') return found;
-    if (found.server !== server) throw elsewhereError(found);
+    if (found.server !== server) {
+      if ((await endLost({ id: found.id })) === 0) throw elsewhereError(found);
+      return findSession(database, user, found.id);
+    }
     const end = ends.find(found.id)?.end ?? forsakenEnd;
     const isStuck = await endRow(database, found, end, clock());
     return isStuck ? { ...found, state: 'ended', end } : findSession(database, user, found.id);
   }
 
+  /** Says of sessions that nobody holds any more that they are lost, and gives the number. */
+  const endLost = (which: Pick<LostTerms, 'id'> = {}): Promise<number> =>
+    jobs.claimLost((row) => noteLost(sessionFromRow(row)), {
+      ...which,
+      set: toLostEnd(server, restartedEnd, forsakenEnd, clock()),
+    });
+
+  /** Its row was written now and then only; each cell has one of its own. */
+  async function noteLost(record: SessionRecord): Promise<void> {
+    const cells = Math.max(record.cells, await options.executions.countCells(record.id));
+    await noteUse(database, { ...record, cells });
+    if (record.end?.reason === restartedEnd.reason) openLog(record.id).note('ended', { ...restartedEnd });
+  }
+
   return {
     live,
+    endLost,
     byOwner: createKeyedMutex(),
     openLog,
     open,
@@ -185,6 +247,7 @@ export function createRegistry(options: SessionsOptions): Registry {
     findRecord,
     async [Symbol.asyncDispose]() {
       await Promise.all(ending.values());
+      await jobs[Symbol.asyncDispose]();
       await ends[Symbol.asyncDispose]();
     },
   };

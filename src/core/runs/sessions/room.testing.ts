@@ -31,7 +31,6 @@ export async function openSessionRoom(
     serverFolders: [room.data],
     mostOfUser: 5,
     idleMs: 900_000,
-    maxTimeoutMs: 30_000,
     keepFileSeconds: 3600,
     keepDays: 90,
     clock: Date.now,

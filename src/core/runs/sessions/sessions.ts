@@ -20,7 +20,7 @@ import { outlineSession, type SessionOutline } from './outline.ts';
 import { createRegistry, type NewSession } from './registry.ts';
 import { listCellsInEffect, replayCells, type ProvideInput } from './replay.ts';
 import { endUserRows, listSessions, type SessionRecord } from './store.ts';
-import { recoverSessions, startReaper, sweepSessions } from './upkeep.ts';
+import { recoverSessions, sweepSessions } from './upkeep.ts';
 
 export interface SessionsOptions {
   readonly database: Database;
@@ -46,8 +46,6 @@ export interface SessionsOptions {
   readonly serverFolders: readonly string[];
   readonly mostOfUser: number;
   readonly idleMs: number;
-  /** The longest time that a cell may take. */
-  readonly maxTimeoutMs: number;
   /** How long a notebook is kept, in seconds. */
   readonly keepFileSeconds: number;
   /** How long logs and rows are kept after the end. */
@@ -81,7 +79,6 @@ export function createSessions(options: SessionsOptions) {
   const registry = createRegistry(options);
   const { live } = registry;
   const entrance = createEntrance(registry, clock);
-  const reaper = startReaper(options, registry);
   const room = { ...options, ...entrance, registry };
   return {
     enter: entrance.enter,
@@ -140,11 +137,10 @@ export function createSessions(options: SessionsOptions) {
     /** Call at the start. */
     recover: (): Promise<number> => recoverSessions(options, registry),
 
-    sweep: (): Promise<number> => sweepSessions(options),
+    sweep: (): Promise<number> => sweepSessions(options, registry),
 
     /** Closes all that are open. */
     async [Symbol.asyncDispose](): Promise<void> {
-      await reaper[Symbol.asyncDispose]();
       for (const session of live.values()) registry.finish(session, stoppedEnd);
       await registry[Symbol.asyncDispose]();
     },

@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Database, Queries, Row } from '../../../ports/database/database.ts';
+import type { JobTable, SqlPart } from '../../jobs/jobs.ts';
 import type { Language } from '../../../ports/sandbox/sandbox.ts';
 import type { SessionEnd } from './ends.ts';
 import { emptyHistory, type History } from './history.ts';
@@ -14,6 +15,9 @@ export const sessionIdForm = /^sess_[0-9a-f]{12}$/;
 export const sessionNameForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 export const newSessionId = (): string => `sess_${randomBytes(6).toString('hex')}`;
+
+/** A session is a job while it is open, and its row is that of the job. */
+export const sessionJobs: JobTable = { name: 'sessions', underWay: "state = 'open'" };
 
 export type SessionState = 'open' | 'closed' | 'ended';
 
@@ -36,7 +40,7 @@ export interface SessionRecord {
   readonly server: string;
 }
 
-function sessionFromRow(row: Row): SessionRecord {
+export function sessionFromRow(row: Row): SessionRecord {
   const text = (column: string): string => row[column] as string;
   const { reason, reason_text: words } = row;
   return {
@@ -79,8 +83,8 @@ export async function insertSession(
     const slot = Array.from({ length: most }, (_, at) => at + 1).find((one) => !taken.has(one));
     if (slot === undefined) return 'full';
     const rows = await database.query(
-      `INSERT INTO sessions (id, owner, name, language, folder, state, created_at, last_used, cells, history, server, slot, open_name)
-       VALUES (?, ?, ?, ?, ?, 'open', ?, ?, 0, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id`,
+      `INSERT INTO sessions (id, owner, name, language, folder, state, created_at, last_used, cells, history, server, slot, open_name, seen_at)
+       VALUES (?, ?, ?, ?, ?, 'open', ?, ?, 0, ?, ?, ?, ?, ${database.clock}) ON CONFLICT DO NOTHING RETURNING id`,
       id,
       owner,
       name,
@@ -167,24 +171,12 @@ export async function listSessions(
   return rows.map(sessionFromRow);
 }
 
-export async function listOpenOfServer(database: Queries, server: string): Promise<SessionRecord[]> {
-  const rows = await database.query("SELECT * FROM sessions WHERE server = ? AND state = 'open'", server);
-  return rows.map(sessionFromRow);
-}
-
-/** Sessions of other servers that nobody can have used for so long: their servers never came back. */
-export async function listForsaken(
-  database: Queries,
-  server: string,
-  before: number,
-): Promise<SessionRecord[]> {
-  const rows = await database.query(
-    "SELECT * FROM sessions WHERE server <> ? AND state = 'open' AND last_used < ?",
-    server,
-    before,
-  );
-  return rows.map(sessionFromRow);
-}
+/** How the rows of sessions are ended that nobody holds any more: those of one server, and those of the others. */
+export const toLostEnd = (server: string, own: SessionEnd, others: SessionEnd, now: number): SqlPart => ({
+  sql: `state = 'ended', reason = CASE WHEN server = ? THEN ? ELSE ? END,
+    reason_text = CASE WHEN server = ? THEN ? ELSE ? END, ended_at = ?, slot = NULL, open_name = NULL`,
+  values: [server, own.reason, others.reason, server, own.text, others.text, now],
+});
 
 export async function isOpen(database: Queries, id: string): Promise<boolean> {
   const rows = await database.query("SELECT id FROM sessions WHERE id = ? AND state = 'open'", id);

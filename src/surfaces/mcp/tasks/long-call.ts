@@ -8,9 +8,8 @@ import type { Caller } from '../../../core/identity.ts';
 import type { Log } from '../../../platform/observability/log.ts';
 import type { Answers } from '../asking.ts';
 import type { Question, TaskOfCall, ToolContext } from '../../../core/offer/tool.ts';
-import { createLostOutcome, lostMessage } from './lost.ts';
 import type { RunningTask } from './running-task.ts';
-import { toTaskError, type TaskOutcome } from './task.ts';
+import { createLostOutcome, internalErrorCode, lostMessage, toTaskError, type TaskOutcome } from './task.ts';
 import type { Tasks } from './tasks.ts';
 
 /** A call that is over by then costs its client no second request. */
@@ -159,8 +158,6 @@ const describeCancelled = ({ endReason, task: { execution } }: RunningTask): str
 function toOutcome(result: CallEnd): TaskOutcome {
   return { status: 'completed', result: result as CallToolResult };
 }
-
-const internalErrorCode = -32_603;
 
 function toFailure(error: unknown): TaskOutcome {
   if (error instanceof ProtocolError) return { status: 'failed', error: toTaskError(error) };

@@ -1,6 +1,6 @@
 /**
  * What a task is: a call of a tool that goes on after it was answered, as the MCP extension io.modelcontextprotocol/tasks
- * (SEP-2663) has it. Its forms for clients are made here; its rows are in `store.ts`, its life is in `tasks.ts`.
+ * (SEP-2663) has it. Its forms for clients are made here; its life is in `tasks.ts`, its row is a job's (`core/jobs/`).
  */
 import { randomBytes } from 'node:crypto';
 import {
@@ -10,6 +10,7 @@ import {
   type InputRequest,
   type ProtocolError,
 } from '@modelcontextprotocol/server';
+import type { JobRecord } from '../../../core/jobs/rows.ts';
 import { WorkcrateError } from '../../../platform/errors.ts';
 import type { Tool } from '../../../core/offer/tool.ts';
 
@@ -35,24 +36,29 @@ export type TaskOutcome =
   | { readonly status: 'failed'; readonly error: TaskError }
   | { readonly status: 'cancelled' };
 
-export interface Task {
-  readonly id: string;
-  readonly owner: string;
-  /** From when the right of its caller dates. */
-  readonly since: number;
+/** A call that goes on after it was answered. */
+export interface Task extends Omit<JobRecord, 'work' | 'status' | 'questions' | 'outcome'> {
   readonly tool: string;
-  /** The id of the execution that it shows, if it shows one. */
-  readonly execution: string | null;
   readonly status: TaskStatus;
-  /** What it says of itself: the last line of its output, or why it ended. */
-  readonly message: string;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-  /** Null while it is under way. */
-  readonly expiresAt: number | null;
   readonly questions: TaskQuestions;
   readonly outcome: TaskOutcome | null;
 }
+
+/** The job that a task is a view of. */
+export const toJob = ({ tool: work, questions, outcome, ...job }: Task): JobRecord => ({
+  ...job,
+  work,
+  questions: job.status === 'input_required' ? JSON.stringify(questions) : null,
+  outcome: outcome && JSON.stringify(outcome),
+});
+
+export const taskFromJob = ({ work: tool, status, questions, outcome, ...job }: JobRecord): Task => ({
+  ...job,
+  tool,
+  status: status as TaskStatus,
+  questions: questions === null ? {} : (JSON.parse(questions) as TaskQuestions),
+  outcome: outcome === null ? null : (JSON.parse(outcome) as TaskOutcome),
+});
 
 /** Nobody can guess one; and it is of use to its owner alone. */
 export const newTaskId = (): string => `task_${randomBytes(24).toString('base64url')}`;
@@ -125,6 +131,23 @@ export const toTaskError = ({ code, message, data }: ProtocolError): TaskError =
   code,
   message,
   ...(data === undefined ? {} : { data }),
+});
+
+/** What a task says of itself that its server did not finish. */
+export const lostMessage = 'lost: the server ended while it was running';
+
+export const internalErrorCode = -32_603;
+
+/** How a task ends that its server did not finish. */
+export const createLostOutcome = ({ tool, execution }: Task, how: 'ended' | 'stopped'): TaskOutcome => ({
+  status: 'failed',
+  error: {
+    code: internalErrorCode,
+    message: `The server ${how} while this task was running: ${tool} had not finished, and its result is lost. ${
+      execution === null ? 'Call it again.' : `get_execution shows what is known of ${execution}.`
+    }`,
+    data: { code: 'lost' },
+  },
 });
 
 const maxMessageLength = 300;

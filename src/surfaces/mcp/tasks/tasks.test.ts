@@ -151,7 +151,7 @@ it('an end that the database did not take is written later', async (t) => {
   await tasks.finish(one, done);
   assert.equal((await tasks.find(ann, one.task.id)).status, 'completed');
   fails = false;
-  const reader = open('two', { lookMs: minute });
+  const reader = open('two', { database: shareDatabase(database), lookMs: minute });
   await waitForStatus(reader, one.task.id, 'completed');
 });
 
@@ -202,8 +202,20 @@ it('another server shows, answers and cancels a task, and tells of one whose ser
   await there.cancel(ann, id);
   while (one.endReason === null) await pause(5);
   await here[Symbol.asyncDispose]();
-  time.now += minute + 1;
+  await database.query('UPDATE jobs SET seen_at = seen_at - 60001');
   assert.equal((await there.find(ann, id)).status, 'failed');
+});
+
+it('a server whose clock is ahead gives up no task of another', async (t) => {
+  const { database, open, time } = await openBench(t);
+  const shared = { database: shareDatabase(database) };
+  const here = open('here', shared);
+  const there = open('there', { ...shared, clock: () => time.now + 5 * minute });
+  const one = (await here.begin(newTask()))!;
+  assert.equal((await there.find(ann, one.task.id)).status, 'working');
+  assert.equal(await there.recover(), 0);
+  assert.equal((await there.find(ann, one.task.id)).status, 'working');
+  await here.finish(one, done);
 });
 
 it('a server that stops ends its tasks and says so', async (t) => {

@@ -5,8 +5,7 @@ import type { TestContext } from 'node:test';
 import type { Database } from '../../../ports/database/database.ts';
 import { openDatabase } from '../../../ports/database/open.ts';
 import { createLog } from '../../../platform/observability/log.ts';
-import type { NewTask } from './running-tasks.ts';
-import { createTasks, type TasksOptions } from './tasks.ts';
+import { createTasks, type NewTask, type TasksOptions } from './tasks.ts';
 
 export const ann = { user: 'ann', since: 1000 };
 export const bob = { user: 'bob', since: 1000 };
