@@ -1,6 +1,6 @@
 /**
  * The end of the hash chain, where lines are appended, each with the hash of the line before. It writes and syncs; when that
- * happens is decided by `queue.ts`. Reading and checking are in `read.ts` and `verify.ts`.
+ * happens is decided by `open.ts`. Reading and checking are in `read.ts` and `verify.ts`.
  */
 import {
   closeSync,

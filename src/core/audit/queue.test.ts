@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AuditChain } from './chain.ts';
 import { event, keptLog, noon } from './log.testing.ts';
-import { createQueue } from './queue.ts';
+import { createQueue } from './open.ts';
 
 test('files of days that are over go only once the head names a line of the new day', async () => {
   const calls: string[] = [];

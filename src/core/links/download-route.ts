@@ -13,14 +13,15 @@ import {
   type ErrorCode,
 } from '../../platform/errors.ts';
 import { countRequestsOfConnection } from '../../platform/http/connection.ts';
+import { isOpenedInBrowser } from '../../platform/html/response.ts';
 import type { Log } from '../../platform/observability/log.ts';
 import type { Metrics } from '../../platform/observability/metrics.ts';
 import type { Previews } from '../../platform/previews/previews.ts';
 import { getSegmentLength, sendSegments, socketInTurn, type Sent } from '../../platform/transfer/transfer.ts';
-import { planDownload, type ByteRange, type DownloadPlan } from './download-response.ts';
+import { isWhole, planDownload, type ByteRange, type DownloadPlan } from './download-response.ts';
 import type { Download } from './download.ts';
 import type { Link } from './link.ts';
-import { answerLinkPage, readLinkView, toPreviewHeaders } from './link-page.ts';
+import { answerLinkPage, previewQuery, toPreviewHeaders } from './link-page.ts';
 import type { Links } from './links.ts';
 import type { Offload } from './offload.ts';
 import { holdBackLastByte, type RowLease } from './single-use.ts';
@@ -71,6 +72,13 @@ export function createDownloadRoute(options: DownloadRouteOptions) {
   };
 }
 
+/** What a request for a link asks for. */
+function readLinkView(req: IncomingMessage): 'page' | 'preview' | 'bytes' {
+  const at = req.url?.indexOf('?') ?? -1;
+  if (at !== -1) return req.url!.slice(at) === previewQuery ? 'preview' : 'bytes';
+  return isOpenedInBrowser(req) ? 'page' : 'bytes';
+}
+
 async function sendReusable(
   options: DownloadRouteOptions,
   req: IncomingMessage,
@@ -110,7 +118,8 @@ const completesDownload = (
   link: Link,
   { size }: Download,
   ranges: readonly ByteRange[],
-): boolean => links.coverage.completes(link.tokenHash, ranges, size);
+): boolean =>
+  (ranges.length > 0 && isWhole(ranges, size)) || links.coverage.completes(link.tokenHash, ranges, size);
 
 /**
  * Has another server send it, if that is possible. It counts as a download as soon as it is offloaded, and its bytes

@@ -2,9 +2,9 @@
  * The page that a person sees who opens a link in a browser: what the file is, until when it can be had, a preview, and a
  * button to download it. It is never a use of the link. Who gets it instead of the bytes is decided in `platform/html/response.ts`.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { html, nothing, renderPage, renderTime, type Html } from '../../platform/html/html.ts';
-import { sendPage, createPolicy, isOpenedInBrowser, storedPagePolicy } from '../../platform/html/response.ts';
+import { sendPage, createPolicy, storedPagePolicy } from '../../platform/html/response.ts';
 import type { Previews, PreviewFile } from '../../platform/previews/previews.ts';
 import { collectBytes } from '../../platform/streams.ts';
 import { formatBytes } from '../../platform/text/text.ts';
@@ -13,16 +13,9 @@ import type { Link } from './link.ts';
 
 /** The queries of a link: bytes for whoever presses the button, and bytes that the page itself shows. */
 const downloadQuery = '?download=1';
-const previewQuery = '?preview=1';
+export const previewQuery = '?preview=1';
 
 const policy = createPolicy({ shows: true });
-
-/** What a request for a link asks for. */
-export function readLinkView(req: IncomingMessage): 'page' | 'preview' | 'bytes' {
-  const at = req.url?.indexOf('?') ?? -1;
-  if (at !== -1) return req.url!.slice(at) === previewQuery ? 'preview' : 'bytes';
-  return isOpenedInBrowser(req) ? 'page' : 'bytes';
-}
 
 export async function answerLinkPage(
   res: ServerResponse,

@@ -234,7 +234,6 @@ export function createCoverage() {
     completes(link: string, ranges: readonly ByteRange[], size: number): boolean {
       // An empty answer, such as 304, sends nothing, even of an empty file.
       if (ranges.length === 0) return false;
-      if (isWhole(ranges, size)) return true;
       const pieces = joinRanges([...(gathered.get(link) ?? []), ...ranges]);
       const isDone = isWhole(pieces, size);
       keep(link, isDone ? [] : pieces);

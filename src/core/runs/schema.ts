@@ -30,7 +30,11 @@ const toShownFields = (name: keyof FieldTable): ShownField[] => {
   const { json, schema } = field;
   if (field.column === null) return [{ json, schema, show: field.derive }];
   const toJson = field.toJson as (value: unknown) => unknown;
-  return [{ json, schema, show: (execution) => toJson(execution[name as keyof Execution]) }];
+  const show = (execution: Execution): unknown => {
+    const value = execution[name as keyof Execution];
+    return value === null ? null : toJson(value);
+  };
+  return [{ json, schema, show }];
 };
 
 const allShownFields = (Object.keys(executionFields) as (keyof FieldTable)[]).flatMap(toShownFields);

@@ -9,8 +9,7 @@ import { copyScript } from './frame.ts';
 import { answerArtifactContent, describeArtifact } from './content.ts';
 import type { LibraryRooms } from './library-rooms.ts';
 import { renderTabs } from './library-tabs.ts';
-import type { Visitor } from './page-tools.ts';
-import { toOwnPath, type Routing } from './routing.ts';
+import { type Visitor, toOwnPath, type Routing } from './routing.ts';
 import { readShareTerms, renderMadeLink, renderShareForm } from './share.ts';
 import type { ToolAnswers } from './tool-answers.ts';
 

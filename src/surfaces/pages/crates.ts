@@ -6,8 +6,7 @@ import { toStoredPageResponse } from '../../platform/html/response.ts';
 import { renderCheck } from './crate-check.ts';
 import { filesOnPage, renderCrate, type CrateListing, type CratePage, type ShownCrate } from './crate.ts';
 import { cratesOnPage, facetTitles, renderSearch, type CrateWish } from './found-crates.ts';
-import type { Visitor } from './page-tools.ts';
-import { toOwnPath, type Routing } from './routing.ts';
+import { type Visitor, toOwnPath, type Routing } from './routing.ts';
 
 const maxBroken = 20;
 

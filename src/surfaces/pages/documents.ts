@@ -13,8 +13,7 @@ import {
   type TypedTexts,
 } from './built-document.ts';
 import { exampleBibliography, exampleDocument } from './example-document.ts';
-import type { Visitor } from './page-tools.ts';
-import { demandOwnForm, type Routing } from './routing.ts';
+import { type Visitor, demandOwnForm, type Routing } from './routing.ts';
 
 /** What the form has, and has again in the answer. */
 interface DocumentDraft extends TypedTexts {

@@ -8,8 +8,7 @@ import { answerFileContent } from './content.ts';
 import { copyScript, renderAction } from './frame.ts';
 import type { LibraryRooms } from './library-rooms.ts';
 import { renderLinkTable, type ListedLink } from './links.ts';
-import type { Visitor } from './page-tools.ts';
-import type { Routing } from './routing.ts';
+import type { Visitor, Routing } from './routing.ts';
 import { readShareTerms, renderMadeLink, renderShareForm } from './share.ts';
 import type { ToolAnswers } from './tool-answers.ts';
 

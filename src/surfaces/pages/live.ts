@@ -5,7 +5,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Executions, LiveRun, OutputPieces } from '../../core/runs/executions.ts';
 import { createAlarm, encodeEvent, getPaceMs, silenceMs } from './events.ts';
-import type { Visitor } from './page-tools.ts';
+import type { Visitor } from './routing.ts';
 
 type LiveExecutions = Pick<Executions, 'findLive' | 'follow' | 'get'>;
 

@@ -6,7 +6,7 @@ import type { NoteRequest } from '../../core/audit/audit.ts';
 import { computeDigest } from '../../core/files/files.ts';
 import { planDownload } from '../../core/links/download-response.ts';
 import { describeArtifact, neverOpened, toHeaderInit } from './content.ts';
-import type { Visitor } from './page-tools.ts';
+import type { Visitor } from './routing.ts';
 import { changedError, findMadeFile, type PictureSources } from './pictures.ts';
 
 export interface MadeFileSources extends PictureSources {

@@ -5,7 +5,7 @@
 import type { RunningRun } from '../../core/runs/executions.ts';
 import type { LinksOfAll } from '../../core/links/links.ts';
 import type { PlottedHistory, RecentTrouble } from '../../platform/observability/history.ts';
-import type { Visitor } from './page-tools.ts';
+import type { Visitor } from './routing.ts';
 
 export interface OperatorStatus {
   readonly version: string;
@@ -87,7 +87,3 @@ export interface OperatorAccess {
   revokeLink(visitor: Visitor, id: string): Promise<void>;
   verifyAudit(visitor: Visitor): Promise<VerifiedAudit>;
 }
-
-/** Whether somebody may operate the server: without authentication there is one trust domain. */
-export const mayOperate = ({ scopes }: Pick<Visitor, 'scopes'>): boolean =>
-  scopes === null || scopes.includes('operator');

@@ -15,17 +15,16 @@ import type { LibraryRooms } from './library-rooms.ts';
 import { addLibraryRoutes } from './library.ts';
 import { addOperatorRoutes } from './operate.ts';
 import type { OperatorAccess } from './operate-access.ts';
-import { createPageTools } from './page-tools.ts';
-import { createRouting, type RoutingOptions } from './routing.ts';
+import { createPageTools, createRouting, type RoutingOptions } from './routing.ts';
 import { addRunRoutes, type RunRoutesOptions } from './run-routes.ts';
 import { addSessionRoutes, type SessionRoutesOptions } from './sessions.ts';
 import { addSignInRoutes, type SignInOptions } from './sign-in.ts';
 import { addUsageRoute, type ReadUsage } from './usage.ts';
 
 export type * from './operate-access.ts';
-export { mayOperate } from './operate-access.ts';
+export { mayOperate } from './routing.ts';
 export { sumSpace } from './operate-users.ts';
-export type { Visitor } from './page-tools.ts';
+export type { Visitor } from './routing.ts';
 export type { ReadUsage, UsageReport } from './usage.ts';
 
 export interface PageRoutesOptions extends Omit<RoutingOptions, 'tools' | 'tokens'>, SignInOptions {

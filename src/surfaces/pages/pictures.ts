@@ -10,7 +10,7 @@ import type { Files } from '../../core/files/files.ts';
 import { detectPictureType } from '../../platform/pictures.ts';
 import { countPixels } from '../../platform/previews/picture-size.ts';
 import { collectBytes } from '../../platform/streams.ts';
-import type { Visitor } from './page-tools.ts';
+import type { Visitor } from './routing.ts';
 
 export interface PictureSources {
   readonly executions: Pick<Executions, 'get' | 'findResult'>;

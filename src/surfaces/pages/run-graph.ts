@@ -4,7 +4,7 @@ import { html, nothing, type Html } from '../../platform/html/html.ts';
 import { formatDuration } from '../../platform/text/text.ts';
 import { renderGraph } from './graph.ts';
 import type { Routing } from './routing.ts';
-import { renderArtifactButton } from './run-files.ts';
+import { renderArtifactButton } from './run.ts';
 import type { ShownRun } from '../../core/runs/schema.ts';
 
 export function addGraphRoutes(routes: Hono, { tools, show }: Routing): void {

@@ -8,14 +8,12 @@ import { copyScript, liveScript } from './frame.ts';
 import { answerEvents } from './events.ts';
 import type { Feeds } from './feed.ts';
 import { followRun, readShownOutput } from './live.ts';
-import type { Visitor } from './page-tools.ts';
+import type { Visitor, Routing } from './routing.ts';
 import { answerMadeFile, type MadeFileSources } from './made-files.ts';
 import { renderPacked } from './packed.ts';
 import { readMadePicture, readResultPicture } from './pictures.ts';
-import { renderResults } from './result-view.ts';
-import type { Routing } from './routing.ts';
+import { renderResults, renderRun } from './run.ts';
 import { toRunAgain } from './run-again.ts';
-import { renderRun } from './run.ts';
 import { renderRunPart, renderRuns, toCursor, toSearch, type RunFilter } from './runs.ts';
 
 export interface RunRoutesOptions extends MadeFileSources {
@@ -106,7 +104,8 @@ function addOneRunRoutes(
       'Run',
       async (visitor, token, { req }) => {
         const run: ShownRun = await tools.call(visitor, 'get_execution', { execution_id: req.param('id') });
-        const live = executions.findLive(visitor.caller, run.execution_id);
+        const isRunning = run.end_reason === 'running';
+        const live = isRunning ? executions.findLive(visitor.caller, run.execution_id) : null;
         return renderRun(run, {
           token,
           live: live && readShownOutput(live),

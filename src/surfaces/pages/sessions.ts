@@ -10,9 +10,8 @@ import type { Feeds } from './feed.ts';
 import { liveScript, renderShortTime } from './frame.ts';
 import { readShownOutput } from './live.ts';
 import { renderCells, renderSession, type CellView, type SessionView } from './notebook.ts';
-import type { Visitor } from './page-tools.ts';
-import { renderResults } from './result-view.ts';
-import { toOwnPath, type Routing } from './routing.ts';
+import { type Visitor, toOwnPath, type Routing } from './routing.ts';
+import { renderResults } from './run.ts';
 import type { ToolAnswers } from './tool-answers.ts';
 
 export interface SessionRoutesOptions {

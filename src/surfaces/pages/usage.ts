@@ -4,8 +4,7 @@ import { html, nothing, type Html } from '../../platform/html/html.ts';
 import { countThings, formatBytes, formatCount } from '../../platform/text/text.ts';
 import { renderBar } from './bar.ts';
 import { renderTile } from './operate-status.ts';
-import type { PageTools, Visitor } from './page-tools.ts';
-import type { Routing } from './routing.ts';
+import type { PageTools, Visitor, Routing } from './routing.ts';
 import type { ToolAnswers } from './tool-answers.ts';
 
 /** What is null cannot be counted, or is not for a visitor with these scopes. */
