@@ -20,15 +20,13 @@ import { reportFigure } from './figures.ts';
 const ratios = new Map<string, number[]>();
 for (const folder of ['cranfield', 'cacm', 'npl', ...process.argv.slice(2)]) {
   const collection = readCollection(folder);
-  await using lsa = await openProduct(collection, 'lsa');
-  await using hash = await openProduct(collection, 'hash');
+  await using product = await openProduct(collection);
   const ways: Record<string, Way> = {
     FTS5: openFts5(collection),
-    keyword: lsa.by('keyword'),
-    'semantic, lsa': lsa.by('semantic'),
-    'hybrid, lsa': lsa.by('hybrid'),
-    'semantic, hash': hash.by('semantic'),
-    'hybrid, hash': hash.by('hybrid'),
+    'FTS5 without stop words': openFts5(collection, { dropsStopWords: true }),
+    keyword: product.by('keyword'),
+    semantic: product.by('semantic'),
+    hybrid: product.by('hybrid'),
   };
   const baseline = await measureQuality(collection, ways['FTS5']!);
   const rows: Record<string, string>[] = [];

@@ -1,7 +1,7 @@
 /** Made-up crates, the same in every run. Their titles and descriptions are sentences of real collections. */
 import { createHash } from 'node:crypto';
 import type { Entity } from '../src/features/crates/crate.ts';
-import type { SummedUp } from '../src/features/crates/index/writing.ts';
+import type { SummedUp } from '../src/features/crates/index/rows.ts';
 import { readCollection } from '../src/features/crates/semantic/collections.testing.ts';
 
 const people = 40_000;

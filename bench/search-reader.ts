@@ -4,9 +4,10 @@
  */
 import { readFileSync } from 'node:fs';
 import { openDatabase } from '../src/ports/database/open.ts';
+import { openLocalIndex } from '../src/features/crates/index/local-index.ts';
 import { createIndexReader } from '../src/features/crates/index/reading.ts';
 
-const [location, asked] = process.argv.slice(2);
+const [location, indexFile, asked] = process.argv.slice(2);
 const { queries, people } = JSON.parse(readFileSync(asked!, 'utf8')) as {
   queries: string[];
   people: string[];
@@ -14,7 +15,8 @@ const { queries, people } = JSON.parse(readFileSync(asked!, 'utf8')) as {
 const megabytes = (): number => Math.round(process.memoryUsage().rss / 1e6);
 const before = megabytes();
 const database = await openDatabase(location!, 'crates');
-const reader = createIndexReader(database, null);
+using local = openLocalIndex(indexFile!);
+const reader = createIndexReader(database, local);
 const page = { limit: 10, offset: 0 };
 for (const query of queries)
   await reader.search('local', { query, mode: 'keyword', filters: [], facets: true, ...page });

@@ -10,8 +10,11 @@ import { Worker, isMainThread, parentPort, workerData } from 'node:worker_thread
 import { openDatabase } from '../src/ports/database/open.ts';
 import { findPostgres } from '../src/ports/database/postgres.testing.ts';
 import type { Entity } from '../src/features/crates/crate.ts';
+import { createIndexFiller, type IndexFiller } from '../src/features/crates/index/filling.ts';
+import { openLocalIndex } from '../src/features/crates/index/local-index.ts';
 import { createIndexReader, type IndexReader } from '../src/features/crates/index/reading.ts';
-import { createIndexWriter, type IndexWriter } from '../src/features/crates/index/writing.ts';
+import { createCrateRows, type CrateRows } from '../src/features/crates/index/rows.ts';
+import { createVectorSource } from '../src/features/crates/semantic/semantic.ts';
 import { temporaryFolder } from './program.ts';
 import {
   madeUpCrate,
@@ -26,24 +29,27 @@ import {
 import { openFts5 } from './search-fts5.ts';
 
 /** As `sync/` does. */
-const [batch, mergeEvery] = [500, 16];
-const never = new AbortController().signal;
+const batch = 500;
 
 async function main(count: number, kind: string): Promise<void> {
   using folder = temporaryFolder();
   await using postgres = kind === 'postgres' ? await findPostgres() : null;
   const file = (await postgres?.url()) ?? join(folder.path, 'crates.db');
+  const indexFile = join(folder.path, 'crates-index.db');
   let built = 0;
   {
     const database = await openDatabase(file, 'crates');
-    const writer = createIndexWriter(database, { clock: Date.now });
-    built = await measureCpu(() => build(writer, count));
-    const size = postgres === null ? `, ${Math.round(statSync(file).size / 1e6)} MB` : '';
-    console.log(`built ${count} crates in ${seconds(built)} s of CPU${size}`);
-    const segments = await database.query(
-      "SELECT documents, blocks FROM crate_segments WHERE state = 'live'",
+    const rows = createCrateRows(database, { clock: Date.now });
+    const read = await measureCpu(() => putAll(rows, count));
+    built = await measureCpu(async () => {
+      using local = openLocalIndex(indexFile);
+      await createIndexFiller(database, local, createVectorSource(database, { provider: 'hash' })).catchUp();
+    });
+    const size = (path: string): string => `${Math.round(statSync(path).size / 1e6)} MB`;
+    console.log(
+      `put ${count} crates as rows in ${seconds(read)} s of CPU${postgres === null ? `, ${size(file)}` : ''}`,
     );
-    console.log(`segments: ${segments.map(({ documents }) => String(documents)).join(' ')}`);
+    console.log(`made the index of them in ${seconds(built)} s of CPU, ${size(indexFile)}`);
     await database.close();
   }
   using fts5 = openFts5(join(folder.path, 'fts5.db'));
@@ -56,25 +62,23 @@ async function main(count: number, kind: string): Promise<void> {
   );
 
   const database = await openDatabase(file, 'crates');
-  const reader = createIndexReader(database, null);
+  using local = openLocalIndex(indexFile);
+  const reader = createIndexReader(database, local);
   const opened = await timed(() => search(reader, 'nothing'));
   console.log(`first search ${opened.toFixed(0)} ms`);
   console.table(await compare(reader, fts5));
   console.table(await entities(reader));
-  readInProcess(folder.path, file);
-  await whileIndexing(reader, file, count);
-  await large(createIndexWriter(database, { clock: Date.now }));
+  readInProcess(folder.path, file, indexFile);
+  await whileIndexing(reader, { file, indexFile, from: count });
+  await large(createCrateRows(database, { clock: Date.now }), createIndexFiller(database, local, null));
   await database.close();
 }
 
-async function build(writer: IndexWriter, count: number): Promise<void> {
-  for (let at = 0, batches = 1; at < count; at += batch, batches++) {
-    await writer.put(
+async function putAll(rows: CrateRows, count: number): Promise<void> {
+  for (let at = 0; at < count; at += batch)
+    await rows.put(
       Array.from({ length: Math.min(batch, count - at) }, (_, index) => madeUpCrate(at + index)),
     );
-    if (batches % mergeEvery === 0) while (await writer.merge(never));
-  }
-  while (await writer.merge(never));
 }
 
 const search = (
@@ -103,6 +107,7 @@ async function compare(
 ): Promise<Record<string, Shape>> {
   const ways: Record<string, (query: Query) => unknown> = {
     'FTS5, three words': ({ three }) => fts5.search(three),
+    'FTS5, three words without stop words': ({ three }) => fts5.searchTelling(three),
     'three words': ({ three }) => search(reader, three.join(' ')),
     'three words, one year': ({ three }) => search(reader, three.join(' '), { filters: [['year', '2020']] }),
     'three words, with facets': ({ three }) => search(reader, three.join(' '), { facets: true }),
@@ -150,8 +155,14 @@ async function entities(reader: IndexReader): Promise<Record<string, Shape>> {
   };
 }
 
-async function whileIndexing(reader: IndexReader, file: string, from: number): Promise<void> {
-  const worker = new Worker(new URL(import.meta.url), { workerData: { file, from } });
+interface Growing {
+  readonly file: string;
+  readonly indexFile: string;
+  readonly from: number;
+}
+
+async function whileIndexing(reader: IndexReader, growing: Growing): Promise<void> {
+  const worker = new Worker(new URL(import.meta.url), { workerData: growing });
   const queries = makeQueries(300);
   await new Promise((resolve) => worker.once('message', resolve));
   const shape = await spread(queries, async ({ three }) => search(reader, three.join(' ')));
@@ -163,24 +174,26 @@ async function whileIndexing(reader: IndexReader, file: string, from: number): P
   await worker.terminate();
 }
 
-async function indexOn({ file, from }: { file: string; from: number }): Promise<void> {
+async function indexOn({ file, indexFile, from }: Growing): Promise<void> {
   const database = await openDatabase(file, 'crates');
-  const writer = createIndexWriter(database, { clock: Date.now });
+  const rows = createCrateRows(database, { clock: Date.now });
+  using local = openLocalIndex(indexFile);
+  const filler = createIndexFiller(database, local, createVectorSource(database, { provider: 'hash' }));
   const stop = new AbortController();
   parentPort!.once('message', () => stop.abort());
   parentPort!.postMessage('started');
   let put = 0;
   while (!stop.signal.aborted) {
-    await writer.put(Array.from({ length: batch }, (_, at) => madeUpCrate(from + put + at)));
+    await rows.put(Array.from({ length: batch }, (_, at) => madeUpCrate(from + put + at)));
     put += batch;
-    await writer.merge(never);
+    await filler.catchUp();
     await new Promise((resolve) => setImmediate(resolve));
   }
   await database.close();
   parentPort!.postMessage(put);
 }
 
-async function large(writer: IndexWriter): Promise<void> {
+async function large(rows: CrateRows, filler: IndexFiller): Promise<void> {
   const crate = madeUpCrate(-1);
   const random = seeded(45);
   const parts = Array.from({ length: 100_000 }, (_, at): Entity => ({
@@ -195,18 +208,21 @@ async function large(writer: IndexWriter): Promise<void> {
   }));
   const files = parts.map(({ id }) => id);
   const metadata = { ...crate.metadata, entities: [...crate.metadata.entities.slice(0, 1), ...parts] };
-  const ms = await timed(() => writer.put([{ ...crate, metadata, files }]));
+  const ms = await timed(async () => {
+    await rows.put([{ ...crate, metadata, files }]);
+    await filler.catchUp();
+  });
   console.log(`a crate of 100,000 entities and files put in ${seconds(ms)} s`);
 }
 
-function readInProcess(folder: string, location: string): void {
+function readInProcess(folder: string, location: string, indexFile: string): void {
   const asked = join(folder, 'queries.json');
   const queries = makeQueries(300).flatMap(({ three, twenty }) => [three.join(' '), twenty.join(' ')]);
   const random = seeded(44);
   const people = Array.from({ length: 300 }, () => somebody(random));
   writeFileSync(asked, JSON.stringify({ queries, people }));
   const script = join(import.meta.dirname, 'search-reader.ts');
-  spawnSync(process.execPath, [script, location, asked], { stdio: 'inherit' });
+  spawnSync(process.execPath, [script, location, indexFile, asked], { stdio: 'inherit' });
 }
 
 async function timed(work: () => Promise<unknown>): Promise<number> {
@@ -239,5 +255,5 @@ function shapeOf(times: readonly number[]): Shape {
   return { p50: at(0.5), p95: at(0.95), most: at(1) };
 }
 
-if (!isMainThread) await indexOn(workerData as { file: string; from: number });
+if (!isMainThread) await indexOn(workerData as Growing);
 else await main(Number(process.argv[2] ?? 200_000), process.argv[3] ?? 'sqlite');

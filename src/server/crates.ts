@@ -35,7 +35,7 @@ import {
   getPackTargetKind,
   identifyFolder,
 } from './pack-target.ts';
-import { getCrateIndexLocation, getQuotas, toSourceOptions } from './store-options.ts';
+import { getCrateIndexFile, getCrateRowsLocation, getQuotas, toSourceOptions } from './store-options.ts';
 
 export type CrateSources = Awaited<ReturnType<typeof openCrateSources>>;
 
@@ -195,7 +195,8 @@ export const openPacking = ({ config, sources, sessions, ...rooms }: OpenPacking
 function toIndexingSettings(config: Config, { named, all }: CrateSources): IndexingSettings {
   const { embeddingsUrl: url, embeddingsModel: model, embeddingsKey: key, semantics } = config;
   return {
-    location: getCrateIndexLocation(config),
+    location: getCrateRowsLocation(config),
+    file: getCrateIndexFile(config),
     semantics,
     endpoint: url === null || model === null ? null : { url, model, key },
     sources: named,

@@ -12,7 +12,7 @@ import {
 } from '../features/crates/sources/address.ts';
 import { getErrno } from '../platform/errors.ts';
 import type { Log } from '../platform/observability/log.ts';
-import { getCrateIndexLocation, toSourceOptions, toStorageOptions } from './store-options.ts';
+import { getCrateRowsLocation, toSourceOptions, toStorageOptions } from './store-options.ts';
 
 /** Beside `objects/` and `staging/` of the stored files, which alone are swept. */
 const storePrefix = 'crates/';
@@ -122,7 +122,7 @@ export function findLocalPacks(config: Config): LocalPacks[] {
 }
 
 /** On PostgreSQL, where other servers may use the same index. */
-const isIndexShared = (config: Config): boolean => getCrateIndexLocation(config).startsWith('postgres');
+const isIndexShared = (config: Config): boolean => getCrateRowsLocation(config).startsWith('postgres');
 
 export function warnOfLocalPacks(config: Config, log: Log): void {
   for (const { folder, what, remedy } of findLocalPacks(config))

@@ -63,10 +63,10 @@ it('a run has 30 s unless it asks for more, and at most 300 s unless told', () =
 });
 
 it('search by meaning is fitted to the corpus unless told', () => {
-  assert.equal(loadConfig({}, home).config.semantics, 'lsa');
+  assert.equal(loadConfig({}, home).config.semantics, 'hash');
   for (const semantics of ['hash', 'endpoint'])
     assert.equal(loadConfig({ semantics }, home).config.semantics, semantics);
-  recordProof('B4:lsa-is-the-default');
+  recordProof('B4:hash-is-the-default');
 });
 
 it('sources of crates are URLs with commas between them, in the environment or in the config file', () => {

@@ -18,9 +18,12 @@ export function getSqliteFolder(config: Config): string | null {
   return location === ':memory:' || /^postgres(?:ql)?:\/\//i.test(location) ? null : dirname(location);
 }
 
-/** Where the index of crates is: beside the state on PostgreSQL, else in a file of its own, which can be made again. */
-export const getCrateIndexLocation = ({ database, data }: Config): string =>
+/** Where the rows of crates are: beside the state on PostgreSQL, else in a file of their own, which can be made again. */
+export const getCrateRowsLocation = ({ database, data }: Config): string =>
   database !== null && /^postgres(?:ql)?:\/\//i.test(database) ? database : join(data, 'crates.db');
+
+/** The index for searching, which each server makes of the rows. */
+export const getCrateIndexFile = ({ data }: Config): string => join(data, 'crates-index.db');
 
 /** The folder of the bytes, where they are kept on disk. */
 export const getFilesFolder = ({ filesDir, data }: Config): string => filesDir ?? join(data, 'files');

@@ -201,7 +201,9 @@ function readLines(data: string): Facts {
 }
 
 function readTables(data: string): Facts {
-  return globSync('*.db', { cwd: data }).flatMap((file) => {
+  // The index for searching is made anew whenever its tables change.
+  const files = globSync('*.db', { cwd: data }).filter((file) => file !== 'crates-index.db');
+  return files.flatMap((file) => {
     using database = new DatabaseSync(join(data, file), { readOnly: true });
     const tables = database
       .prepare(`SELECT type, name, tbl_name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'`)

@@ -111,7 +111,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     all: 'archive contents copies inline-text',
   },
   'features/crates/index': {
-    all: 'ranking reading writing',
+    all: 'filling local-index ranking reading rows texts',
   },
   'features/crates/metadata': {
     all: 'metadata summary',
@@ -283,7 +283,7 @@ export const packages: Readonly<Record<string, string>> = {
   'mime-types': 'core/files',
   'node:child_process':
     'ports/sandbox features/gateway platform/workers features/documents features/packages/configured.ts platform/paths/remove-tree.ts platform/paths/sync.ts',
-  'node:sqlite': 'ports/database platform/data-folder',
+  'node:sqlite': 'ports/database platform/data-folder features/crates/index',
   'node:worker_threads': 'platform/workers features/crates/workers features/documents/pandoc',
   pg: 'ports/database',
   stemmer: 'features/crates/text features/tool-search',

@@ -69,13 +69,7 @@ export const requirements = {
     'empty-query-lists-newest-first',
     'own-metadata-file-is-no-hit',
   ],
-  B4: [
-    'same-ranking-every-time',
-    'lsa-same-on-every-machine',
-    'hash-same-everywhere',
-    'endpoint-is-asked',
-    'lsa-is-the-default',
-  ],
+  B4: ['same-ranking-every-time', 'hash-same-everywhere', 'endpoint-is-asked', 'hash-is-the-default'],
   B5: ['stable-shape', 'iso-dates-and-json', 'unknown-is-not-found'],
   B6: [
     'listing-shape',

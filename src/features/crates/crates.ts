@@ -16,6 +16,7 @@ import { createCrateContents } from './contents/contents.ts';
 import type { EntityRequest, SearchRequest, StatusRequest } from './index/reading.ts';
 import { crateSummarySchema, type CrateSummary } from './metadata/summary.ts';
 import type { SyncResult } from './sync/shared-sync.ts';
+import { getBehindIndexFile } from './index/local-index.ts';
 import { getLostIndexFile, identifyIndex, removeLogOfDeletedIndex } from './workers/lost-index.ts';
 import type { IndexingMethods, IndexingSettings, SearchingMethods, SyncProgress } from './workers/workers.ts';
 
@@ -50,20 +51,28 @@ export type Crates = ReturnType<typeof createCrates>;
 export function createCrates(options: CratesOptions) {
   const { settings, log } = options;
   // This must be done before anything opens the index.
-  removeLogOfDeletedIndex(settings.location);
+  for (const file of [settings.location, settings.file]) removeLogOfDeletedIndex(file);
   const [writer, reader] = [toWorkerUrl('indexing-thread'), toWorkerUrl('searching-thread')];
   const indexing: Thread<IndexingMethods> = createHelperProcess(writer, settings, log);
   const searching: Thread<SearchingMethods> = createThread(reader, settings, log);
-  /** Queries the index. If it is lost, the indexing process rebuilds it first. */
-  async function ask<T>(call: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    try {
-      return await call();
-    } catch (error) {
-      const lost = getLostIndexFile(error);
-      if (lost === null) throw error;
-      await indexing.call('renew', { lost }, { signal });
-      return call();
-    }
+  /**
+   * Queries the index. Rows that are lost are read again first, and an index that lacks some gets a moment to follow them:
+   * a call that is late searches what is there.
+   */
+  async function ask<T>(call: (isLate: boolean) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    for (let [isLate, isRenewed] = [false, false]; ;)
+      try {
+        return await call(isLate);
+      } catch (error) {
+        const [lost, damaged] = [getLostIndexFile(error), getBehindIndexFile(error)];
+        if (lost !== null && !isRenewed) {
+          isRenewed = true;
+          await indexing.call('renew', { lost }, { signal });
+        } else if (damaged !== null && !isLate) {
+          isLate = true;
+          await indexing.call('catchUp', { damaged, maxMs: maxCatchUpMs }, { signal });
+        } else throw error;
+      }
   }
   const isForSeveral = settings.sources.some(({ packsOf }) => packsOf === 'several');
   const packUrls = listPackUrls(options);
@@ -92,16 +101,16 @@ export function createCrates(options: CratesOptions) {
     isIndexed: (): boolean => identifyIndex(settings.location) !== null,
 
     search: ({ user: viewer }: Caller, request: SearchRequest, signal: AbortSignal) =>
-      ask(() => searching.call('search', { viewer, request }, { signal }), signal),
+      ask((isLate) => searching.call('search', { viewer, request, isLate }, { signal }), signal),
 
     byEntity: ({ user: viewer }: Caller, request: EntityRequest, signal: AbortSignal) =>
-      ask(() => searching.call('byEntity', { viewer, request }, { signal }), signal),
+      ask((isLate) => searching.call('byEntity', { viewer, request, isLate }, { signal }), signal),
 
     fields: ({ user: viewer }: Caller, signal: AbortSignal) =>
-      ask(() => searching.call('fields', { viewer, request: null }, { signal }), signal),
+      ask((isLate) => searching.call('fields', { viewer, request: null, isLate }, { signal }), signal),
 
     status: ({ user: viewer }: Caller, request: StatusRequest, signal: AbortSignal) =>
-      ask(() => searching.call('status', { viewer, request }, { signal }), signal),
+      ask((isLate) => searching.call('status', { viewer, request, isLate }, { signal }), signal),
 
     /** What is known of a crate; `not_found` if there is none that the caller may see. */
     async get(caller: Caller, crateId: string, signal: AbortSignal): Promise<CrateSummary> {
@@ -149,6 +158,9 @@ export function createCrates(options: CratesOptions) {
     },
   };
 }
+
+/** How long a search waits for the index to follow the rows. */
+const maxCatchUpMs = 2000;
 
 /** Where crates are packed to, and where they were before. The settings are in the order of the sources. */
 const listPackUrls = ({ settings, sources }: CratesOptions): string[] =>

@@ -32,9 +32,9 @@ export const crateSettings = {
   }),
   maxMetadata: defineSetting(bytes, 128 * megabyte, 'largest ro-crate-metadata.json that is read'),
   semantics: defineSetting(
-    choiceFrom('lsa', 'hash', 'endpoint', 'off'),
-    'lsa',
-    'semantic search of crates: lsa, fitted to the crates; hash; endpoint, an embeddings API; off',
+    choiceFrom('hash', 'endpoint', 'off'),
+    'hash',
+    'semantic search of crates: hash, which needs no model; endpoint, an embeddings API; off',
   ),
   embeddingsUrl: defineSetting(optionalUrl, null, 'endpoint: URL of an OpenAI-compatible embeddings API', {
     secret: true,

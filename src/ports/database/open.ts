@@ -9,7 +9,7 @@ import { migrate, type Schema } from './migrate.ts';
 import { postgresDatabase } from './postgres.ts';
 import { sqliteDatabase, type SqliteOptions } from './sqlite.ts';
 
-export { isDamagedDatabase } from './sqlite-errors.ts';
+export { isDamagedDatabase, sqliteQueryError } from './sqlite-errors.ts';
 
 /** Every backend, by the locations that it opens. The first that matches is taken. */
 const databaseBackends: {

@@ -1,158 +1,156 @@
-/** What a segment keeps of each document besides words, to score, sort, filter and count by. */
+/**
+ * What is kept in memory of each document to filter, sort and count by: numbers in arrays, and codes for values. It
+ * follows the local index; a document never changes, a crate that is read again is another document.
+ */
 import { facets, type FacetValues } from '../query/facets.ts';
-import { textFields } from '../query/text-fields.ts';
-import { ByteReader, ByteWriter } from './postings.ts';
+import { codedColumns, publicAudience, type LocalIndex } from './local-index.ts';
 
-export const sortKeyBytes = 16;
+const sourceColumn = facets.findIndex(({ name }) => name === 'source');
+export const shapeColumn = codedColumns.indexOf('shape');
 
-/** Numbers that stand for values: few values, many documents. */
-export interface Coded<T> {
-  readonly codes: Uint8Array | Uint16Array | Uint32Array;
-  readonly values: readonly T[];
-}
-
-/** What a segment keeps of each document besides words, to score, sort, filter and count by. */
 export interface Columns {
+  /** Documents have numbers below this. */
   readonly size: number;
-  /** Numbers in the index, growing. */
-  readonly documents: Float64Array;
-  readonly sortKeys: Uint8Array;
-  /** The first six bytes of each sort key, as a number. */
-  readonly sortNumbers: Float64Array;
-  /** Of each field, a byte for each document: see `lengthByte`. */
-  readonly lengths: readonly Uint8Array[];
+  /** Of each document; 0 where it was removed. */
+  readonly audiences: Uint32Array;
+  readonly sortKeys: Float64Array;
   /** When it was published, in milliseconds; NaN where that is not known. */
   readonly published: Float64Array;
-  readonly owners: Coded<string | null>;
-  readonly facets: readonly Coded<FacetValues>[];
+  /** By column, of each document. */
+  readonly codes: readonly Uint32Array[];
+  /** The values that a facet has by a code. */
+  values(code: number): FacetValues;
+  /** The value of any column by a code. */
+  text(code: number): string;
 }
 
-/** One document's share of them. */
-export interface ColumnRow {
-  readonly sortKey: Uint8Array;
-  readonly lengths: readonly number[];
-  readonly published: number | null;
-  readonly owner: string | null;
-  readonly facets: readonly FacetValues[];
+/** The documents that a viewer sees. */
+export interface VisibleDocuments {
+  readonly columns: Columns;
+  readonly count: number;
+  /** 1 for each that is seen. */
+  readonly marks: Uint8Array;
+  /** The audiences with documents that the viewer may see, and how many are seen of each. */
+  readonly audiences: readonly number[];
 }
 
-/** Gathers columns row by row. */
-export class ColumnsWriter {
-  readonly #sortKeys = new ByteWriter(1024);
-  readonly #lengths = textFields.map(() => new ByteWriter());
-  readonly #published: number[] = [];
-  readonly #owners = new Coder<string | null>();
-  readonly #facets = facets.map(() => new Coder<FacetValues>());
-  readonly #documents: number[] = [];
+type Row = [number, number, number, number | null, ...number[]];
 
-  /** A document without its number: those of a batch are numbered when it is written. */
-  add(row: ColumnRow): void {
-    this.#sortKeys.bytes(row.sortKey);
-    for (const [at, column] of this.#lengths.entries()) column.byte(row.lengths[at]!);
-    this.#published.push(row.published ?? Number.NaN);
-    this.#owners.add(row.owner);
-    for (const [at, coder] of this.#facets.entries()) coder.add(row.facets[at]!);
-  }
+/** Gives the columns as they are now. Within one call of `LocalIndex.read` they fit the tables. */
+export function createColumns(local: LocalIndex): () => Columns {
+  let [size, lastRemoved, epoch] = [0, 0, ''];
+  let audiences = new Uint32Array(1024);
+  let sortKeys = new Float64Array(1024);
+  let published = new Float64Array(1024);
+  let codes = codedColumns.map(() => new Uint32Array(1024));
+  const parsed = new Map<number, FacetValues>();
 
-  /** The documents of another segment but for those that `isDead`. */
-  addAll(columns: Columns, isDead: (at: number) => boolean): void {
-    const owner = this.#owners.translating(columns.owners);
-    const translated = this.#facets.map((coder, at) => coder.translating(columns.facets[at]!));
-    for (let at = 0; at < columns.size; at++) {
-      if (isDead(at)) continue;
-      this.#documents.push(columns.documents[at]!);
-      this.#sortKeys.bytes(columns.sortKeys.subarray(at * sortKeyBytes, (at + 1) * sortKeyBytes));
-      for (const [field, column] of this.#lengths.entries()) column.byte(columns.lengths[field]![at]!);
-      this.#published.push(columns.published[at]!);
-      owner(at);
-      for (const add of translated) add(at);
-    }
-  }
-
-  get size(): number {
-    return this.#published.length;
-  }
-
-  /** Numbered from `first`, unless they have numbers of their own. */
-  end(first: number | null): Uint8Array {
-    const { size } = this;
-    const numbers = first === null ? this.#documents : Array.from({ length: size }, (_, at) => first + at);
-    const writer = new ByteWriter(size * 64 + 1024);
-    writer.number(size);
-    let last = 0;
-    for (const number of numbers) {
-      writer.number(number - last);
-      last = number;
-    }
-    writer.bytes(this.#sortKeys.view());
-    for (const column of this.#lengths) writer.bytes(column.view());
-    writer.bytes(new Uint8Array(Float64Array.from(this.#published).buffer));
-    this.#owners.writeTo(writer);
-    for (const coder of this.#facets) coder.writeTo(writer);
-    return writer.taken();
-  }
-}
-
-class Coder<T> {
-  readonly #codes: number[] = [];
-  readonly #byText = new Map<string, number>();
-
-  add(value: T): void {
-    this.#codes.push(this.#codeOf(JSON.stringify(value)));
-  }
-
-  translating({ codes, values }: Coded<T>): (at: number) => void {
-    const own = values.map(() => -1);
-    return (at) => {
-      const code = codes[at]!;
-      if (own[code] === -1) own[code] = this.#codeOf(JSON.stringify(values[code]));
-      this.#codes.push(own[code]!);
+  function grow(to: number): void {
+    if (to <= audiences.length) return;
+    const capacity = Math.max(to, audiences.length * 2);
+    const enlarge = <T extends Uint32Array | Float64Array>(old: T, larger: T): T => {
+      larger.set(old);
+      return larger;
     };
+    audiences = enlarge(audiences, new Uint32Array(capacity));
+    sortKeys = enlarge(sortKeys, new Float64Array(capacity));
+    published = enlarge(published, new Float64Array(capacity));
+    codes = codes.map((column) => enlarge(column, new Uint32Array(capacity)));
   }
 
-  #codeOf(text: string): number {
-    const known = this.#byText.get(text);
-    if (known !== undefined) return known;
-    this.#byText.set(text, this.#byText.size);
-    return this.#byText.size - 1;
+  const readText = (code: number): string =>
+    (local.prepare('SELECT value FROM coded WHERE code = ?').get(code) as unknown as [string])[0];
+
+  function readNew(): void {
+    const sql = `SELECT document, audience, sort_key, published, ${codedColumns.join(', ')} FROM documents
+      WHERE document >= ? ORDER BY document`;
+    for (const row of local.prepare(sql).iterate(size) as Iterable<unknown> as Iterable<Row>) {
+      const [document, audience, sortKey, time, ...coded] = row;
+      grow(document + 1);
+      audiences[document] = audience;
+      sortKeys[document] = sortKey;
+      published[document] = time ?? Number.NaN;
+      for (const [at, code] of coded.entries()) codes[at]![document] = code;
+      size = document + 1;
+    }
   }
 
-  writeTo(writer: ByteWriter): void {
-    const values = Buffer.from(`[${[...this.#byText.keys()].join(',')}]`);
-    writer.number(values.length);
-    writer.bytes(values);
-    for (const code of this.#codes) writer.number(code);
+  function readRemoved(): void {
+    const sql = 'SELECT number, document FROM removed WHERE number > ? ORDER BY number';
+    for (const row of local.prepare(sql).iterate(lastRemoved) as Iterable<unknown> as Iterable<
+      [number, number]
+    >) {
+      lastRemoved = row[0];
+      if (row[1] < size) audiences[row[1]] = 0;
+    }
   }
+
+  return () => {
+    const now = local.readEpoch();
+    if (now !== epoch) {
+      [size, lastRemoved, epoch] = [0, 0, now];
+      audiences.fill(0);
+      parsed.clear();
+    }
+    readNew();
+    readRemoved();
+    return {
+      size,
+      audiences,
+      sortKeys,
+      published,
+      codes,
+      text: readText,
+      values(code) {
+        const known = parsed.get(code) ?? (JSON.parse(readText(code)) as FacetValues);
+        parsed.set(code, known);
+        return known;
+      },
+    };
+  };
 }
 
-export function readColumns(bytes: Uint8Array): Columns {
-  const reader = new ByteReader(bytes);
-  const size = reader.number();
-  const documents = new Float64Array(size);
-  for (let at = 0, last = 0; at < size; at++) documents[at] = last += reader.number();
-  const sortKeys = new Uint8Array(reader.take(size * sortKeyBytes));
-  const lengths = textFields.map(() => new Uint8Array(reader.take(size)));
-  const published = new Float64Array(new Uint8Array(reader.take(size * 8)).buffer);
-  const owners = readCoded<string | null>(reader, size);
-  const all = facets.map(() => readCoded<FacetValues>(reader, size));
-  const sortNumbers = sortNumbersOf(sortKeys, size);
-  return { size, documents, sortKeys, sortNumbers, lengths, published, owners, facets: all };
+/** What is for all and what is the viewer's own, from the sources that are named; null for all. */
+export function selectVisible(
+  local: LocalIndex,
+  columns: Columns,
+  viewer: string,
+  sources: ReadonlySet<string> | null,
+): VisibleDocuments {
+  const own = local.prepare('SELECT audience FROM audiences WHERE owner = ?').get(viewer) as
+    | [number]
+    | undefined;
+  const isNamed = sources === null ? null : createCodeTest(columns, (text) => sources.has(text));
+  const marks = new Uint8Array(columns.size);
+  const [ownAudience, sourceCodes] = [own?.[0] ?? publicAudience, columns.codes[sourceColumn]!];
+  let count = 0;
+  for (let document = 1; document < columns.size; document++) {
+    const audience = columns.audiences[document]!;
+    if (audience === 0 || (audience !== publicAudience && audience !== ownAudience)) continue;
+    if (isNamed !== null && !isNamed(sourceCodes[document]!)) continue;
+    marks[document] = 1;
+    count++;
+  }
+  const audiences = own === undefined ? [publicAudience] : [publicAudience, ownAudience];
+  return { columns, count, marks, audiences };
 }
 
-function readCoded<T>(reader: ByteReader, size: number): Coded<T> {
-  const text = Buffer.from(reader.take(reader.number())).toString('utf8');
-  const values = JSON.parse(text) as T[];
-  const codes = narrowest(values.length, size);
-  for (let at = 0; at < size; at++) codes[at] = reader.number();
-  return { codes, values };
+/** Whether one of the values under a code passes; each code is looked at once. */
+export function createCodeTest(
+  columns: Columns,
+  passes: (value: string) => boolean,
+): (code: number) => boolean {
+  const known = new Map<number, boolean>();
+  return (code) => {
+    let answer = known.get(code);
+    if (answer === undefined) {
+      const { values, also } = columns.values(code);
+      known.set(code, (answer = values.some(passes) || also.some(passes)));
+    }
+    return answer;
+  };
 }
 
-function narrowest(values: number, size: number): Uint8Array | Uint16Array | Uint32Array {
-  if (values <= 2 ** 8) return new Uint8Array(size);
-  return values <= 2 ** 16 ? new Uint16Array(size) : new Uint32Array(size);
-}
-
-function sortNumbersOf(sortKeys: Uint8Array, size: number): Float64Array {
-  const keys = Buffer.from(sortKeys.buffer, sortKeys.byteOffset, sortKeys.length);
-  return Float64Array.from({ length: size }, (_, at) => keys.readUIntBE(at * sortKeyBytes, 6));
-}
+/** Of two documents that are otherwise equal, which comes first: below 0 for the first. */
+export const compareDocuments = ({ sortKeys }: Columns, one: number, other: number): number =>
+  sortKeys[one]! - sortKeys[other]! || one - other;

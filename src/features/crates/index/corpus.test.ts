@@ -2,12 +2,11 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openDatabase } from '../../../ports/database/open.ts';
 import { isWorkcrateError } from '../../../platform/errors.ts';
 import { readMetadata } from '../metadata/metadata.ts';
 import { madeUp } from './crate.testing.ts';
-import { createIndexReader } from './reading.ts';
-import { createIndexWriter, type SummedUp } from './writing.ts';
+import { newIndex } from './index.testing.ts';
+import type { SummedUp } from './rows.ts';
 
 const folder = join(import.meta.dirname, '../../../../fixtures/crates/metadata');
 
@@ -22,18 +21,10 @@ async function read(name: string): Promise<SummedUp[]> {
 }
 
 test('every real crate of the corpus is found by its title, its entities and their values', async (t) => {
-  const database = await openDatabase(':memory:', 'crates');
-  t.after(() => database.close());
-  const [writer, reader] = [
-    createIndexWriter(database, { clock: Date.now }),
-    createIndexReader(database, null),
-  ];
+  const { rows, reader } = await newIndex(t, { name: 'SQLite', newLocation: async () => ':memory:' });
   const crates = (await Promise.all((await readdir(folder)).map(read))).flat();
   assert.ok(crates.length > 80);
-  for (let at = 0; at < crates.length; at += 9) {
-    await writer.put(crates.slice(at, at + 9));
-    await writer.merge(new AbortController().signal);
-  }
+  for (let at = 0; at < crates.length; at += 9) await rows.put(crates.slice(at, at + 9));
   for (const { place, metadata } of crates) {
     const title = `title:"${metadata.title.replaceAll('"', ' ')}"`;
     const found = await reader.search('ann', {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { CrateLocation, CrateMetadata, Entity, ReadCrate } from '../crate.ts';
-import type { SummedUp } from './writing.ts';
+import type { SummedUp } from './rows.ts';
 
 export interface MadeUp extends Partial<Omit<CrateMetadata, 'entities'>> {
   /** Tells crates apart; the same name is the same crate. */

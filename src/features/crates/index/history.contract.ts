@@ -53,29 +53,26 @@ const part = fc.oneof(
 );
 const query = fc.array(part, { minLength: 1, maxLength: 4 }).map((parts) => parts.join(' '));
 
-type Step = { put: MadeUp[] } | { remove: string } | { merge: true };
+type Step = { put: MadeUp[] } | { remove: string };
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 6, arbitrary: fc.array(crate, { minLength: 1, maxLength: 4 }).map((put) => ({ put })) },
   { weight: 2, arbitrary: name.map((remove) => ({ remove })) },
-  { weight: 2, arbitrary: fc.constant({ merge: true as const }) },
 );
-
-const never = new AbortController().signal;
 
 async function take(index: TestIndex, standing: Map<string, MadeUp>, step: Step): Promise<void> {
   if ('put' in step) {
     await index.put(...step.put);
     for (const one of step.put) standing.set(one.id, one);
-  } else if ('remove' in step) {
-    await index.writer.remove([crateIdOf(step.remove)]);
+  } else {
+    await index.rows.remove([crateIdOf(step.remove)]);
     standing.delete(step.remove);
-  } else while (await index.writer.merge(never));
+  }
 }
 
 export function historyContract(backend: Backend): void {
   const numRuns = backend.name === 'SQLite' ? 60 : 8;
 
-  test('after any puts, removals and merges, searches answer as looking at every crate would', async (t) => {
+  test('after any puts and removals, searches answer as looking at every crate would', async (t) => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(step, { maxLength: 14 }),
@@ -102,39 +99,5 @@ export function historyContract(backend: Backend): void {
       ),
       { numRuns },
     );
-  });
-
-  test('merging changes no answer and leaves one segment of many, even while others read', async (t) => {
-    const index = await newIndex(t, backend);
-    for (let at = 0; at < 20; at++)
-      await index.put({
-        id: `n${at}`,
-        title: `Common word and number${at % 7}`,
-        description: 'x '.repeat(at),
-      });
-    await index.writer.remove([crateIdOf('n3'), crateIdOf('n4')]);
-    const ask = async () => [
-      await index.search('common word number5 number6'),
-      await index.reader.fields('ann'),
-    ];
-    const before = await ask();
-    const answers: unknown[] = [];
-    const merging = (async () => {
-      while (await index.writer.merge(never));
-    })();
-    for (let at = 0; at < 20; at++) answers.push(await ask());
-    await merging;
-    answers.push(await ask());
-    for (const answer of answers) assert.deepEqual(answer, before);
-  });
-
-  test('a merge that is stopped leaves the index as it was, and the next one does it', async (t) => {
-    const index = await newIndex(t, backend);
-    for (let at = 0; at < 10; at++) await index.put({ id: `n${at}`, title: 'Some' });
-    const before = await index.search('some');
-    await assert.rejects(index.writer.merge(AbortSignal.abort()), { code: 'cancelled' });
-    assert.deepEqual(await index.search('some'), before);
-    while (await index.writer.merge(never));
-    assert.deepEqual(await index.search('some'), before);
   });
 }

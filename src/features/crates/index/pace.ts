@@ -1,6 +1,5 @@
 import { yieldToEventLoop } from '../../../platform/concurrency/yield.ts';
 import { WorkcrateError } from '../../../platform/errors.ts';
-import type { BlockCache } from './blocks.ts';
 
 /** How one search goes on: it gives way to others, ends when nobody waits for it, and does not go on for ever. */
 export interface Pace {
@@ -45,24 +44,6 @@ export function createPace(signal: AbortSignal | null, limits: Partial<PaceLimit
     lookInto(crates) {
       lookedInto += crates;
       if (lookedInto > mostLookedInto) throw tooManyCrates(mostLookedInto);
-    },
-  };
-}
-
-/** Every block that is read is a piece of work. */
-export function paced(cache: BlockCache, pace: Pace): BlockCache {
-  return {
-    async blocks(segment, numbers) {
-      await pace.breathe();
-      return cache.blocks(segment, numbers);
-    },
-    async signatures(segment, part) {
-      await pace.breathe();
-      return cache.signatures(segment, part);
-    },
-    keepOnly: (segments) => cache.keepOnly(segments),
-    get bytes() {
-      return cache.bytes;
     },
   };
 }

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { parseSearchQuery } from '../query/parse.ts';
-import { markedBy, snippetOf, startOf } from './results.ts';
+import { selectMarked, snippetOf, startOf } from './results.ts';
 
 const marked = (query: string) => {
   const { wanted, required } = parseSearchQuery(query);
-  return markedBy([...wanted, ...required]);
+  return selectMarked([...wanted, ...required]);
 };
 
 describe('snippets', () => {

@@ -1,16 +1,14 @@
 /** What is shown of hits: rows, snippets, facets and pages. */
-import type { Queries } from '../../../ports/database/database.ts';
+import type { Database } from '../../../ports/database/database.ts';
 import { WorkcrateError } from '../../../platform/errors.ts';
 import { facets } from '../query/facets.ts';
-import type { QueryClause } from '../query/parse.ts';
+import type { QueryClause, SearchQuery } from '../query/parse.ts';
 import { textFields } from '../query/text-fields.ts';
-import { tokenizeWords } from '../text/words.ts';
-import type { Shown } from './batch.ts';
-import { inPortions, marks } from './blocks.ts';
-import type { Pace } from './pace.ts';
-import type { Hit } from './scoring.ts';
-import type { Prepared, Searching } from './searching.ts';
-import type { Visible } from './segments.ts';
+import { stemWord, tokenizeWords } from '../text/words.ts';
+import type { VisibleDocuments } from './columns.ts';
+import { findFields, type Hit, type Searching } from './matching.ts';
+import { readResultRows, type ResultRow, type Viewing } from './rows.ts';
+import { parseShownTexts } from './texts.ts';
 
 export interface SearchResult {
   readonly crateId: string;
@@ -27,21 +25,34 @@ export interface SearchResult {
   readonly matched: readonly string[];
 }
 
-export const mostDescription = 500;
-
-export async function resultsOf(
-  { database, visible }: Searching,
-  { query }: Prepared,
-  hits: readonly Hit[],
-): Promise<SearchResult[]> {
-  const marked = markedBy([...query.wanted, ...query.required]);
-  const numbers = hits.map(({ segment, at }) => visible.segments[segment]!.of.columns.documents[at]!);
-  const rows = await resultRows(database, numbers);
-  return hits.map((hit, at) => resultOf(rows[at]!, hit, marked));
+/** What rows of crates are read with. */
+export interface ReadingRows extends Searching {
+  readonly database: Database;
+  readonly viewing: Viewing;
+  /** Whether what has changed meanwhile is left out, and not an error. */
+  readonly isLastAttempt: boolean;
 }
 
-function resultOf(row: ResultRow, { score, fields }: Hit, marked: Marked): SearchResult {
-  const shown = shownIn(row);
+export const maxDescription = 500;
+
+export async function describeHits(
+  searching: ReadingRows,
+  query: SearchQuery,
+  hits: readonly Hit[],
+): Promise<SearchResult[]> {
+  const clauses = [...query.wanted, ...query.required];
+  const marked = selectMarked(clauses);
+  const documents = hits.map(({ document }) => document);
+  const fields = findFields(searching, clauses, documents);
+  const rows = await readResults(searching, documents);
+  return hits.flatMap(({ document, score }) => {
+    const row = rows.get(document);
+    return row === undefined ? [] : [describeHit(row, score, fields.get(document) ?? 0, marked)];
+  });
+}
+
+function describeHit(row: ResultRow, score: number, fields: number, marked: Marked): SearchResult {
+  const shown = parseShownTexts(row);
   const own: Readonly<Record<string, readonly string[]>> = {
     title: [row.title],
     description: [row.description],
@@ -55,7 +66,7 @@ function resultOf(row: ResultRow, { score, fields }: Hit, marked: Marked): Searc
   return {
     crateId: row.crate_id,
     title: row.title,
-    description: startOf(row.description, mostDescription),
+    description: startOf(row.description, maxDescription),
     locator: row.locator,
     authors: shown.author ?? [],
     year: shown.year ?? null,
@@ -65,8 +76,8 @@ function resultOf(row: ResultRow, { score, fields }: Hit, marked: Marked): Searc
   };
 }
 
-const mostResults = 100;
-export const mostOffset = 10_000;
+const maxResults = 100;
+export const maxOffset = 10_000;
 
 interface Paging {
   readonly limit: number;
@@ -75,59 +86,47 @@ interface Paging {
 
 /** A page is found with all that come before it, so there is an end to them. */
 export function boundPaging({ limit, offset }: Paging): Paging {
-  if (offset >= 0 && offset <= mostOffset) return { limit: Math.min(limit, mostResults), offset };
+  if (offset >= 0 && offset <= maxOffset) return { limit: Math.min(limit, maxResults), offset };
   throw new WorkcrateError(
     'invalid_input',
-    `offset must be from 0 to ${mostOffset}. To see further crates, narrow the search down.`,
+    `offset must be from 0 to ${maxOffset}. To see further crates, narrow the search down.`,
   );
 }
 
-export type ResultRow = {
-  crate_id: string;
-  document: number;
-  title: string;
-  description: string;
-  locator: string;
-  shown: string;
-};
+/** The crates that documents are, by their numbers; those that were removed are left out. */
+function readCrateIds({ local }: Searching, documents: readonly number[]): Map<number, string> {
+  const ids = new Map<number, string>();
+  for (const document of documents) {
+    const row = local.prepare('SELECT crate_id FROM documents WHERE document = ?').get(document);
+    if (row !== undefined) ids.set(document, (row as unknown as [string])[0]);
+  }
+  return ids;
+}
 
-/** The rows of documents, in their order. `index_busy` where one of them has changed since it was found. */
-export const resultRows = async (queries: Queries, documents: readonly number[]): Promise<ResultRow[]> =>
-  inOrder(documents, await rowsByDocument(queries, documents));
-
-export async function rowsByDocument(
-  queries: Queries,
+/** The rows of documents that are still there, by their numbers. They say once more who may see them. */
+export async function readDocumentRows(
+  searching: ReadingRows,
   documents: readonly number[],
 ): Promise<Map<number, ResultRow>> {
-  const rows = new Map<number, ResultRow>();
-  await inPortions(documents, async (some) => {
-    const sql = `SELECT crate_id, document, title, description, locator, shown
-                 FROM crates WHERE document IN (${marks(some.length)})`;
-    for (const row of await queries.query<ResultRow>(sql, ...some)) rows.set(row.document, row);
-  });
+  const ids = readCrateIds(searching, documents);
+  const rows = await readResultRows(searching.database, [...ids.values()], searching.viewing);
+  const found = new Map<number, ResultRow>();
+  for (const [document, id] of ids) if (rows.has(id)) found.set(document, rows.get(id)!);
+  return found;
+}
+
+/** The rows of documents, by their numbers; `index_busy` where one of them has changed since it was found. */
+export async function readResults(
+  searching: ReadingRows,
+  documents: readonly number[],
+): Promise<Map<number, ResultRow>> {
+  const rows = await readDocumentRows(searching, documents);
+  if (rows.size < documents.length && !searching.isLastAttempt)
+    throw new WorkcrateError(
+      'index_busy',
+      'The index is changing too fast to be read. Try again in a moment.',
+    );
   return rows;
-}
-
-function inOrder<T>(documents: readonly number[], rows: ReadonlyMap<number, T>): T[] {
-  return documents.map((document) => {
-    const row = rows.get(document);
-    if (row === undefined)
-      throw new WorkcrateError(
-        'index_busy',
-        'The index is changing too fast to be read. Try again in a moment.',
-      );
-    return row;
-  });
-}
-
-export const shownIn = ({ shown }: Pick<ResultRow, 'shown'>): Shown => JSON.parse(shown) as Shown;
-
-/** The text by which documents are told to be alike. */
-export function meaningText(row: Pick<ResultRow, 'title' | 'description' | 'shown'>): string {
-  const { keyword = [], entity = [] } = shownIn(row);
-  return [row.title, row.description, keyword.join(', '), entity.join(', ')]
-    .filter((text) => text !== '')
-    .join('\n');
 }
 
 const mostLooked = 4000;
@@ -139,12 +138,12 @@ export interface Marked {
   readonly prefixes: readonly string[];
 }
 
-export function markedBy(clauses: readonly QueryClause[]): Marked {
+export function selectMarked(clauses: readonly QueryClause[]): Marked {
   const stems = new Set<string>();
   const prefixes: string[] = [];
   for (const clause of clauses)
     if (clause.kind === 'prefix') prefixes.push(clause.prefix);
-    else for (const stem of clause.kind === 'word' ? [clause.stem] : clause.stems) stems.add(stem);
+    else for (const form of clause.kind === 'word' ? [clause.form] : clause.forms) stems.add(stemWord(form));
   return { stems, prefixes };
 }
 
@@ -237,64 +236,57 @@ export interface ValueCount {
 }
 
 /** How many of the chosen documents have which values, the most frequent first. */
-export async function countFacets(
-  { segments }: Visible,
-  chosen: readonly Uint8Array[],
+export function countFacets(
+  { columns }: VisibleDocuments,
+  chosen: Uint8Array,
   most: number,
-  pace: Pace,
-): Promise<Record<string, ValueCount[]>> {
-  const found = chosen.map(listMarked);
+): Record<string, ValueCount[]> {
   const counted: Record<string, ValueCount[]> = {};
   for (const [facet, { name }] of facets.entries()) {
     const totals = new Map<string, number>();
-    for (const [index, { of }] of segments.entries()) {
-      await pace.breathe();
-      const { codes, values } = of.columns.facets[facet]!;
-      const counts = new Uint32Array(values.length);
-      const places = found[index]!;
-      for (let at = 0; at < places.length; at++) counts[codes[places[at]!]!]!++;
-      for (const [code, count] of counts.entries()) {
-        if (count === 0) continue;
-        for (const value of values[code]!.values) totals.set(value, (totals.get(value) ?? 0) + count);
-      }
-    }
-    counted[name] = topOf(totals, most);
+    for (const [code, count] of countCodes(columns.codes[facet]!, chosen))
+      for (const value of columns.values(code).values) totals.set(value, (totals.get(value) ?? 0) + count);
+    counted[name] = listMostFrequent(totals, most);
   }
   return counted;
 }
 
-/** Authors and keywords are no columns: they are read row by row, which is done only for so many crates. */
-const mostRead = 1000;
+/** How many of the chosen documents have which code. */
+export function countCodes(codes: Uint32Array, chosen: Uint8Array): Map<number, number> {
+  const counts = new Map<number, number>();
+  for (let document = 1; document < chosen.length; document++) {
+    if (chosen[document] !== 1) continue;
+    const code = codes[document]!;
+    counts.set(code, (counts.get(code) ?? 0) + 1);
+  }
+  return counts;
+}
+
+/** Authors and keywords have no codes: they are read row by row, which is done only for so many crates. */
+const maxRowsRead = 1000;
 
 /** The same for authors and keywords; nothing where there are too many crates to read. */
 export async function countShownTexts(
-  { database, visible: { segments }, pace }: Searching,
-  chosen: readonly Uint8Array[],
+  searching: ReadingRows,
+  chosen: Uint8Array,
   most: number,
 ): Promise<Record<string, ValueCount[]>> {
-  const documents = chosen.flatMap((marks, index) =>
-    Array.from(listMarked(marks), (at) => segments[index]!.of.columns.documents[at]!),
-  );
-  if (documents.length > mostRead) return {};
-  await pace.breathe();
-  const rows = [...(await rowsByDocument(database, documents)).values()].map(shownIn);
+  const documents: number[] = [];
+  for (let document = 1; document < chosen.length && documents.length <= maxRowsRead; document++)
+    if (chosen[document] === 1) documents.push(document);
+  if (documents.length > maxRowsRead) return {};
+  await searching.pace.breathe();
+  const rows = [...(await readDocumentRows(searching, documents)).values()].map(parseShownTexts);
   const count = (name: 'author' | 'keyword'): ValueCount[] => {
     const totals = new Map<string, number>();
     for (const shown of rows)
       for (const value of new Set(shown[name] ?? [])) totals.set(value, (totals.get(value) ?? 0) + 1);
-    return topOf(totals, most);
+    return listMostFrequent(totals, most);
   };
   return { author: count('author'), keyword: count('keyword') };
 }
 
-function listMarked(marks: Uint8Array): Uint32Array {
-  const places = new Uint32Array(marks.length);
-  let count = 0;
-  for (let at = 0; at < marks.length; at++) if (marks[at] !== 0) places[count++] = at;
-  return places.subarray(0, count);
-}
-
-export function topOf(totals: ReadonlyMap<string, number>, most: number): ValueCount[] {
+export function listMostFrequent(totals: ReadonlyMap<string, number>, most: number): ValueCount[] {
   return Array.from(totals, ([value, count]) => ({ value, count }))
     .sort((one, other) => other.count - one.count || (one.value < other.value ? -1 : 1))
     .slice(0, most);

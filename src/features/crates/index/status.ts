@@ -1,7 +1,7 @@
 /** What `index_status` tells. */
 import type { Database } from '../../../ports/database/database.ts';
-import { marks } from './blocks.ts';
 import type { Meaning } from './ranking.ts';
+import { limitToSources } from './rows.ts';
 
 export interface StatusRequest {
   /** Of the broken crates that are listed. */
@@ -37,14 +37,14 @@ interface Told {
   readonly sources: ReadonlySet<string> | null;
 }
 
-export async function statusOf(
+export async function readIndexStatus(
   { database, meaning, sources: named }: Told,
   viewer: string,
   { limit, offset }: StatusRequest,
   now: number,
 ): Promise<IndexStatus> {
   const syncing = await isSyncing(database, now);
-  const from = fromSources(named);
+  const from = limitToSources(named);
   const known = await sourcesOf(database, viewer);
   const sources = known
     .filter(({ source }) => named?.has(source) !== false)
@@ -111,12 +111,4 @@ async function sourcesOf(database: Database, viewer: string): Promise<SourceStat
       broken: countOf(source, 'broken'),
     };
   });
-}
-
-/** What is to follow in a condition of SQL, so that crates of these sources alone are found; nothing for null. */
-export function fromSources(sources: ReadonlySet<string> | null): { sql: string; values: string[] } {
-  if (sources === null) return { sql: '', values: [] };
-  // An empty list is no SQL.
-  if (sources.size === 0) return { sql: 'AND 1 = 0', values: [] };
-  return { sql: `AND source IN (${marks(sources.size)})`, values: [...sources] };
 }

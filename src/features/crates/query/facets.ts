@@ -43,7 +43,10 @@ export function findFacetNumber(name: string): number {
 }
 
 /** In the order of the facets. */
-export function extractFacetValues({ place, metadata }: ReadCrate): FacetValues[] {
+export function extractFacetValues({
+  place,
+  metadata,
+}: Pick<ReadCrate, 'place' | 'metadata'>): FacetValues[] {
   const types = new Set(metadata.entities.flatMap((entity) => entity.types));
   const { license, year, spec } = metadata;
   const licenses = listLicenseFacetValues(license);

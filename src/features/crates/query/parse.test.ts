@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { parseSearchQuery } from './parse.ts';
 import { recordProof } from '../../../../test/requirements/requirements.testing.ts';
 
-const word = (stem: string, field: number | null = null) => ({ kind: 'word', stem, field });
+const word = (form: string, field: number | null = null) => ({ kind: 'word', form, field });
 const times = <T>(times: number, clause: T) => ({ ...clause, times });
 
 describe('query', () => {
@@ -17,10 +17,10 @@ describe('query', () => {
       times(1, { kind: 'prefix', prefix: 'ocean', field: null }),
     ]);
     assert.deepEqual(query.required, [
-      { kind: 'phrase', stems: ['salt', 'water'], field: null },
-      word('fjord', 0),
-      { kind: 'phrase', stems: ['jane', 'doe'], field: 2 },
-      { kind: 'phrase', stems: ['plot', 'py'], field: 5 },
+      { kind: 'phrase', forms: ['salt', 'water'], field: null },
+      word('fjords', 0),
+      { kind: 'phrase', forms: ['jane', 'doe'], field: 2 },
+      { kind: 'phrase', forms: ['plot', 'py'], field: 5 },
     ]);
     assert.deepEqual(query.excluded, [word('river')]);
     assert.deepEqual(query.filters, [{ facet: 2, wanted: '2019..2021', negated: false }]);
@@ -45,20 +45,20 @@ describe('query', () => {
       'Papers on systems that show "what you get" on a screen -dash editors and formatters for text';
     const { wanted, required, excluded, notes } = parseSearchQuery(`${prose} year:2019`);
     assert.deepEqual([required, excluded], [[], []]);
-    assert.ok(wanted.some((clause) => clause.kind === 'word' && clause.stem === 'dash'));
+    assert.ok(wanted.some((clause) => clause.kind === 'word' && clause.form === 'dash'));
     assert.match(notes.join(), /quotes and minus signs/);
     assert.equal(parseSearchQuery('editors "what you get" -dash').required.length, 1);
   });
 
   test('stop words are left out unless there is nothing else', () => {
     assert.deepEqual(parseSearchQuery('the history of the fish').wanted, [
-      times(1, word('histori')),
+      times(1, word('history')),
       times(1, word('fish')),
     ]);
     assert.deepEqual(parseSearchQuery('to be').wanted, [times(1, word('to')), times(1, word('be'))]);
     assert.deepEqual(parseSearchQuery('the author:doe').wanted, []);
     assert.deepEqual(parseSearchQuery('"to be"').required, [
-      { kind: 'phrase', stems: ['to', 'be'], field: null },
+      { kind: 'phrase', forms: ['to', 'be'], field: null },
     ]);
   });
 

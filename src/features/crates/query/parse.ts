@@ -1,10 +1,10 @@
 /**
- * Tokenizes and parses what users search for into clauses, filters and conditions. It looks nothing up: the inverted index
- * in `index/` evaluates what comes out of here.
+ * Tokenizes and parses what users search for into clauses, filters and conditions. It looks nothing up: `index/`
+ * evaluates what comes out of here.
  */
 import { WorkcrateError } from '../../../platform/errors.ts';
 import { isStopWord } from '../text/stop-words.ts';
-import { foldCaseAndAccents, tokenizeWords } from '../text/words.ts';
+import { foldCaseAndAccents, stemWord, tokenizeWords } from '../text/words.ts';
 import { findFacetNumber, facets, isYearFilter } from './facets.ts';
 import { findTextFieldNumber, textFields } from './text-fields.ts';
 
@@ -163,7 +163,7 @@ function toWordClauses(text: string, field: number | null): QueryClause[] {
       text[word.end] === '*' &&
       prefix.length >= minPrefixLength &&
       (words[at + 1]?.start ?? word.end) >= word.end;
-    return isPrefix ? { kind: 'prefix', prefix, field } : { kind: 'word', stem: word.stem, field };
+    return isPrefix ? { kind: 'prefix', prefix, field } : { kind: 'word', form: word.form, field };
   });
 }
 
@@ -172,18 +172,26 @@ const minPrefixLength = 2;
 
 /** All words of a text in this order; null if there are none. */
 function toPhraseClause(text: string, field: number | null): QueryClause | null {
-  const stems = Array.from(tokenizeWords(text), ({ stem }) => stem).slice(0, maxPhraseWords);
-  if (stems.length === 0) return null;
-  return stems.length === 1 ? { kind: 'word', stem: stems[0]!, field } : { kind: 'phrase', stems, field };
+  const forms = Array.from(tokenizeWords(text), ({ form }) => form).slice(0, maxPhraseWords);
+  if (forms.length === 0) return null;
+  return forms.length === 1 ? { kind: 'word', form: forms[0]!, field } : { kind: 'phrase', forms, field };
 }
 
 const maxPhraseWords = 32;
 
-const toClauseKey = (clause: QueryClause): string => JSON.stringify(clause);
+/** Words of one stem are the same to the index. */
+const toClauseKey = (clause: QueryClause): string =>
+  JSON.stringify(
+    clause.kind === 'word'
+      ? [stemWord(clause.form), clause.field]
+      : clause.kind === 'phrase'
+        ? [clause.forms.map(stemWord), clause.field]
+        : clause,
+  );
 
 /** Stop words say nothing about a crate, unless nothing else was asked for. */
 function dropStopWords(clauses: readonly QueryClause[], hasOthers: boolean): readonly QueryClause[] {
-  const telling = clauses.filter((clause) => clause.kind !== 'word' || !isStopWord(clause.stem));
+  const telling = clauses.filter((clause) => clause.kind !== 'word' || !isStopWord(stemWord(clause.form)));
   return telling.length > 0 || hasOthers ? telling : clauses;
 }
 
@@ -191,7 +199,8 @@ function countClauses(clauses: readonly QueryClause[]): WantedClause[] {
   const counted = new Map<string, WantedClause>();
   for (const clause of clauses) {
     const key = toClauseKey(clause);
-    counted.set(key, { ...clause, times: (counted.get(key)?.times ?? 0) + 1 });
+    const { times, ...first } = counted.get(key) ?? { ...clause, times: 0 };
+    counted.set(key, { ...first, times: times + 1 });
   }
   return [...counted.values()];
 }
@@ -200,10 +209,10 @@ function dedupeClauses(clauses: readonly QueryClause[]): QueryClause[] {
   return [...new Map(clauses.map((clause) => [toClauseKey(clause), clause])).values()];
 }
 
-/** Something that a document must or should contain. `field` is the number of a text field, or null for any. */
+/** Something that a document must or should contain, in words without case and accents. `field` is the number of a text field, or null for any. */
 export type QueryClause =
-  | { readonly kind: 'word'; readonly stem: string; readonly field: number | null }
-  | { readonly kind: 'phrase'; readonly stems: readonly string[]; readonly field: number | null }
+  | { readonly kind: 'word'; readonly form: string; readonly field: number | null }
+  | { readonly kind: 'phrase'; readonly forms: readonly string[]; readonly field: number | null }
   | { readonly kind: 'prefix'; readonly prefix: string; readonly field: number | null };
 
 /** A clause that documents are ranked by. What a query repeats counts as often as it says it. */

@@ -6,9 +6,13 @@ import type { Database } from '../../../ports/database/database.ts';
 import { openDatabase } from '../../../ports/database/open.ts';
 import { createLog } from '../../../platform/observability/log.ts';
 import { madeUp } from '../index/crate.testing.ts';
+import { createIndexFiller } from '../index/filling.ts';
+import { openLocalIndex } from '../index/local-index.ts';
 import { createIndexReader, type IndexReader, type SearchMode } from '../index/reading.ts';
-import { createIndexWriter, type SummedUp } from '../index/writing.ts';
-import { createFitting, createMeaning } from './semantic.ts';
+import { createCrateRows, type SummedUp } from '../index/rows.ts';
+import { isStopWord } from '../text/stop-words.ts';
+import { stemWord } from '../text/words.ts';
+import { createMeaning, createVectorSource } from './semantic.ts';
 
 export interface Collection {
   readonly name: string;
@@ -40,24 +44,23 @@ export function readCollection(folder: string): Collection {
 
 const options = { clock: Date.now, log: createLog('off') };
 
-/** An index of crates that is fitted to them. */
-export async function openFitted(
+/** An index of crates. */
+export async function openIndexOf(
   crates: readonly SummedUp[],
-  provider: 'lsa' | 'hash',
 ): Promise<{ database: Database; reader: IndexReader }> {
   const database = await openDatabase(':memory:', 'crates');
-  const writer = createIndexWriter(database, options);
-  for (let at = 0; at < crates.length; at += 1000) await writer.put(crates.slice(at, at + 1000));
-  while (await writer.merge(new AbortController().signal));
-  const plain = createIndexReader(database, null);
-  await createFitting(database, { ...options, provider }).refit(() => plain.documents());
-  return { database, reader: createIndexReader(database, createMeaning(database, { ...options, provider })) };
+  const rows = createCrateRows(database, options);
+  for (let at = 0; at < crates.length; at += 1000) await rows.put(crates.slice(at, at + 1000));
+  const local = openLocalIndex(':memory:');
+  await createIndexFiller(database, local, createVectorSource(database, { provider: 'hash' })).catchUp();
+  const meaning = createMeaning(local, { ...options, provider: 'hash' });
+  return { database, reader: createIndexReader(database, local, { meaning }) };
 }
 
 /** As a user has it: documents are crates in the index. */
-export async function openProduct({ documents }: Collection, provider: 'lsa' | 'hash') {
+export async function openProduct({ documents }: Collection) {
   const crates = documents.map(({ id, title, body }) => madeUp({ id: String(id), title, description: body }));
-  const { database, reader } = await openFitted(crates, provider);
+  const { database, reader } = await openIndexOf(crates);
   const by =
     (mode: SearchMode): Way =>
     async (query) => {
@@ -69,7 +72,7 @@ export async function openProduct({ documents }: Collection, provider: 'lsa' | '
 }
 
 /** SQLite's own: with its porter stemmer, asked for any word of the query, each as often as the query has it. */
-export function openFts5({ documents }: Collection): Way {
+export function openFts5({ documents }: Collection, { dropsStopWords = false } = {}): Way {
   const database = new DatabaseSync(':memory:');
   database.exec("CREATE VIRTUAL TABLE documents USING fts5 (title, body, tokenize = 'porter unicode61')");
   const insert = database.prepare('INSERT INTO documents (rowid, title, body) VALUES (?, ?, ?)');
@@ -78,7 +81,9 @@ export function openFts5({ documents }: Collection): Way {
     'SELECT rowid FROM documents WHERE documents MATCH ? ORDER BY rank LIMIT 10',
   );
   return async (query) => {
-    const words = (query.match(/[a-z0-9]+/gi) ?? []).map((word) => `"${word}"`);
+    const all = query.match(/[a-z0-9]+/gi) ?? [];
+    const telling = dropsStopWords ? all.filter((word) => !isStopWord(stemWord(word))) : all;
+    const words = (telling.length > 0 ? telling : all).map((word) => `"${word}"`);
     return words.length === 0 ? [] : select.all(words.join(' OR ')).map(({ rowid }) => Number(rowid));
   };
 }

@@ -6,7 +6,6 @@ import {
   type FetchAnswer,
   type FetchPolicy,
 } from '../../../platform/net/bounded-fetch.ts';
-import { judged } from './endpoint-answer.ts';
 
 export interface Patience {
   readonly tries: number;
@@ -21,7 +20,7 @@ export interface Patience {
 const patience: Patience = { tries: 4, timeoutMs: 30_000, firstPauseMs: 500, longestPauseMs: 20_000 };
 
 /** Thousands of long numbers for each text are within this. */
-const mostBytes = 32 * 1024 * 1024;
+const maxAnswerBytes = 32 * 1024 * 1024;
 
 interface Called {
   readonly url: URL;
@@ -35,7 +34,7 @@ type Outcome =
   | { readonly failure: string; readonly again: boolean; readonly waitMs: number };
 
 /** Asks for the vectors of some texts, in their order. */
-export async function ask(
+export async function requestVectors(
   called: Called,
   input: readonly string[],
   given: Partial<Patience>,
@@ -61,7 +60,7 @@ async function tryOnce(
   if (key !== null) headers['Authorization'] = `Bearer ${key}`;
   const request = { method: 'POST', headers, body: JSON.stringify({ model, input }), signal } as const;
   // The operator has named the address, which may be that of a model on this machine.
-  const policy: FetchPolicy = { timeoutMs, maxBytes: mostBytes, privateAddresses: 'allowed' };
+  const policy: FetchPolicy = { timeoutMs, maxBytes: maxAnswerBytes, privateAddresses: 'allowed' };
   try {
     return await fetchBounded(url, request, policy, (answer) => readOutcome(answer, input.length));
   } catch (error) {
@@ -71,18 +70,22 @@ async function tryOnce(
 }
 
 async function readOutcome(answer: FetchAnswer, texts: number): Promise<Outcome> {
-  if (answer.status !== 200) return refusal(answer.status, answer.headers.get('retry-after'));
-  const result = judged(await answer.text(), texts);
+  if (answer.status !== 200) return describeRefusal(answer.status, answer.headers.get('retry-after'));
+  const result = readVectors(await answer.text(), texts);
   return typeof result === 'string' ? { failure: result, again: false, waitMs: 0 } : { vectors: result };
 }
 
 /** What the answer says is not passed on: it may repeat the key. */
-function refusal(status: number, retryAfter: string | null): Outcome {
+function describeRefusal(status: number, retryAfter: string | null): Outcome {
   const again = status === 408 || status === 429 || status >= 500;
-  return { failure: `it answered ${status}${meaningOf(status)}`, again, waitMs: parseRetryPause(retryAfter) };
+  return {
+    failure: `it answered ${status}${describeStatus(status)}`,
+    again,
+    waitMs: parseRetryPause(retryAfter),
+  };
 }
 
-function meaningOf(status: number): string {
+function describeStatus(status: number): string {
   if (status === 401 || status === 403) return ': the key is missing, wrong or without the right';
   if (status === 404) return ': there is no such address or model';
   if (status === 400 || status === 413 || status === 422) return ': the model does not take these texts';
@@ -102,3 +105,55 @@ export const embeddingsFailedError = (what: string): WorkcrateError =>
     'embeddings_failed',
     `The embeddings API returned no vectors: ${what}. Use mode "keyword" meanwhile; the operator can check the settings.`,
   );
+
+const maxDimensions = 16_384;
+/** Vectors are about of length 1. Far larger numbers are no vector, and their squares overflow. */
+const largest = 1e6;
+
+interface Item {
+  readonly index?: unknown;
+  readonly embedding?: unknown;
+}
+
+/** The vectors in the order of the texts, or what is wrong with the answer. Nothing in it is trusted. */
+function readVectors(body: string, texts: number): number[][] | string {
+  const data = parseItems(body);
+  if (data === null) return 'its answer is not the JSON of an embeddings API';
+  if (data.length !== texts) return `it gave ${data.length} vectors for ${texts} texts`;
+  const ordered = orderItems(data);
+  if (ordered === null) return 'it numbered its vectors wrongly';
+  const vectors = ordered.map(({ embedding }) => embedding);
+  if (!vectors.every(isVector)) return 'a vector of it is no list of plain numbers';
+  const dimensions = vectors[0]?.length ?? 0;
+  if (vectors.some((vector) => vector.length !== dimensions)) return 'its vectors differ in length';
+  return vectors;
+}
+
+function parseItems(body: string): Item[] | null {
+  try {
+    const { data } = JSON.parse(body) as { data?: unknown };
+    return Array.isArray(data) && data.every(isItem) ? data : null;
+  } catch {
+    // No JSON, or null instead of an object.
+    return null;
+  }
+}
+
+const isItem = (item: unknown): item is Item => typeof item === 'object' && item !== null;
+
+/** By `index` where it is given, each once; some servers leave it out and keep the order. */
+function orderItems(data: readonly Item[]): readonly Item[] | null {
+  if (data.every(({ index }) => index === undefined)) return data;
+  const ordered = new Map(data.map((item) => [item.index, item]));
+  const found = data.map((_, at) => ordered.get(at));
+  return found.every((item) => item !== undefined) ? found : null;
+}
+
+function isVector(value: unknown): value is number[] {
+  return (
+    Array.isArray(value) &&
+    value.length > 0 &&
+    value.length <= maxDimensions &&
+    value.every((number) => typeof number === 'number' && Math.abs(number) <= largest)
+  );
+}

@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openDatabase } from '../../../ports/database/open.ts';
-import { createLog } from '../../../platform/observability/log.ts';
 import { recordProof } from '../../../../test/requirements/requirements.testing.ts';
-import { documentsOf, everything, noWords, reading } from './corpus.testing.ts';
+import { newSync, watchedFolder, zipOf } from '../sync/sync.testing.ts';
 import { key, patience, proper, serve, vectorOf } from './endpoint.testing.ts';
-import { endpointEmbedder, endpointOf, endpointVersion } from './endpoint.ts';
-import { createFitting, createMeaning } from './semantic.ts';
+import { createEndpointEmbedder, parseEndpoint, computeEndpointVersion } from './endpoint.ts';
 
 test('endpoint asks in batches, with the key and the model, and gives vectors of length 1 in order', async () => {
   await using it = await serve(proper);
@@ -106,10 +103,10 @@ test('an answer without end is broken off', async () => {
 test('an endpoint that is silent, or away, is given up', async () => {
   await using it = await serve(() => {});
   const brief = { ...patience, timeoutMs: 50, tries: 2 };
-  const silent = endpointEmbedder(endpointOf({ url: it.url, model: 'm', key, patience: brief }));
+  const silent = createEndpointEmbedder(parseEndpoint({ url: it.url, model: 'm', key, patience: brief }));
   await assert.rejects(silent.query('a'), { code: 'embeddings_failed', message: /within 50 ms/ });
-  const away = endpointEmbedder(
-    endpointOf({ url: 'http://127.0.0.1:1/?secret=1', model: 'm', key, patience }),
+  const away = createEndpointEmbedder(
+    parseEndpoint({ url: 'http://127.0.0.1:1/?secret=1', model: 'm', key, patience }),
   );
   await assert.rejects(away.query('a'), { code: 'embeddings_failed', message: /no connection/ });
 });
@@ -123,59 +120,61 @@ test('who stops waiting stops the asking', async () => {
 });
 
 test('the address may end in /embeddings or not, and must be one that can be asked', () => {
-  const address = (url: string): string => endpointOf({ url, model: 'm', key: null }).url.href;
+  const address = (url: string): string => parseEndpoint({ url, model: 'm', key: null }).url.href;
   assert.equal(address('https://api.example/v1'), 'https://api.example/v1/embeddings');
   assert.equal(address('https://api.example/v1/embeddings?v=1'), 'https://api.example/v1/embeddings?v=1');
   for (const url of ['ftp://a/', 'nothing', 'https://user:password@api.example/'])
     assert.throws(() => address(url), { code: 'config_invalid' });
   const version = (model: string, key: string): string =>
-    endpointVersion(endpointOf({ url: 'https://api.example/v1', model, key }));
+    computeEndpointVersion(parseEndpoint({ url: 'https://api.example/v1', model, key }));
   assert.equal(version('a', 'x'), version('a', 'y'));
   assert.notEqual(version('a', 'x'), version('b', 'x'));
 });
 
-test('a text is asked about once, whatever number it has, and what broke off goes on where it was', async () => {
+const request = { mode: 'semantic', filters: [], limit: 100, offset: 0, facets: false } as const;
+
+test('a text is asked about once, whatever crate has it, and what broke off goes on where it was', async (t) => {
   let isDown = false;
   await using it = await serve((asked, response) => {
     // The batches before this one are written by then.
-    if (isDown && asked.body.input.includes('text 210')) response.writeHead(400).end();
+    if (isDown && asked.body.input.includes('text 110')) response.writeHead(400).end();
     else proper(asked, response);
   });
-  const database = await openDatabase(':memory:', 'crates');
   const endpoint = { url: it.url, model: 'small', key, patience };
-  const options = { provider: 'endpoint', endpoint, clock: Date.now, log: createLog('off') } as const;
-  const fitting = createFitting(database, options);
-  const documents = documentsOf(Array.from({ length: 220 }, (_, at) => `text ${at}`));
-  isDown = true;
-  await assert.rejects(fitting.refit(reading(documents)), { code: 'embeddings_failed' });
-  await assert.rejects(createMeaning(database, options).nearest('text', 5, everything, noWords), {
-    code: 'unsupported',
+  const { sync, reader, status } = await newSync(t, undefined, {
+    embeddings: { provider: 'endpoint', endpoint },
   });
+  const files = Array.from({ length: 120 }, (_, at) => [`${at}.zip`, zipOf(`text ${at}`)] as const);
+  const folder = await watchedFolder(t, Object.fromEntries(files));
+  isDown = true;
+  await sync([folder.source]);
+  assert.equal((await status()).semantic.stale, true);
   isDown = false;
-  await fitting.refit(reading(documents));
-  await fitting.refit(reading(documents.map((one) => ({ ...one, document: one.document + 1000 }))));
-  await fitting.add([{ ...documents[0]!, document: 5000 }]);
+  await sync([folder.source]);
+  for (const [name, bytes] of files.slice(0, 10)) await folder.write(`again-${name}`, bytes);
+  await sync([folder.source]);
   const answered = it.asked.flatMap(({ body }) => body.input);
-  // Those of the last batch were asked about twice: the first time they were refused.
-  assert.equal(answered.length, 220 + 28);
-  const found = await createMeaning(database, options).nearest('text 5', 500, everything, noWords);
-  assert.ok(found.length > 0 && found.every(({ document }) => document > 1000));
-  assert.equal((await createMeaning(database, options).status()).documents, 221);
-  await database.close();
+  assert.equal(new Set(answered).size, 120);
+  // At most those of one batch were asked about twice: the first time they were refused.
+  assert.ok(answered.length <= 120 + 64, String(answered.length));
+  const { semantic } = await status();
+  assert.deepEqual([semantic.documents, semantic.stale], [130, false]);
+  const found = await reader.search('ann', { ...request, query: 'text 5' });
+  assert.ok(found.total > 0);
 });
 
-test('vectors of another length than those of the crates are refused with the reason', async () => {
+test('vectors of another length than those of the crates are refused with the reason', async (t) => {
   let isLonger = false;
   await using it = await serve(({ body }, response) => {
     const data = body.input.map((text) => ({ embedding: [...vectorOf(text), ...(isLonger ? [1] : [])] }));
     response.end(JSON.stringify({ data }));
   });
-  const database = await openDatabase(':memory:', 'crates');
   const endpoint = { url: it.url, model: 'small', key, patience };
-  const options = { provider: 'endpoint', endpoint, clock: Date.now, log: createLog('off') } as const;
-  await createFitting(database, options).refit(reading(documentsOf(['a', 'b'])));
+  const { sync, reader } = await newSync(t, undefined, { embeddings: { provider: 'endpoint', endpoint } });
+  const folder = await watchedFolder(t, { 'a.zip': zipOf('a'), 'b.zip': zipOf('b') });
+  await assert.rejects(reader.search('ann', { ...request, query: 'a' }));
+  await sync([folder.source]);
   isLonger = true;
-  const asking = createMeaning(database, options).nearest('a', 5, everything, noWords);
+  const asking = reader.search('ann', { ...request, query: 'a' });
   await assert.rejects(asking, { code: 'embeddings_failed', message: /4 numbers .* 3/ });
-  await database.close();
 });

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { endpointEmbedder, endpointOf } from './endpoint.ts';
+import { createEndpointEmbedder, parseEndpoint } from './endpoint.ts';
 
 export interface Asked {
   readonly path: string;
@@ -27,7 +27,7 @@ export async function serve(answer: Answer) {
   const server = createServer((request, response) => void handle(request, response)).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
-  const embedder = endpointEmbedder(endpointOf({ url, model: 'small', key, patience }));
+  const embedder = createEndpointEmbedder(parseEndpoint({ url, model: 'small', key, patience }));
   return {
     asked,
     url,

@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto';
 import { BoundedMap } from '../../../platform/concurrency/bounded-map.ts';
 import { WorkcrateError } from '../../../platform/errors.ts';
-import { isStopWord } from '../text/stop-words.ts';
-import { slices } from './document.ts';
-import { normalised, type Embedder } from './embedder.ts';
-import { ask, type Patience } from './endpoint-request.ts';
+import { requestVectors, type Patience } from './endpoint-request.ts';
+import { normalizeVector } from './vectors.ts';
 
 export interface EndpointOptions {
   /** Of the API, with or without `/embeddings` at the end of its path. */
@@ -22,64 +20,63 @@ export interface Endpoint {
   readonly patience: Partial<Patience>;
 }
 
-export const textsAtOnce = 64;
+export const maxTextsAtOnce = 64;
 /** Models read some thousand tokens; in some scripts a letter is one. What a text is about, it says at its start. */
-const mostCharacters = 8000;
-const mostRemembered = 256;
+const maxTextCharacters = 8000;
+const maxRememberedQueries = 256;
 
 /** Somebody waits for a query. */
 const queryPatience: Partial<Patience> = { tries: 2, timeoutMs: 15_000, longestPauseMs: 2000 };
 
-export function endpointOf(options: EndpointOptions | null): Endpoint {
-  if (options === null || !URL.canParse(options.url)) throw notSet();
+export function parseEndpoint(options: EndpointOptions | null): Endpoint {
+  if (options === null || !URL.canParse(options.url)) throw endpointNotSetError();
   const url = new URL(options.url);
   if (!/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '' || options.model === '')
-    throw notSet();
+    throw endpointNotSetError();
   const path = url.pathname.replace(/\/+$/, '');
   url.pathname = path.endsWith('/embeddings') ? path : `${path}/embeddings`;
   return { url, model: options.model, key: options.key, patience: options.patience ?? {} };
 }
 
 /** Another address or another model gives other vectors; another key does not. */
-export function endpointVersion({ url, model }: Endpoint): string {
+export function computeEndpointVersion({ url, model }: Endpoint): string {
   const hash = createHash('sha256').update(`${url.origin}${url.pathname}\n${model}`).digest('hex');
   return `endpoint-1-${hash.slice(0, 24)}`;
 }
 
 /** Has an OpenAI-compatible API give the vectors. They are as stable as its model is. */
-export function endpointEmbedder(endpoint: Endpoint): Embedder {
-  const remembered = new BoundedMap<string, Float32Array>({ mostEntries: mostRemembered });
+export function createEndpointEmbedder(endpoint: Endpoint) {
+  const remembered = new BoundedMap<string, Float32Array>({ mostEntries: maxRememberedQueries });
 
   async function vectors(
     texts: readonly string[],
     patience: Partial<Patience>,
     signal?: AbortSignal,
   ): Promise<Float32Array[]> {
-    const input = texts.map((text) => text.slice(0, mostCharacters).toWellFormed().trim() || '-');
-    const answer = await ask(endpoint, input, { ...patience, ...endpoint.patience }, signal);
-    return answer.map((values) => normalised(values));
+    const input = texts.map((text) => text.slice(0, maxTextCharacters).toWellFormed().trim() || '-');
+    const answer = await requestVectors(endpoint, input, { ...patience, ...endpoint.patience }, signal);
+    return answer.map((values) => normalizeVector(values));
   }
 
   return {
-    async documents(texts, signal) {
+    async documents(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array[]> {
       const made: Float32Array[] = [];
-      for (const some of slices(texts, textsAtOnce)) made.push(...(await vectors(some, {}, signal)));
+      for (let at = 0; at < texts.length; at += maxTextsAtOnce)
+        made.push(...(await vectors(texts.slice(at, at + maxTextsAtOnce), {}, signal)));
       return made;
     },
     /** Remembered, since each page of results asks again. */
-    async query(text) {
+    async query(text: string): Promise<Float32Array> {
       const known = remembered.get(text);
       if (known !== undefined) return known;
       const [vector] = await vectors([text], queryPatience);
       remembered.set(text, vector!);
       return vector!;
     },
-    rarity: (stem) => (isStopWord(stem) ? 0 : 1),
-    isSkewed: true,
   };
 }
 
-const notSet = (): WorkcrateError =>
+const endpointNotSetError = (): WorkcrateError =>
   new WorkcrateError(
     'config_invalid',
     'The search by meaning is set to `endpoint`: it needs the http or https URL of an embeddings API, without user ' +

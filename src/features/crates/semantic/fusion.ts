@@ -1,7 +1,76 @@
+/**
+ * How rankings are improved and put together: by words and vectors of the first hits (pseudo-relevance feedback), by what
+ * is near enough, and by how much words and meaning agree.
+ */
 import type { Allowed, Ranked } from '../index/ranking.ts';
+import { isStopWord } from '../text/stop-words.ts';
+import { countWords } from './counting.ts';
+import { normalizeVector } from './vectors.ts';
+
+/** As many as RM3 takes by default in Anserini. The n-th counts 1 / n, since the first are right more often. */
+const feedbackDocuments = 10;
+const feedbackWords = 40;
+/** A text of a few words says little of what others like it are about. */
+const addedLength = 100;
+/** The share of the query itself in a score; the rest is that of the words of the best. */
+export const queryShare = 0.7;
+
+export interface Weighed<T> {
+  readonly item: T;
+  readonly weight: number;
+}
+
+/** The first documents, each with its weight. */
+export function selectExamples(ranked: readonly Ranked[]): Weighed<number>[] {
+  return ranked
+    .slice(0, feedbackDocuments)
+    .map(({ document }, at) => ({ item: document, weight: 1 / (at + 1) }));
+}
+
+/** A word of the first hits. */
+export interface FeedbackWord {
+  readonly stem: string;
+  /** As it is written there. */
+  readonly form: string;
+  /** All of them add up to 1. */
+  readonly share: number;
+}
+
+/**
+ * Words for a query, taken from texts that are likely to be right: the most frequent ones that are no stop words (the
+ * relevance model of RM3, Abdul-Jaleel et al. 2004).
+ */
+export function selectFeedbackWords(texts: readonly Weighed<string>[]): FeedbackWord[] {
+  const shares = new Map<string, { form: string; share: number }>();
+  for (const { item, weight } of texts) {
+    const { counts, forms, length } = countWords(item);
+    for (const [stem, count] of counts) {
+      if (isStopWord(stem)) continue;
+      const known = shares.get(stem) ?? { form: forms.get(stem)!, share: 0 };
+      known.share += (weight * count) / (length + addedLength);
+      shares.set(stem, known);
+    }
+  }
+  const words = [...shares]
+    .toSorted(([one, a], [other, b]) => b.share - a.share || (one < other ? -1 : 1))
+    .slice(0, feedbackWords);
+  const sum = words.reduce((total, [, { share }]) => total + share, 0);
+  return words.map(([stem, { form, share }]) => ({ stem, form, share: share / sum }));
+}
+
+/** The query moved towards documents that are likely to be right (Rocchio 1971), with equal weight for both. */
+export function moveVector(query: Float32Array, documents: readonly Weighed<Float32Array>[]): Float32Array {
+  const sum = documents.reduce((total, { weight }) => total + weight, 0);
+  const moved = Float64Array.from(query);
+  for (const { item, weight } of documents)
+    for (let at = 0; at < moved.length; at++) moved[at]! += (weight / sum) * item[at]!;
+  return normalizeVector(moved);
+}
 
 /** In three collections, one in a hundred documents that do not fit a query is nearer to it, and half of those that do. */
-const leastCosine = 0.3;
+const minCosine = 0.3;
+/** To a query that was moved towards its first hits: what they merely have in common with others is not asked for. */
+export const minMovedCosine = 0.5;
 /** In units of the spread that chance gives: see `keepNear`. */
 const chanceDeviations = 2;
 /** Fewer say nothing about what is usual. */
@@ -23,8 +92,9 @@ export function keepNear(
   ranked: readonly Ranked[],
   spread: Spread,
   hasWords: Allowed = () => false,
+  min = minCosine,
 ): Ranked[] {
-  const least = Math.max(leastCosine, spread.isSkewed ? outlierScore(ranked) : chanceScore(spread));
+  const least = Math.max(min, spread.isSkewed ? outlierScore(ranked) : chanceScore(spread));
   return ranked.filter(({ document, score }) => score >= least || hasWords(document));
 }
 

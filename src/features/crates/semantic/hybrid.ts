@@ -1,36 +1,54 @@
+/** The search by words and meaning together, and by meaning alone. Which documents have words is decided in `index/`. */
 import type { Allowed, Ranked, WordRanking } from '../index/ranking.ts';
-import { isStopWord } from '../text/stop-words.ts';
-import type { ChosenSpace } from './chosen-space.ts';
-import { movedTowards, queryShare, trusted, weighWords, type Weighed } from './feedback.ts';
-import { fuseRankings, keepNear, weighMeaning, type Spread } from './fusion.ts';
-import type { Loaded } from './loaded.ts';
+import { countWords } from './counting.ts';
+import {
+  fuseRankings,
+  keepNear,
+  minMovedCosine,
+  moveVector,
+  queryShare,
+  selectExamples,
+  selectFeedbackWords,
+  weighMeaning,
+  type Spread,
+  type Weighed,
+} from './fusion.ts';
+import type { VectorSpace } from './vectors.ts';
 
 export interface HybridSearch {
   /** Null where the meaning of the query is not known: then words alone decide. */
   readonly vector: Float32Array | null;
-  readonly loaded: Loaded | null;
+  readonly space: VectorSpace | null;
   readonly words: WordRanking;
-  /** How many of each list are looked at. Always the same, or pages would not fit together. */
-  readonly depth: number;
   readonly allowed: Allowed;
+  /** Whether all vectors have something in common, as with most models of language. */
+  readonly isSkewed: boolean;
 }
+
+/** How many of each list are looked at. Always the same, or pages would not fit together. */
+const rankingDepth = 500;
+/** So many of the best by words are ranked again by the words of the very best. */
+const rerankedDepth = 100;
 
 /**
  * Words and meaning together. The best by words are ranked again: by the words that the very best of them have in common
  * (pseudo-relevance feedback), and by how near they are to the query, moved towards those. What words did not find is
  * added where it is near.
  */
-export async function hybrid(search: HybridSearch): Promise<Ranked[]> {
-  const { vector, loaded, words, depth, allowed } = search;
-  const byWords = await words.best(depth);
-  if (vector === null) return byWords.length === 0 ? [] : rankAgain(search, byWords);
-  const space = loaded!.space!;
-  const byMeaning = await space.nearest(vector, depth, allowed);
-  if (byWords.length === 0) return keepNear(byMeaning, spreadOf(loaded!));
-  const byBoth = await space.nearest(await moveTowardsBest(space, vector, byWords), depth, allowed);
-  const found = new Set([...byWords, ...keepNear(byBoth, spreadOf(loaded!))].map(({ document }) => document));
+export async function rankByBoth(search: HybridSearch): Promise<Ranked[]> {
+  const { vector, space, words, allowed, isSkewed } = search;
+  const byWords = words.best.slice(0, rankingDepth);
+  if (vector === null || space === null) return byWords.length === 0 ? [] : rerankByFeedback(search);
+  const spread: Spread = { dimensions: space.dimensions, isSkewed };
+  const byMeaning = space.findNearest(vector, rankingDepth, allowed);
+  if (byWords.length === 0) return keepNear(byMeaning, spread);
+  const moved = moveTowardsBest(space, vector, byWords);
+  const byBoth = space.findNearest(moved, rankingDepth, allowed);
+  const found = new Set(
+    [...byWords, ...keepNear(byBoth, spread, () => false, minMovedCosine)].map(({ document }) => document),
+  );
   return fuseRankings(
-    { ranked: await rankAgain(search, byWords), weight: 1 },
+    { ranked: await rerankByFeedback(search), weight: 1 },
     {
       ranked: byBoth.filter(({ document }) => found.has(document)),
       weight: weighMeaning(byWords, byMeaning),
@@ -38,61 +56,55 @@ export async function hybrid(search: HybridSearch): Promise<Ranked[]> {
   );
 }
 
-async function moveTowardsBest(
-  space: ChosenSpace,
-  vector: Float32Array,
-  ranked: readonly Ranked[],
-): Promise<Float32Array> {
-  const vectors = await loadExamples(trusted(ranked), (documents) => space.vectors(documents));
-  return vectors.length === 0 ? vector : movedTowards(vector, vectors);
+function moveTowardsBest(space: VectorSpace, vector: Float32Array, ranked: readonly Ranked[]): Float32Array {
+  const examples = selectExamples(ranked);
+  const vectors = pickKnown(examples, space.read(examples.map(({ item }) => item)));
+  return vectors.length === 0 ? vector : moveVector(vector, vectors);
 }
 
 /** The same documents, with the score that the words of the best of them give added to their own. */
-async function rankAgain({ loaded, words }: HybridSearch, byWords: Ranked[]): Promise<Ranked[]> {
-  const rarity = (stem: string): number => (isStopWord(stem) ? 0 : (loaded?.embedder.rarity(stem) ?? 1));
-  const texts = await loadExamples(trusted(byWords), (documents) => words.texts(documents));
-  const weights = weighWords(texts, rarity);
-  if (weights.size === 0) return byWords;
-  const scores = await words.score(
-    weights,
-    byWords.map(({ document }) => document),
-  );
+async function rerankByFeedback({ words }: HybridSearch): Promise<Ranked[]> {
+  const byWords = words.best.slice(0, rankingDepth);
+  const reranked = byWords.slice(0, rerankedDepth);
+  const texts = await words.readTexts(reranked.map(({ document }) => document));
+  const feedback = selectFeedbackWords(pickKnown(selectExamples(byWords), texts));
+  const rarities = new Map<string, number>();
+  for (const { stem, form } of feedback) rarities.set(stem, await words.measureRarity(form));
+  const counted = new Map(Array.from(texts, ([document, text]) => [document, countWords(text)]));
+  const average = counted.values().reduce((sum, { length }) => sum + length, 0) / Math.max(1, counted.size);
   return byWords
-    .map(({ document, score }) => ({
-      document,
-      score: (queryShare * score) / words.queryLength + (1 - queryShare) * (scores.get(document) ?? 0),
-    }))
+    .map(({ document, score }) => {
+      const { counts, length } = counted.get(document) ?? { counts: new Map<string, number>(), length: 0 };
+      let added = 0;
+      for (const { stem, share } of feedback)
+        added += share * rarities.get(stem)! * saturate(counts.get(stem) ?? 0, length / average);
+      return { document, score: (queryShare * score) / words.length + (1 - queryShare) * added };
+    })
     .toSorted((a, b) => b.score - a.score);
 }
 
-const spreadOf = ({ space, embedder }: Loaded): Spread => ({
-  dimensions: space!.dimensions,
-  isSkewed: embedder.isSkewed,
-});
+/** What repetitions of a word are worth in a text: that of BM25, where length matters less, since some are titles alone. */
+const saturate = (count: number, relativeLength: number): number =>
+  (count * 2.2) / (count + 1.2 * (0.75 + 0.25 * relativeLength));
 
 /** By meaning alone, in two rounds: the query is moved towards what it finds first. */
-export async function byMeaning(
-  loaded: Loaded,
-  vector: Float32Array,
+export function rankByMeaning(
+  { vector, space, allowed, isSkewed }: Omit<HybridSearch, 'words'>,
   most: number,
-  { allowed, hasWords }: { allowed: Allowed; hasWords: Allowed },
-): Promise<Ranked[]> {
-  const space: ChosenSpace = loaded.space!;
-  const spread = spreadOf(loaded);
-  const first = keepNear(await space.nearest(vector, most, allowed), spread, hasWords);
+  hasWords: Allowed,
+): Ranked[] {
+  if (vector === null || space === null) return [];
+  const few = Math.min(most, rankingDepth);
+  const spread = { dimensions: space.dimensions, isSkewed };
+  const first = keepNear(space.findNearest(vector, few, allowed), spread, hasWords);
   if (first.length === 0) return [];
-  const moved = await moveTowardsBest(space, vector, first);
-  return keepNear(await space.nearest(moved, most, allowed), spread, hasWords);
+  const moved = moveTowardsBest(space, vector, first);
+  return keepNear(space.findNearest(moved, few, allowed), spread, hasWords, minMovedCosine);
 }
 
 /** What is known of the examples, with their weights. */
-async function loadExamples<T>(
-  examples: readonly Weighed<number>[],
-  load: (documents: readonly number[]) => Promise<ReadonlyMap<number, T>>,
-): Promise<Weighed<T>[]> {
-  const known = await load(examples.map(({ item }) => item));
-  return examples.flatMap(({ item, weight }) => {
+const pickKnown = <T>(examples: readonly Weighed<number>[], known: ReadonlyMap<number, T>): Weighed<T>[] =>
+  examples.flatMap(({ item, weight }) => {
     const value = known.get(item);
     return value === undefined ? [] : [{ item: value, weight }];
   });
-}

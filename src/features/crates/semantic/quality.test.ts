@@ -8,18 +8,13 @@ import type { SearchMode } from '../index/reading.ts';
 import type { CrateMetadata } from '../crate.ts';
 import { tokenizeWords } from '../text/words.ts';
 import { readMetadata } from '../metadata/metadata.ts';
-import { measureQuality, openFitted, openFts5, openProduct, readCollection } from './collections.testing.ts';
+import { measureQuality, openIndexOf, openFts5, openProduct, readCollection } from './collections.testing.ts';
 
 // All that are shipped. The ranking was made while looking at them: others are measured with `node bench/quality.ts FOLDER`.
 test('on the three collections that are shipped, keyword and hybrid search rank at least as well as FTS5 with its porter stemmer', async () => {
-  for (const [name, embeddings] of [
-    ['cranfield', 'lsa'],
-    ['cacm', 'lsa'],
-    // To fit the meaning of 11,000 documents takes too long for a test.
-    ['npl', 'hash'],
-  ] as const) {
+  for (const name of ['cranfield', 'cacm', 'npl']) {
     const collection = readCollection(name);
-    await using product = await openProduct(collection, embeddings);
+    await using product = await openProduct(collection);
     const baseline = await measureQuality(collection, openFts5(collection));
     for (const mode of ['keyword', 'hybrid'] as const) {
       const quality = await measureQuality(collection, product.by(mode));
@@ -44,7 +39,7 @@ test('of thirteen crates, those that a word has nothing to do with are not found
     ...madeUp({ id: name }),
     metadata: readMetadata(bytes),
   }));
-  const { database, reader } = await openFitted(crates, 'lsa');
+  const { database, reader } = await openIndexOf(crates);
   t.after(() => database.close());
   const search = (query: string, mode: SearchMode) =>
     reader.search('ann', { query, mode, filters: [], limit: 100, offset: 0 });
@@ -79,7 +74,7 @@ test('of a hundred crates about many things, meaning adds hardly any to those th
   const about = await Promise.all(names.map(async (id) => ({ id, bytes: await readFile(join(folder, id)) })));
   const small = about.filter(({ bytes }) => bytes.length < 100_000);
   const crates = small.map(({ id, bytes }) => ({ ...madeUp({ id }), metadata: readMetadata(bytes) }));
-  const { database, reader } = await openFitted(crates, 'lsa');
+  const { database, reader } = await openIndexOf(crates);
   t.after(() => database.close());
   const search = async (query: string, mode: SearchMode) => {
     const found = await reader.search('ann', { query, mode, filters: [], limit: 100, offset: 0 });

@@ -1,145 +1,129 @@
-import type { Database, Queries, SqlValue } from '../../../ports/database/database.ts';
-import { bytesOf, floatsOf } from './lsa-bytes.ts';
+/**
+ * Vectors: of length 1, stored with a byte for each dimension, and all of them in memory to find the nearest. It makes
+ * none and knows no texts.
+ */
+import type { LocalIndex } from '../index/local-index.ts';
+import type { Allowed, Ranked } from '../index/ranking.ts';
+import type { Log } from '../../../platform/observability/log.ts';
 
-/** So many rows a statement: with seven values each, far below what any database takes. */
-export const rowsAtOnce = 200;
-
-export interface NewVector {
-  readonly document: number;
-  readonly key: Uint8Array;
-  readonly tie: number;
-  readonly isPrivate: boolean;
-  readonly vector: Float32Array;
+/** Of length 1; zeros stay zeros. */
+export function normalizeVector(values: ArrayLike<number>): Float32Array {
+  const unit = new Float32Array(values.length);
+  let squares = 0;
+  for (let at = 0; at < values.length; at++) squares += values[at]! * values[at]!;
+  const length = Math.sqrt(squares);
+  if (length === 0) return unit;
+  for (let at = 0; at < values.length; at++) unit[at] = values[at]! / length;
+  return unit;
 }
 
-/** Writes at most `rowsAtOnce` vectors, each document once, over what there may be. */
-export async function writeVectors(
-  tx: Queries,
-  model: number,
-  sequence: number,
-  vectors: readonly NewVector[],
-): Promise<void> {
-  if (vectors.length === 0) return;
-  const values = vectors.flatMap(({ document, key, tie, isPrivate, vector }): SqlValue[] => [
-    model,
-    document,
-    key,
-    tie,
-    isPrivate ? 1 : 0,
-    sequence,
-    bytesOf(vector),
-  ]);
-  await tx.query(
-    `INSERT INTO crate_vectors (model, document, content_key, tie, is_private, sequence, vector)
-     VALUES ${vectors.map(() => '(?, ?, ?, ?, ?, ?, ?)').join(', ')}
-     ON CONFLICT (model, document) DO UPDATE SET content_key = excluded.content_key, tie = excluded.tie,
-       is_private = excluded.is_private, sequence = excluded.sequence, vector = excluded.vector`,
-    ...values,
-  );
+export const isZeroVector = (vector: Float32Array): boolean => vector.every((value) => value === 0);
+
+/** A byte for each dimension, as shares of the largest: cosines change by less than a hundredth. */
+export function packVector(vector: Float32Array): Uint8Array {
+  const largest = vector.reduce((max, value) => Math.max(max, Math.abs(value)), 0) || 1;
+  return new Uint8Array(Int8Array.from(vector, (value) => Math.round((value / largest) * 127)).buffer);
 }
 
-/** Leaves a row without a vector, from which readers learn that the document is gone. */
-export async function forgetVectors(
-  tx: Queries,
-  model: number,
-  sequence: number,
-  documents: readonly number[],
-): Promise<void> {
-  await tx.query(
-    `UPDATE crate_vectors SET vector = NULL, sequence = ?
-     WHERE model = ? AND vector IS NOT NULL AND document IN (${marks(documents)})`,
-    sequence,
-    model,
-    ...documents,
-  );
+export interface VectorSpace {
+  readonly dimensions: number;
+  /** The nearest first; what is not nearer than chance is left out. */
+  findNearest(vector: Float32Array, most: number, allowed: Allowed): Ranked[];
+  /** The vectors of documents, of length 1. */
+  read(documents: readonly number[]): Map<number, Float32Array>;
 }
 
-/** Which of these documents have a vector, and for which content. */
-export async function knownKeys(
-  queries: Queries,
-  model: number,
-  documents: readonly number[],
-): Promise<ReadonlyMap<number, string>> {
-  const rows = await queries.query<{ document: number; content_key: Uint8Array }>(
-    `SELECT document, content_key FROM crate_vectors
-     WHERE model = ? AND vector IS NOT NULL AND document IN (${marks(documents)})`,
-    model,
-    ...documents,
-  );
-  return new Map(rows.map((row) => [row.document, hex(row.content_key)]));
-}
+/** Beyond it, documents are found by words alone. */
+const maxSpaceBytes = 384 * 1024 ** 2;
 
-/** Vectors that texts of these keys already have, by key in hex. */
-export async function vectorsByKey(
-  queries: Queries,
-  model: number,
-  keys: readonly Uint8Array[],
-): Promise<ReadonlyMap<string, Float32Array>> {
-  if (keys.length === 0) return new Map();
-  const rows = await queries.query<{ content_key: Uint8Array; vector: Uint8Array }>(
-    `SELECT content_key, vector FROM crate_vectors
-     WHERE model = ? AND vector IS NOT NULL AND content_key IN (${marks(keys)})`,
-    model,
-    ...keys,
-  );
-  return new Map(rows.map((row) => [hex(row.content_key), floatsOf(row.vector)]));
-}
+/** Gives the vectors of the index as they are now; null while there are none. */
+export function createVectorSpace(local: LocalIndex, log: Log): () => VectorSpace | null {
+  let [epoch, last, size, dimensions] = ['', 0, 0, 0];
+  let values = new Int8Array(0);
+  let documents = new Uint32Array(0);
+  let lengths = new Float32Array(0);
+  let sortKeys = new Float64Array(0);
+  const slots = new Map<number, number>();
 
-export async function vectorsOf(
-  queries: Queries,
-  model: number,
-  documents: readonly number[],
-): Promise<ReadonlyMap<number, Float32Array>> {
-  const found = new Map<number, Float32Array>();
-  for (let at = 0; at < documents.length; at += rowsAtOnce) {
-    const some = documents.slice(at, at + rowsAtOnce);
-    const rows = await queries.query<{ document: number; vector: Uint8Array }>(
-      `SELECT document, vector FROM crate_vectors
-       WHERE model = ? AND vector IS NOT NULL AND document IN (${marks(some)})`,
-      model,
-      ...some,
-    );
-    for (const row of rows) found.set(row.document, floatsOf(row.vector));
+  function grow(): void {
+    const capacity = Math.max(1024, documents.length * 2);
+    const [oldValues, oldDocuments, oldLengths, oldKeys] = [values, documents, lengths, sortKeys];
+    (values = new Int8Array(capacity * dimensions)).set(oldValues);
+    (documents = new Uint32Array(capacity)).set(oldDocuments);
+    (lengths = new Float32Array(capacity)).set(oldLengths);
+    (sortKeys = new Float64Array(capacity)).set(oldKeys);
   }
-  return found;
+
+  function put(document: number, sortKey: number, bytes: Uint8Array): void {
+    if (dimensions === 0) dimensions = bytes.length;
+    if (bytes.length !== dimensions || bytes.length * (size + 1) > maxSpaceBytes) return;
+    if (size === documents.length) grow();
+    const vector = new Int8Array(bytes.buffer, bytes.byteOffset, bytes.length);
+    values.set(vector, size * dimensions);
+    documents[size] = document;
+    sortKeys[size] = sortKey;
+    lengths[size] = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0));
+    slots.set(document, size++);
+    if (dimensions * (size + 1) > maxSpaceBytes) log.warn('crates.meaning_full', { documents: size });
+  }
+
+  function refresh(): void {
+    const now = local.readEpoch();
+    if (now !== epoch) {
+      [epoch, last, size, dimensions] = [now, 0, 0, 0];
+      [values, documents, lengths, sortKeys] = [
+        new Int8Array(0),
+        new Uint32Array(0),
+        new Float32Array(0),
+        new Float64Array(0),
+      ];
+      slots.clear();
+    }
+    const sql = `SELECT document, sort_key, vector FROM vectors JOIN documents USING (document)
+      WHERE document > ? ORDER BY document`;
+    for (const row of local.prepare(sql).iterate(last) as Iterable<unknown> as Iterable<
+      [number, number, Uint8Array]
+    >) {
+      put(...row);
+      last = row[0];
+    }
+  }
+
+  function findNearest(vector: Float32Array, most: number, allowed: Allowed): Ranked[] {
+    // Most dimensions of a query are 0.
+    const dims = Array.from(vector.keys()).filter((at) => vector[at] !== 0);
+    const factors = dims.map((at) => vector[at]!);
+    let found: (Ranked & { readonly sortKey: number })[] = [];
+    let least = 0;
+    const cut = (): void => {
+      found = found.sort((a, b) => b.score - a.score || a.sortKey - b.sortKey).slice(0, most);
+      if (found.length === most) least = found.at(-1)?.score ?? 0;
+    };
+    for (let slot = 0; slot < size; slot++) {
+      let sum = 0;
+      const start = slot * dimensions;
+      for (let at = 0; at < dims.length; at++) sum += factors[at]! * values[start + dims[at]!]!;
+      const score = sum / lengths[slot]!;
+      if (!(score > 0) || score < least || !allowed(documents[slot]!)) continue;
+      found.push({ document: documents[slot]!, score, sortKey: sortKeys[slot]! });
+      if (found.length >= most * 2 + 64) cut();
+    }
+    cut();
+    return found.map(({ document, score }) => ({ document, score }));
+  }
+
+  function read(some: readonly number[]): Map<number, Float32Array> {
+    const found = new Map<number, Float32Array>();
+    for (const document of some) {
+      const slot = slots.get(document);
+      if (slot === undefined) continue;
+      found.set(document, normalizeVector(values.subarray(slot * dimensions, (slot + 1) * dimensions)));
+    }
+    return found;
+  }
+
+  return () => {
+    local.read(refresh);
+    return size === 0 ? null : { dimensions, findNearest, read };
+  };
 }
-
-/** The smallest content keys of what everybody may see, in hex. */
-export async function firstKeys(queries: Queries, model: number, most: number): Promise<string[]> {
-  const rows = await queries.query<{ content_key: Uint8Array }>(
-    `SELECT content_key FROM crate_vectors WHERE model = ? AND vector IS NOT NULL AND is_private = 0
-     ORDER BY content_key LIMIT ?`,
-    model,
-    most,
-  );
-  return rows.map((row) => hex(row.content_key));
-}
-
-/** How many documents a model covers, how many of them everybody may see, how many rows only say that one is gone. */
-export async function countVectors(
-  queries: Queries,
-  model: number,
-): Promise<{ documents: number; gone: number; forAll: number }> {
-  const [row] = await queries.query<{ total: number; documents: number; for_all: number }>(
-    `SELECT COUNT(*) AS total, COUNT(vector) AS documents,
-       COUNT(CASE WHEN is_private = 0 THEN vector END) AS for_all FROM crate_vectors WHERE model = ?`,
-    model,
-  );
-  return { documents: row!.documents, gone: row!.total - row!.documents, forAll: row!.for_all };
-}
-
-/** Removes the rows that only say that a document is gone, once they outnumber the others. */
-export async function purge(database: Database, model: number): Promise<void> {
-  if (!hasManyGone(await countVectors(database, model))) return;
-  await database.transaction(async (tx) => {
-    await tx.query('UPDATE crate_meaning SET purges = purges + 1 WHERE only_one = 1');
-    await tx.query('DELETE FROM crate_vectors WHERE model = ? AND vector IS NULL', model);
-  });
-}
-
-export const hasManyGone = ({ documents, gone }: { documents: number; gone: number }): boolean =>
-  gone > documents + 1000;
-
-export const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
-
-const marks = (values: readonly unknown[]): string => values.map(() => '?').join(', ');

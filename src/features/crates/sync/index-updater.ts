@@ -1,17 +1,15 @@
 /**
- * Writes what a sync has read to the index, in batches, and tidies up after many changes: merges segments and refits the
- * search by meaning. It reads no sources, and takes a lease for merging only.
+ * Writes what a sync has read as rows, in batches, and has the local index follow. At the end of a sync it asks for what
+ * the search by meaning lacks. It reads no sources.
  */
 import type { Clock } from '../../../platform/clock.ts';
 import type { Database } from '../../../ports/database/database.ts';
 import { isWorkcrateError } from '../../../platform/errors.ts';
 import type { Log } from '../../../platform/observability/log.ts';
 import type { BrokenCrate, ReadCrate } from '../crate.ts';
-import type { IndexReader } from '../index/reading.ts';
-import type { IndexWriter, SourceState, SummedUp } from '../index/writing.ts';
+import type { CrateRows, SourceState, SummedUp } from '../index/rows.ts';
 import { summarizeCrate } from '../metadata/summary.ts';
-import type { Fitting } from '../semantic/semantic.ts';
-import { acquireSyncLease } from './lease.ts';
+import type { Embedding } from '../semantic/semantic.ts';
 import { ownerNobody, type IndexedSource } from '../sources/sources.ts';
 
 /** A batch is one transaction; a larger one would block other writers for too long. */
@@ -20,17 +18,15 @@ const maxBatchEntities = 20_000;
 /** Some crates have few entities with long texts. */
 const maxBatchCharacters = 8_000_000;
 
-/** Each crate that is added by itself is a segment of its own, and every search reads all segments. */
-const maxUnmergedSegments = 16;
-
 /** How long the index keeps a folder that no server reads. */
 const maxUnreadMs = 30 * 24 * 3600 * 1000;
 
 export interface IndexUpdaterOptions {
   readonly database: Database;
-  readonly writer: IndexWriter;
-  readonly reader: Pick<IndexReader, 'documents' | 'documentOf'>;
-  readonly fitting: Fitting;
+  readonly rows: CrateRows;
+  /** Has the local index follow the rows. */
+  readonly catchUp: (signal?: AbortSignal) => Promise<void>;
+  readonly embedding: Embedding | null;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -43,21 +39,12 @@ export interface KnownStamp {
 
 export type IndexUpdater = ReturnType<typeof createIndexUpdater>;
 
-/** Writes what was read to the index in batches, and keeps the search by meaning up to date. */
-export function createIndexUpdater({ database, writer, reader, fitting, clock, log }: IndexUpdaterOptions) {
+/** Writes what was read in batches, and keeps the search by meaning up to date. */
+export function createIndexUpdater({ database, rows, catchUp, embedding, clock, log }: IndexUpdaterOptions) {
   let [read, broken]: [SummedUp[], BrokenCrate[]] = [[], []];
-  let [entities, text, hasChanged] = [0, 0, false];
-  let unmerged = 0;
-
-  /** One process at a time: if another is merging, this one leaves it to that. */
-  async function merge(signal: AbortSignal): Promise<void> {
-    unmerged = 0;
-    await using lease = await acquireSyncLease(database, 'merge', clock);
-    if (lease === null) return;
-    const until = AbortSignal.any([signal, lease.lost]);
-    while (await writer.merge(until)) until.throwIfAborted();
-    await lease.finish();
-  }
+  let [entities, text] = [0, 0];
+  /** Another server may have left something to do. */
+  let hasChanged = true;
 
   const summedUp = (crate: ReadCrate): SummedUp => ({
     ...crate,
@@ -69,8 +56,9 @@ export function createIndexUpdater({ database, writer, reader, fitting, clock, l
     [read, broken, entities, text] = [[], [], 0, 0];
     if (crates.length + faulty.length === 0) return;
     hasChanged = true;
-    await writer.put(crates);
-    await writer.putBroken(faulty);
+    await rows.put(crates);
+    await rows.putBroken(faulty);
+    await catchUp();
   }
 
   /** The search by words must work while an embeddings endpoint is down. */
@@ -79,15 +67,14 @@ export function createIndexUpdater({ database, writer, reader, fitting, clock, l
     log.warn('crates.not_embedded', { error });
   }
 
-  /** False if it is postponed: another process is refitting, or the embeddings endpoint fails. */
-  async function refit(signal: AbortSignal): Promise<boolean> {
+  /** False if it is postponed, since the embeddings endpoint fails. */
+  async function embed(signal: AbortSignal): Promise<boolean> {
     try {
       hasChanged = false;
-      await fitting.refit(() => reader.documents(), signal);
+      await embedding?.embedMissing(signal);
       return true;
     } catch (error) {
       hasChanged = true;
-      if (isWorkcrateError(error, 'index_busy')) return false;
       tellOfEmbeddings(error);
       return false;
     }
@@ -102,7 +89,7 @@ export function createIndexUpdater({ database, writer, reader, fitting, clock, l
      */
     async known({ source, ownerOf }: IndexedSource): Promise<Map<string, KnownStamp>> {
       const known = new Map<string, KnownStamp>();
-      for await (const page of writer.known(source.url))
+      for await (const page of rows.known(source.url))
         for (const { crateId, object, stamp, owner, isCurrent, state } of page)
           known.set(crateId, {
             stamp:
@@ -131,27 +118,25 @@ export function createIndexUpdater({ database, writer, reader, fitting, clock, l
     /** Adds one crate at once, so that it is found immediately, even during a sync. */
     async takeAtOnce(crate: ReadCrate, signal: AbortSignal): Promise<void> {
       hasChanged = true;
-      await writer.put([summedUp(crate)]);
-      const document = await reader.documentOf(crate.place.crateId);
-      if (document !== null) await fitting.add([document]).catch(tellOfEmbeddings);
-      if (++unmerged >= maxUnmergedSegments) await merge(signal);
+      await embedding?.embedCrate(crate, signal).catch(tellOfEmbeddings);
+      await rows.put([summedUp(crate)]);
+      await catchUp();
     },
 
     async remove(crateIds: readonly string[]): Promise<void> {
       if (crateIds.length === 0) return;
-      hasChanged = true;
-      await writer.remove(crateIds);
+      await rows.remove(crateIds);
+      await catchUp();
     },
 
     note: (source: string, state: SourceState, reason: string | null): Promise<void> =>
-      writer.noteSource(source, state, reason),
+      rows.noteSource(source, state, reason),
 
     /** Removes all other sources from the index. */
     async forgetOthers(sources: readonly string[], signal: AbortSignal): Promise<void> {
-      for (const source of await listOtherSources(sources, { database, writer, clock })) {
+      for (const source of await listOtherSources(sources, { database, rows, clock })) {
         signal.throwIfAborted();
-        hasChanged = true;
-        await writer.removeSource(source);
+        await rows.removeSource(source);
       }
     },
 
@@ -160,14 +145,12 @@ export function createIndexUpdater({ database, writer, reader, fitting, clock, l
       hasChanged = true;
     },
 
-    /**
-     * What is done once after many changes: merging segments and refitting the search by meaning. False if that is
-     * postponed.
-     */
+    /** What is done once at the end of a sync. False if the search by meaning has to wait. */
     async tidyUp(signal: AbortSignal): Promise<boolean> {
-      await merge(signal);
-      if (!hasChanged && !(await fitting.needsRefit())) return true;
-      return refit(signal);
+      await rows.forgetRemovals();
+      const isEmbedded = !hasChanged || (await embed(signal));
+      await catchUp(signal);
+      return isEmbedded;
     },
   };
 }
@@ -178,11 +161,11 @@ export function createIndexUpdater({ database, writer, reader, fitting, clock, l
  */
 async function listOtherSources(
   sources: readonly string[],
-  { database, writer, clock }: Pick<IndexUpdaterOptions, 'database' | 'writer' | 'clock'>,
+  { database, rows, clock }: Pick<IndexUpdaterOptions, 'database' | 'rows' | 'clock'>,
 ): Promise<string[]> {
   const isOfAnotherServer = (source: string, readAt: number | null): boolean =>
     database.isShared && source.startsWith('file:') && (readAt === null || clock() - readAt < maxUnreadMs);
-  return (await writer.sources())
+  return (await rows.sources())
     .filter(({ source, readAt }) => !sources.includes(source) && !isOfAnotherServer(source, readAt))
     .map(({ source }) => source);
 }

@@ -5,9 +5,16 @@ import { openDatabase } from '../../../ports/database/open.ts';
 import { createLog } from '../../../platform/observability/log.ts';
 import type { Source } from '../../../ports/storage/source.ts';
 import { archive } from '../../../platform/zip/unzip-archive.testing.ts';
+import { createIndexFiller } from '../index/filling.ts';
+import { openLocalIndex } from '../index/local-index.ts';
 import { createIndexReader, type IndexReader, type IndexStatus } from '../index/reading.ts';
-import { createIndexWriter, type IndexWriter } from '../index/writing.ts';
-import { createFitting, type Provider } from '../semantic/semantic.ts';
+import { createCrateRows, type CrateRows } from '../index/rows.ts';
+import {
+  createEmbedding,
+  createMeaning,
+  createVectorSource,
+  type EmbeddingOptions,
+} from '../semantic/semantic.ts';
 import { testFolder } from '../sources/folder-source.testing.ts';
 import { ownedByEverybody } from '../sources/sources.ts';
 import { createIndexUpdater } from './index-updater.ts';
@@ -27,17 +34,16 @@ export interface TestSync {
 }
 
 export interface TestSyncOptions {
-  readonly provider?: Provider | 'off';
+  readonly embeddings?: EmbeddingOptions;
   readonly maxMetadata?: number;
   /** Stands between the sync and the index. */
-  readonly between?: (writer: IndexWriter) => IndexWriter;
+  readonly between?: (rows: CrateRows) => CrateRows;
   readonly lines?: string[];
   readonly isAfterFailure?: boolean;
 }
 
 /** Emptied rather than made anew for each test, which takes PostgreSQL a tenth of a second. */
-const tables = ['crates', 'crate_references', 'crate_sources', 'crate_segments', 'crate_segment_parts'];
-const more = ['crate_blocks', 'crate_dead', 'crate_leases', 'crate_trying'];
+const tables = ['crates', 'crate_sources', 'crate_removals', 'crate_vectors', 'crate_leases', 'crate_trying'];
 
 export const inMemory: Backend = { name: 'SQLite', newLocation: async () => ':memory:' };
 
@@ -48,7 +54,7 @@ export async function newSync(
 ): Promise<TestSync> {
   const database = await openDatabase(await backend.newLocation(t), 'crates');
   t.after(() => database.close());
-  for (const table of [...tables, ...more]) await database.query(`DELETE FROM ${table}`);
+  for (const table of tables) await database.query(`DELETE FROM ${table}`);
   return syncIn(database, options);
 }
 
@@ -56,9 +62,9 @@ export async function newSync(
 export function syncIn(
   database: Database,
   {
-    provider = 'off',
+    embeddings = { provider: 'off' },
     maxMetadata = 1e6,
-    between = (writer) => writer,
+    between = (rows) => rows,
     lines = [],
     isAfterFailure = false,
   }: TestSyncOptions = {},
@@ -66,10 +72,14 @@ export function syncIn(
   const time = { now: 1_700_000_000_000 };
   const clock = (): number => time.now;
   const log = createLog('info', (line) => lines.push(line));
-  const reader = createIndexReader(database, null, { clock });
-  const writer = between(createIndexWriter(database, { clock }));
-  const fitting = createFitting(database, { provider, clock, log });
-  const updater = createIndexUpdater({ database, writer, reader, fitting, clock, log: createLog('off') });
+  const local = openLocalIndex(':memory:');
+  const filler = createIndexFiller(database, local, createVectorSource(database, embeddings));
+  const meaning = createMeaning(local, { ...embeddings, log });
+  const reader = createIndexReader(database, local, { clock, meaning });
+  const rows = between(createCrateRows(database, { clock }));
+  const embedding = createEmbedding(database, rows, embeddings);
+  const catchUp = () => filler.catchUp();
+  const updater = createIndexUpdater({ database, rows, catchUp, embedding, clock, log: createLog('off') });
   const retries = createCrateRetries(database, { clock, isAfterFailure });
   const options = { database, updater, retries, maxMetadata, clock, log };
   const never = new AbortController().signal;

@@ -5,8 +5,8 @@
 import { stemmer } from 'stemmer';
 import { BoundedMap } from '../../../platform/concurrency/bounded-map.ts';
 
-/** Words are cut to this length: what is longer is not a word. */
-const maxTokenLength = 64;
+/** What is longer is hardly a word that comes again. */
+const maxCachedLength = 64;
 
 const tokenPattern = /[\p{L}\p{N}\p{M}]+/gu;
 /** Scripts without spaces between words: pairs of letters (bigrams) are used instead of words. */
@@ -24,7 +24,7 @@ export function foldCaseAndAccents(text: string): string {
 
 /** A word with its position in the text. */
 export interface WordToken {
-  /** The form that is indexed. */
+  /** What is left without English endings. */
   readonly stem: string;
   /** As it was written, except for case and accents. */
   readonly form: string;
@@ -45,88 +45,24 @@ export function* tokenizeWords(text: string): Generator<WordToken> {
   }
 }
 
+/** Between texts of a field: a phrase does not go from one to the next. FTS5 takes it for a word that nobody asks for. */
+const textSeparator = ' \ue000 ';
+
 /**
- * Numbers the words of many texts from 0, for indexing: what `tokenizeWords` gives, but a word that was met before costs
- * neither a string nor a look into a map.
+ * The texts of a field as one that FTS5 tokenizes into the same words: what is not ASCII has neither case nor accents, and
+ * scripts without spaces are pairs of letters.
  */
-export class WordNumbers {
-  /** By number: the word, without its position. */
-  readonly words: WordForms[] = [];
-  readonly #numbers = new Map<string, number>();
-  /** A hash table of ASCII words as they were written: numbers in `#written`, from 1. */
-  #slots = new Int32Array(1 << 12);
-  readonly #written: string[] = [];
-  readonly #numberOf: number[] = [];
-
-  /** Calls for each word of a text, in order. */
-  each(text: string, call: (number: number) => void): void {
-    if (!asciiPattern.test(text)) {
-      for (const { stem, form } of tokenizeWords(text)) call(this.#number({ stem, form }));
-      return;
-    }
-    for (let at = 0; at < text.length;) {
-      const start = at;
-      let hash = 0;
-      for (; at < text.length; at++) {
-        const code = text.charCodeAt(at);
-        if (isAsciiWord[code] === 0) break;
-        hash = (Math.imul(hash, 31) + code) | 0;
-      }
-      if (at > start) call(this.#find(text, start, at, hash));
-      else at++;
-    }
-  }
-
-  #find(text: string, start: number, end: number, hash: number): number {
-    const mask = this.#slots.length - 1;
-    for (let slot = mixHash(hash) & mask; ; slot = (slot + 1) & mask) {
-      const known = this.#slots[slot]!;
-      if (known === 0) return this.#add(text.slice(start, end), slot);
-      if (isWordAt(this.#written[known - 1]!, text, start, end)) return this.#numberOf[known - 1]!;
-    }
-  }
-
-  #add(written: string, slot: number): number {
-    const number = this.#number(lookUpWordForms(written)!);
-    this.#slots[slot] = this.#written.push(written);
-    this.#numberOf.push(number);
-    if (this.#written.length * 2 > this.#slots.length) this.#grow();
-    return number;
-  }
-
-  #grow(): void {
-    this.#slots = new Int32Array(this.#slots.length * 4);
-    const mask = this.#slots.length - 1;
-    for (const [at, written] of this.#written.entries()) {
-      let hash = 0;
-      for (let index = 0; index < written.length; index++)
-        hash = (Math.imul(hash, 31) + written.charCodeAt(index)) | 0;
-      let slot = mixHash(hash) & mask;
-      while (this.#slots[slot] !== 0) slot = (slot + 1) & mask;
-      this.#slots[slot] = at + 1;
-    }
-  }
-
-  #number(forms: WordForms): number {
-    const key = forms.form === forms.stem ? forms.form : `${forms.form} ${forms.stem}`;
-    let number = this.#numbers.get(key);
-    if (number === undefined) this.#numbers.set(key, (number = this.words.push(forms) - 1));
-    return number;
-  }
+export function normalizeForIndex(texts: readonly string[]): string {
+  const joined = texts.map((text) => (asciiPattern.test(text) ? text : foldWords(text))).join(textSeparator);
+  return joined.replaceAll('\0', ' ').toWellFormed();
 }
 
-const mixHash = (hash: number): number => Math.imul(hash ^ (hash >>> 15), 0x9e37_79b1) >>> 8;
-
-function isWordAt(word: string, text: string, start: number, end: number): boolean {
-  if (word.length !== end - start) return false;
-  for (let at = 0; at < word.length; at++)
-    if (word.charCodeAt(at) !== text.charCodeAt(start + at)) return false;
-  return true;
-}
-
-const isAsciiWord = Uint8Array.from({ length: 128 }, (_, code) =>
-  /[a-z0-9]/i.test(String.fromCharCode(code)) ? 1 : 0,
-);
+const foldWords = (text: string): string =>
+  text.replaceAll(tokenPattern, (whole) =>
+    unspacedScriptPattern.test(whole)
+      ? Array.from(tokenizeBigrams(whole, 0), ({ form }) => form).join(' ')
+      : foldCaseAndAccents(whole),
+  );
 
 function* tokenizeBigrams(text: string, offset: number): Generator<WordToken> {
   const letters = Array.from(text);
@@ -140,7 +76,7 @@ function* tokenizeBigrams(text: string, offset: number): Generator<WordToken> {
 }
 
 /** A word without its position in a text. */
-export type WordForms = Pick<WordToken, 'stem' | 'form'>;
+type WordForms = Pick<WordToken, 'stem' | 'form'>;
 
 const wordFormsCache = new BoundedMap<string, WordForms | null>({ mostEntries: 100_000, whenFull: 'clear' });
 
@@ -149,15 +85,15 @@ function lookUpWordForms(text: string): WordForms | null {
   const known = wordFormsCache.get(text);
   if (known !== undefined) return known;
   const forms = unspacedScriptPattern.test(text) ? null : computeWordForms(text);
-  wordFormsCache.set(text, forms);
+  if (text.length <= maxCachedLength) wordFormsCache.set(text, forms);
   return forms;
 }
 
 /** English words are stemmed; words with digits and of other scripts are not. */
 function computeWordForms(text: string): WordForms {
-  const form = foldCaseAndAccents(text).slice(0, maxTokenLength);
+  const form = foldCaseAndAccents(text);
   return { form, stem: /^[a-z]{3,}$/.test(form) ? stemmer(form) : form };
 }
 
-/** The form in which a word is indexed. */
+/** A word without its English endings, nearly as FTS5's porter tokenizer has it. */
 export const stemWord = (text: string): string => computeWordForms(text).stem;

@@ -1,4 +1,4 @@
-import { readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { getErrno } from '../../../platform/errors.ts';
 
@@ -15,6 +15,12 @@ export function identifyIndex(location: string): string | null {
     if (getErrno(error) === 'ENOENT') return null;
     throw error;
   }
+}
+
+/** Makes the file, if there is none, for the user of this process alone: SQLite would let everybody read it. */
+export function makeIndexFile(location: string): void {
+  removeLogOfDeletedIndex(location);
+  closeSync(openSync(location, 'a', 0o600));
 }
 
 /** How many damaged files are kept for inspection. */

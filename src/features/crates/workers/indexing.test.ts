@@ -21,7 +21,8 @@ async function newIndex(t: TestContext) {
   const sources = [
     { options: { kind: 'folder', directory: join(folder, 'source') }, packsOf: null },
   ] as const;
-  const settings = { location, semantics: 'off', endpoint: null, sources, maxMetadata: 1e6 } as const;
+  const file = join(folder, 'crates-index.db');
+  const settings = { location, file, semantics: 'off', endpoint: null, sources, maxMetadata: 1e6 } as const;
   const database = await openDatabase(location, 'crates');
   t.after(() => database.close());
   return {

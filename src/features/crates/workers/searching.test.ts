@@ -7,7 +7,9 @@ import { openDatabase } from '../../../ports/database/open.ts';
 import { createLog } from '../../../platform/observability/log.ts';
 import { crateIdOf, madeUp } from '../index/crate.testing.ts';
 import { namesOf } from '../index/index.testing.ts';
-import { createIndexWriter } from '../index/writing.ts';
+import { createIndexFiller } from '../index/filling.ts';
+import { openLocalIndex } from '../index/local-index.ts';
+import { createCrateRows } from '../index/rows.ts';
 import { createSearchingWorker } from './workers.ts';
 
 const request = {
@@ -23,12 +25,21 @@ async function newSearching(t: TestContext, sourceUrls?: readonly string[]) {
   t.after(() => rmSync(folder, { recursive: true }));
   const location = join(folder, 'crates.db');
   const database = await openDatabase(location, 'crates');
-  await createIndexWriter(database, { clock: Date.now }).put([
+  await createCrateRows(database, { clock: Date.now }).put([
     madeUp({ id: 'one', title: 'Salt' }),
     madeUp({ id: 'two', title: 'Salt', source: 's3://old/' }),
   ]);
+  const file = join(folder, 'crates-index.db');
+  using local = openLocalIndex(file);
+  await createIndexFiller(database, local, null).catchUp();
   await database.close();
-  const settings = { location, semantics: 'off', endpoint: null, ...(sourceUrls && { sourceUrls }) } as const;
+  const settings = {
+    location,
+    file,
+    semantics: 'off',
+    endpoint: null,
+    ...(sourceUrls && { sourceUrls }),
+  } as const;
   return createSearchingWorker(settings, createLog('off'));
 }
 

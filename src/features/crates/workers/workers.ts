@@ -9,16 +9,23 @@ import { isDamagedDatabase, openDatabase } from '../../../ports/database/open.ts
 import { isWorkcrateError, WorkcrateError } from '../../../platform/errors.ts';
 import type { Log } from '../../../platform/observability/log.ts';
 import type { CallContext } from '../../../platform/workers/workers.ts';
+import { createIndexFiller, type IndexFiller } from '../index/filling.ts';
+import { indexBehindError, openLocalIndex, type LocalIndex } from '../index/local-index.ts';
 import {
-  bytesIn,
   createIndexReader,
   type EntityRequest,
   type IndexReader,
   type SearchRequest,
   type StatusRequest,
 } from '../index/reading.ts';
-import { createIndexWriter } from '../index/writing.ts';
-import { createFitting, createMeaning, type EndpointOptions, type Provider } from '../semantic/semantic.ts';
+import { createCrateRows, measureSource, readCrateRow } from '../index/rows.ts';
+import {
+  createEmbedding,
+  createMeaning,
+  createVectorSource,
+  type EndpointOptions,
+  type Provider,
+} from '../semantic/semantic.ts';
 import type { CrateLocation } from '../crate.ts';
 import { readMetadata } from '../metadata/metadata.ts';
 import { readProvenance, type Provenance } from '../provenance/provenance.ts';
@@ -36,7 +43,7 @@ import { readCrate } from '../sync/retry.ts';
 import { createSharedSync, type SyncResult } from '../sync/shared-sync.ts';
 import { describeSyncUnderWay } from '../sync/under-way.ts';
 import { createCrateRetries, syncAllSources, type SourceReport } from '../sync/sync.ts';
-import { identifyIndex, removeLogOfDeletedIndex, setIndexAside } from './index-file.ts';
+import { identifyIndex, makeIndexFile, removeLogOfDeletedIndex, setIndexAside } from './index-file.ts';
 import { lostIndexError, getLostIndexFile } from './lost-index.ts';
 
 /** The calls of the process that writes the index. It has its own database connection and sources. */
@@ -48,11 +55,12 @@ export function createIndexingWorker(
   const clock = Date.now;
   const { location, semantics: provider, endpoint, maxMetadata } = settings;
   const watched = openIndexedSourcesOnce(settings.sources);
+  const local = createLocalIndexKeeper(settings, log);
   const index = createIndexHolder(location, async (database) => {
-    const reader = createIndexReader(database, null);
-    const writer = createIndexWriter(database, { clock });
-    const fitting = createFitting(database, { provider, endpoint, clock, log });
-    const updater = createIndexUpdater({ database, writer, reader, fitting, clock, log });
+    const rows = createCrateRows(database, { clock });
+    const embedding = createEmbedding(database, rows, { provider, endpoint });
+    const catchUp = (signal?: AbortSignal) => local.catchUp(database, signal);
+    const updater = createIndexUpdater({ database, rows, catchUp, embedding, clock, log });
     const retries = createCrateRetries(database, { clock, isAfterFailure });
     return { database, updater, retries, maxMetadata, clock, log };
   });
@@ -128,7 +136,24 @@ export function createIndexingWorker(
       if (found) await use(({ updater }) => updater.remove([computeCrateId(found.source, object)]));
     },
 
-    /** Rebuilds an index that another thread has found lost, unless that was done already. */
+    /**
+     * Has the local index follow the rows, for a while; it goes on in the background. A file that another thread found
+     * damaged is made anew.
+     */
+    async catchUp({ damaged, maxMs }: { damaged: string; maxMs: number }): Promise<void> {
+      if (damaged !== '') local.setAside(damaged);
+      const done = use(({ database }) => local.catchUp(database));
+      const late = Promise.withResolvers<void>();
+      const timer = setTimeout(late.resolve, maxMs);
+      try {
+        await Promise.race([done, late.promise]);
+      } finally {
+        clearTimeout(timer);
+        done.catch((error: unknown) => log.warn('crates.index_behind', { error }));
+      }
+    },
+
+    /** Rebuilds rows that another thread has found lost, unless that was done already. */
     async renew({ lost }: { lost: string }): Promise<void> {
       // `use` notices a deleted index by itself.
       if (lost !== '' && identifyIndex(location) === lost) await renewIndex(lost);
@@ -169,6 +194,8 @@ export type IndexingMethods = ReturnType<typeof createIndexingWorker>;
 interface ViewerRequest<T> {
   readonly viewer: string;
   readonly request: T;
+  /** Whether the index had its time to follow the rows: then what is there is searched. */
+  readonly isLate?: boolean;
 }
 
 /** A fair queue: users take turns. */
@@ -197,49 +224,74 @@ const readingQueueOptions = makeQueueOptions('graphs of crates', 1, 1);
 export function createSearchingWorker(settings: IndexSettings, log: Log) {
   const queue = createFairQueue(searchQueueOptions);
   const { semantics: provider, endpoint, sourceUrls: sources = null } = settings;
-  const index = createIndexHolder(settings.location, async (database) => {
-    const meaning = createMeaning(database, { provider, endpoint, clock: Date.now, log });
-    return { database, reader: createIndexReader(database, meaning, { sources }) };
+  const openReader = createReaderHolder(settings.file, (database, local) => {
+    const meaning = createMeaning(local, { provider, endpoint, log });
+    return createIndexReader(database, local, { meaning, sources });
   });
-  const read = <T>(work: (reader: IndexReader) => Promise<T>): Promise<T> =>
-    index.use(({ reader }) => work(reader));
+  const index = createIndexHolder(settings.location, async (database) => ({ database }));
+  /** Works on what was found up to now if the call is late, and else on all that there are rows of. */
+  const read = <T>(isLate: boolean, work: (reader: IndexReader, database: Database) => Promise<T>) =>
+    index.use(({ database }) =>
+      openReader(database, async (reader) => {
+        if (!isLate) await reader.demandCaughtUp();
+        return work(reader, database);
+      }),
+    );
   /** What is found, and that there may soon be more. */
-  const readAndNote = <T>(work: (reader: IndexReader) => Promise<T>): Promise<[page: T, notes: string[]]> =>
-    index.use(async ({ reader, database }) => {
+  const readAndNote = <T>(
+    { viewer, isLate = false }: ViewerRequest<unknown>,
+    work: (reader: IndexReader) => Promise<T>,
+  ): Promise<[page: T, notes: string[]]> =>
+    read(isLate, async (reader, database) => {
       // Asked first: what is found by a search that began during a sync may lack something.
       const note = await describeSyncUnderWay(database, Date.now());
-      return [await work(reader), note === null ? [] : [note]];
+      const missing = isLate ? await reader.countMissing(viewer) : 0;
+      const notes = [...(missing === 0 ? [] : [describeMissing(missing)]), ...(note === null ? [] : [note])];
+      return [await work(reader), notes];
     });
 
   return {
-    search: ({ viewer, request }: ViewerRequest<SearchRequest>, { signal }: CallContext) =>
-      queue.run({ user: viewer, signal }, async () => {
-        const [page, notes] = await readAndNote((reader) => reader.search(viewer, request, signal));
+    search: (call: ViewerRequest<SearchRequest>, { signal }: CallContext) =>
+      queue.run({ user: call.viewer, signal }, async () => {
+        const [page, notes] = await readAndNote(call, (reader) =>
+          reader.search(call.viewer, call.request, signal),
+        );
         return { ...page, notes: [...page.notes, ...notes] };
       }),
-    byEntity: ({ viewer, request }: ViewerRequest<EntityRequest>, { signal }: CallContext) =>
-      queue.run({ user: viewer, signal }, async () => {
-        const [page, notes] = await readAndNote((reader) => reader.byEntity(viewer, request, signal));
+    byEntity: (call: ViewerRequest<EntityRequest>, { signal }: CallContext) =>
+      queue.run({ user: call.viewer, signal }, async () => {
+        const [page, notes] = await readAndNote(call, (reader) =>
+          reader.byEntity(call.viewer, call.request, signal),
+        );
         return { ...page, notes };
       }),
-    fields: ({ viewer }: ViewerRequest<null>, { signal }: CallContext) =>
-      queue.run({ user: viewer, signal }, () => read((reader) => reader.fields(viewer, signal))),
-    status: ({ viewer, request }: ViewerRequest<StatusRequest>, { signal }: CallContext) =>
-      queue.run({ user: viewer, signal }, () => read((reader) => reader.status(viewer, request))),
+    fields: ({ viewer, isLate = false }: ViewerRequest<null>, { signal }: CallContext) =>
+      queue.run({ user: viewer, signal }, () => read(isLate, (reader) => reader.fields(viewer, signal))),
+    status: ({ viewer, request, isLate = false }: ViewerRequest<StatusRequest>, { signal }: CallContext) =>
+      queue.run({ user: viewer, signal }, () => read(isLate, (reader) => reader.status(viewer, request))),
     /** Reads a single row, so it does not wait in the queue. */
-    get: ({ viewer, request }: ViewerRequest<string>) => read((reader) => reader.get(viewer, request)),
+    get: ({ viewer, request }: ViewerRequest<string>) =>
+      index.use(({ database }) => readCrateRow(database, request, { viewer, sources: toNames(sources) })),
     /** For the server itself: counts crates of all owners. */
     bytesIn: ({ source, owner }: { source: string; owner: string | null | undefined }) =>
-      index.use(({ database }) => bytesIn(database, source, owner)),
+      index.use(({ database }) => measureSource(database, source, owner)),
   };
 }
+
+const toNames = (sources: readonly string[] | null): ReadonlySet<string> | null =>
+  sources === null ? null : new Set(sources);
+
+const describeMissing = (missing: number): string =>
+  `${missing} ${missing === 1 ? 'crate is' : 'crates are'} not in the index for searching yet, so more may be found in a moment.`;
 
 export type SearchingMethods = ReturnType<typeof createSearchingWorker>;
 
 /** Where the index is, and the settings of the search by meaning. Plain data, so that it can be sent to threads. */
 export interface IndexSettings {
-  /** A postgres:// URL, or the path of a SQLite file. */
+  /** Of the rows of crates: a postgres:// URL, or the path of a SQLite file. */
   readonly location: string;
+  /** The local index, made of the rows. */
+  readonly file: string;
   readonly semantics: Provider | 'off';
   readonly endpoint: EndpointOptions | null;
   /** The URLs of sources whose crates are found; if left out, all that are in the index. */
@@ -314,5 +366,74 @@ function createIndexHolder<T>(location: string, build: (database: Database) => P
         if (--opened.users === 0 && opened.isRetired) await opened.database.close();
       }
     },
+  };
+}
+
+/** The local index of the process that writes it: opened on first use, made anew where it is damaged or deleted. */
+function createLocalIndexKeeper({ file, semantics: provider, endpoint }: IndexSettings, log: Log) {
+  let opened: { local: LocalIndex; filler: IndexFiller; database: Database; file: string | null } | null =
+    null;
+
+  function close(): void {
+    opened?.local[Symbol.dispose]();
+    opened = null;
+  }
+
+  function setAside(damaged: string | null): void {
+    if (damaged !== identifyIndex(file)) return;
+    close();
+    const kept = setIndexAside(file, damaged);
+    log.warn('crates.index_renewed', { reason: 'damaged', kept });
+  }
+
+  function open(database: Database): IndexFiller {
+    if (opened?.database === database && identifyIndex(file) === opened.file) return opened.filler;
+    close();
+    makeIndexFile(file);
+    const local = openLocalIndex(file);
+    const filler = createIndexFiller(database, local, createVectorSource(database, { provider, endpoint }));
+    opened = { local, filler, database, file: identifyIndex(file) };
+    return filler;
+  }
+
+  return {
+    setAside,
+    async catchUp(database: Database, signal?: AbortSignal): Promise<void> {
+      const before = identifyIndex(file);
+      try {
+        await open(database).catchUp(signal);
+      } catch (error) {
+        if (!isDamagedDatabase(error)) throw error;
+        setAside(opened?.file ?? before);
+        await open(database).catchUp(signal);
+      }
+    },
+  };
+}
+
+/** The local index of the thread that reads it, opened again where its file was replaced. */
+function createReaderHolder(file: string, build: (database: Database, local: LocalIndex) => IndexReader) {
+  let opened: { local: LocalIndex; reader: IndexReader; database: Database; file: string } | null = null;
+
+  function open(database: Database): IndexReader {
+    const now = identifyIndex(file);
+    if (opened !== null && opened.database === database && opened.file === now) return opened.reader;
+    // What is still reading it fails, and is asked for once more.
+    opened?.local[Symbol.dispose]();
+    opened = null;
+    if (now === null) throw indexBehindError(null, null);
+    const local = openLocalIndex(file);
+    opened = { local, reader: build(database, local), database, file: now };
+    return opened.reader;
+  }
+
+  return async function use<T>(database: Database, work: (reader: IndexReader) => Promise<T>): Promise<T> {
+    const before = identifyIndex(file);
+    try {
+      return await work(open(database));
+    } catch (error) {
+      if (!isDamagedDatabase(error)) throw error;
+      throw indexBehindError(error, opened?.file ?? before);
+    }
   };
 }
