@@ -157,5 +157,11 @@ it('a setting stands behind the one that it names, with those that follow it in 
     { h: make(), i: make('e'), j: make('none') },
   ]);
   assert.equal(Object.keys(joined).join(''), 'adeifbgchj');
+  // One behind another that has no place itself, whichever comes first.
+  assert.deepEqual(Object.keys(joinByPlace([{ a: make() }, { c: make('b') }, { b: make() }])), [
+    'a',
+    'b',
+    'c',
+  ]);
   assert.throws(() => joinByPlace([{ a: make() }, { a: make() }]), /Two are called a/);
 });

@@ -61,6 +61,7 @@ export function joinByPlace<T extends { readonly after?: string }>([first = {}, 
   Record<string, T>
 >[]): Readonly<Record<string, T>> {
   const runs = others.flatMap(splitByPlace);
+  const names = new Set([first, ...others].flatMap((list) => Object.keys(list)));
   const placed = new Map<string, T>();
   const place = (entries: readonly (readonly [string, T])[]): void => {
     for (const [name, one] of entries) {
@@ -71,7 +72,7 @@ export function joinByPlace<T extends { readonly after?: string }>([first = {}, 
   };
   place(Object.entries(first));
   // What names none, or one that is not there, goes to the end.
-  for (const run of runs) if (!placed.has(run[0]![1].after ?? '')) place(run);
+  for (const run of runs) if (!names.has(run[0]![1].after ?? '')) place(run);
   return Object.fromEntries(placed);
 }
 
