@@ -13,7 +13,7 @@ import { loadConfig } from '../src/server/settings.ts';
 import type { DocumentFormat } from '../src/features/documents/documents.ts';
 import { isWorkcrateError } from '../src/platform/errors.ts';
 import { createLog } from '../src/platform/observability/log.ts';
-import { openDocuments } from '../src/server/documents.ts';
+import { openDocuments } from '../src/features/documents/open.ts';
 import { temporaryFolder } from './program.ts';
 import { head, tell } from './runs-table.ts';
 

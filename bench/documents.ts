@@ -14,7 +14,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { loadConfig } from '../src/server/settings.ts';
 import type { DocumentFormat } from '../src/features/documents/documents.ts';
 import { createLog } from '../src/platform/observability/log.ts';
-import { openDocuments } from '../src/server/documents.ts';
+import { openDocuments } from '../src/features/documents/open.ts';
 import { bibliography, manuscript } from './documents-text.ts';
 import { temporaryFolder } from './program.ts';
 import { median } from './timed.ts';

@@ -7,7 +7,7 @@ import type { Database } from '../ports/database/database.ts';
 import { openBackend } from '../ports/database/open.ts';
 import { isWorkcrateError, publicMessage } from '../platform/errors.ts';
 import { findServerId } from '../server/server-id.ts';
-import { getDatabaseLocation } from '../server/store-options.ts';
+import { getDatabaseLocation } from '../core/store-options.ts';
 
 interface AskedMemory {
   readonly remembered: RememberedHead | null;

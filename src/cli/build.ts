@@ -12,7 +12,7 @@ import { getErrno, isWorkcrateError, WorkcrateError } from '../platform/errors.t
 import { localCaller } from '../core/identity.ts';
 import { createLog } from '../platform/observability/log.ts';
 import { openBelow, parsePath } from '../platform/paths/paths.ts';
-import { openDocuments } from '../server/documents.ts';
+import { openDocuments } from '../features/documents/open.ts';
 import { formatBytes } from '../platform/text/text.ts';
 import type { ProgramInput } from './command.ts';
 import { createInterruptSignal } from '../platform/command-line/signals.ts';

@@ -1,5 +1,6 @@
 import { createExternalCrateTargets, type Crates } from '../features/crates/crates.ts';
-import type { Packing } from '../features/packing/packing.ts';
+import { openCrates, openCrateSources } from '../features/crates/open.ts';
+import { openPacking, type Packing } from '../features/packing/packing.ts';
 import { makeDataFolder } from '../platform/data-folder/data-folder.ts';
 import { openDatabase } from '../ports/database/open.ts';
 import { isWorkcrateError, WorkcrateError } from '../platform/errors.ts';
@@ -10,9 +11,8 @@ import { createLinks } from '../core/links/links.ts';
 import { openUploads } from '../core/links/open-uploads.ts';
 import { createLog } from '../platform/observability/log.ts';
 import { programName } from '../platform/program.ts';
-import { openCrates, openCrateSources, openPacking } from '../server/crates.ts';
 import { getWorkspacesFolder, getSandboxUids } from '../server/execution.ts';
-import { getDatabaseLocation, getQuotas, toStorageOptions } from '../server/store-options.ts';
+import { getDatabaseLocation, getQuotas, toStorageOptions } from '../core/store-options.ts';
 import { openStorage } from '../ports/storage/open.ts';
 import { demandUserName } from '../core/users/names.ts';
 import { createWorkspaces } from '../core/workspaces/workspaces.ts';
@@ -88,7 +88,7 @@ export async function openCrateDesk({ config: given, flags }: ProgramInput): Pro
     ...createKeptReader({ database, places }),
   };
   const crates = opened.use(openCrates({ config, log, sources, files, links }));
-  const packing = openPacking({ config, crates, clock, log, database, sources, files, executions, places });
+  const packing = openPacking(config, { crates, clock, log, database, sources, files, executions, places });
   const { signal } = opened.use(createInterruptSignal());
   const all = opened.move();
   return {

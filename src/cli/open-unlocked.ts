@@ -5,7 +5,7 @@ import { makeDataFolder } from '../platform/data-folder/data-folder.ts';
 import type { Database } from '../ports/database/database.ts';
 import { openDatabase } from '../ports/database/open.ts';
 import { WorkcrateError } from '../platform/errors.ts';
-import { getDatabaseLocation } from '../server/store-options.ts';
+import { getDatabaseLocation } from '../core/store-options.ts';
 import type { ProgramInput } from './command.ts';
 
 /**

@@ -3,23 +3,31 @@
  * features, and `server/` loops over that list: it knows none of them by name. What a feature says here is light, since
  * every command reads the list; what costs time to load is imported inside the functions.
  */
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Hono } from 'hono';
 import type { Artifacts } from './artifacts/artifacts.ts';
 import type { CommandLinePart } from './command.ts';
-import type { NoteRequest } from './audit/audit.ts';
+import type { Audit, NoteRequest } from './audit/audit.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { Config } from '../platform/config/config.ts';
 import type { SettingList, ValuesOf } from '../platform/config/setting.ts';
+import type { Database } from '../ports/database/database.ts';
 import type { Executions, OutputBounds } from './runs/executions.ts';
 import type { RunProgram } from './runs/run-program.ts';
+import type { Sessions } from './runs/sessions/sessions.ts';
 import type { Surroundings } from './runs/surroundings.ts';
+import type { ClientFilePort, FindCrateFiles } from './runs/tools.ts';
 import type { Files } from './files/files.ts';
 import type { Caller } from './identity.ts';
+import type { ExternalTargets, Links, Uploads, Webhook } from './links/links.ts';
 import type { DeclaredExtension } from './offer/extension.ts';
 import type { DeclaredPrompt } from './offer/prompt.ts';
 import type { DeclaredResources } from './offer/resource.ts';
 import type { DeclaredTool, ToolGroup } from './offer/tool.ts';
 import type { Toolbox } from './offer/toolbox.ts';
 import type { Log } from '../platform/observability/log.ts';
+import type { Metrics } from '../platform/observability/metrics.ts';
+import type { Workspaces } from './workspaces/workspaces.ts';
 
 /** What the settings of the core mean for the tools of every feature. */
 export interface Terms {
@@ -35,9 +43,30 @@ export interface Terms {
   readonly maxTtl: number;
 }
 
+/** The settings of the core and of a feature: no feature sees those of another that it does not need. */
+export type SettingsOf<Settings extends SettingList> = Config & ValuesOf<Settings>;
+
+/** Other features that one works with, by the names that it has for them. They are before it in the list. */
+export type NeededFeatures = Readonly<Record<string, Feature>>;
+
+/** The settings of a feature with those of the features that it needs. */
+export type SettingsWith<Settings extends SettingList, Needs extends NeededFeatures> = SettingsOf<Settings> &
+  Intersect<ValuesOf<Needs[keyof Needs]['settings']>>;
+
+type Intersect<Union> = (Union extends unknown ? (given: Union) => void : never) extends (
+  given: infer All,
+) => void
+  ? All
+  : never;
+
+/** The rooms of needed features. */
+export type RoomsOf<Needs extends NeededFeatures> = {
+  readonly [Name in keyof Needs]: Needs[Name] extends Feature<SettingList, infer Room> ? Room : never;
+};
+
 /** What is known before anything is open. */
-export interface Known<Settings extends SettingList> {
-  readonly settings: ValuesOf<Settings>;
+export interface Known<Settings> {
+  readonly settings: Settings;
   readonly terms: Terms;
   /** What code finds where it runs; null where that is not known. */
   readonly surroundings: Surroundings | null;
@@ -63,9 +92,32 @@ export interface Core {
   /** Programs of the server's own that have to run behind walls. */
   readonly runProgram: RunProgram;
   readonly artifacts: Artifacts;
+  readonly sessions: Sessions;
+  readonly links: Links;
+  readonly uploads: Uploads;
+  /** To be called for every document that was made of what users sent. */
+  readonly exported: Webhook['exported'];
+  readonly places: Workspaces;
+  readonly database: Database;
+  readonly audit: Audit;
   readonly folders: CoreFolders;
+  /** The address that links name, once it is known. */
+  readonly baseUrl: () => string;
+  /** Whether the client runs on this machine under the same user, as over stdio. */
+  readonly sharesMachine: boolean;
+  readonly metrics: Metrics;
   readonly clock: Clock;
   readonly log: Log;
+}
+
+/** What the core can do once a feature brings it. The core asks for it when it is needed, not before all are open. */
+export interface Brought {
+  /** Downloads of what is no stored file. */
+  readonly externalTargets: ExternalTargets;
+  /** Files of crates, for runs. */
+  readonly crateFiles: FindCrateFiles;
+  /** Files of the client, for runs. */
+  readonly clientFiles: ClientFilePort;
 }
 
 /** Folders of this machine; null where the settings name none. */
@@ -81,10 +133,21 @@ export interface CoreFolders {
 export interface OpenFeature<Room> extends Partial<AsyncDisposable> {
   /** What its tools, resources and prompts work on. */
   readonly room: Room;
+  readonly brings?: Partial<Brought>;
   /** Its routes over HTTP. */
   routes?(web: Web): Hono;
+  /** What answers `/NAME/{token}`, where the token is the right to use it. `surfaces/http/requests.ts` has the names. */
+  readonly tokenRoutes?: Readonly<Record<string, TokenRoute>>;
   /** Deletes what has expired; called every so often. */
   sweep?(): Promise<unknown>;
+  /** Called once the server listens: what may begin by itself begins now. It is closed with the feature. */
+  listening?(): void;
+}
+
+export interface TokenRoute {
+  /** What the audit log calls a request with a token that opens nothing. */
+  readonly auditedAs: string;
+  handle(req: IncomingMessage, res: ServerResponse, token: string): Promise<void>;
 }
 
 /** What routes are made with. */
@@ -96,16 +159,42 @@ export interface Web {
   readonly log: Log;
 }
 
+/** What a feature says of itself. */
+export interface FeatureDefinition<
+  Settings extends SettingList,
+  Room,
+  Needs extends NeededFeatures,
+> extends CommandLinePart<Settings> {
+  /** Its functions get their settings too, and their rooms. */
+  readonly needs?: Needs;
+  /** Throws where these settings keep a server from starting. It opens and changes nothing. */
+  check?(settings: SettingsWith<Settings, Needs>): unknown;
+  /** What clients are told of it with these settings. A feature without it is no part of a server. */
+  declare?(known: Known<SettingsWith<Settings, Needs>>): Promise<Declared<NoInfer<Room>>>;
+  open?(
+    core: Core,
+    settings: SettingsWith<Settings, Needs>,
+    needed: RoomsOf<Needs>,
+  ): Promise<OpenFeature<Room>>;
+}
+
+/** A feature as the list has it: what it is given is typed by its definition alone. */
 export interface Feature<
   Settings extends SettingList = SettingList,
   Room = unknown,
 > extends CommandLinePart<Settings> {
-  /** What clients are told of it with these settings. A feature without it is no part of a server. */
-  declare?(known: Known<Settings>): Promise<Declared<Room>>;
-  open?(core: Core, settings: ValuesOf<Settings>): Promise<OpenFeature<Room>>;
+  readonly needs?: NeededFeatures;
+  check?(settings: Config): unknown;
+  declare?(known: Known<Config>): Promise<Declared<unknown>>;
+  open?(core: Core, settings: Config, needed: Readonly<Record<string, unknown>>): Promise<OpenFeature<Room>>;
 }
 
-/** Gives the functions their types from the settings. */
-export const defineFeature = <const Settings extends SettingList, Room>(
-  feature: Feature<Settings, Room>,
-): Feature<Settings, Room> => feature;
+/** Gives the functions their types from the settings and from what is needed. */
+export const defineFeature = <
+  const Settings extends SettingList,
+  Room,
+  // oxlint-disable-next-line no-generated-empty-object-type -- most features need no other
+  const Needs extends NeededFeatures = Record<never, never>,
+>(
+  definition: FeatureDefinition<Settings, Room, Needs>,
+): Feature<Settings, Room> => definition as unknown as Feature<Settings, Room>;

@@ -8,9 +8,7 @@ import { createArtifactRoutes } from '../core/artifacts/route.ts';
 import { auditSignIns } from '../core/audit/sign-ins.ts';
 import { auditDownloads, auditTokens, auditUploads } from '../core/audit/transfers.ts';
 import { auditRequests } from '../core/audit/wrappers.ts';
-import type { ClientFiles } from '../features/client-files/client-files.ts';
-import { createAskRoute } from '../features/client-files/page.ts';
-import type { Crates } from '../features/crates/crates.ts';
+import { crates as cratesFeature } from '../features/crates/feature.ts';
 import { createCrateViews } from '../features/crates/views.ts';
 import { createExecutionRoutes } from '../core/runs/route.ts';
 import { createApp } from '../surfaces/http/app.ts';
@@ -41,6 +39,7 @@ import { openUsers } from '../core/users/users.ts';
 import { listConnectLines } from './connect-lines.ts';
 import type { CallControl } from './call-control.ts';
 import type { AppContext } from './context.ts';
+import type { TokenRoute } from '../core/feature.ts';
 import type { CodeRunner } from './execution.ts';
 import { getLinkBase } from './link-base.ts';
 import type { OpenFeatures } from './open-features.ts';
@@ -56,9 +55,7 @@ import { createUsageReader } from './user-usage.ts';
 export interface ListenOptions extends AppContext {
   readonly stores: Stores;
   readonly code: CodeRunner;
-  readonly crates: Crates;
-  readonly features: Pick<OpenFeatures, 'listRoutes'>;
-  readonly bridge: ClientFiles;
+  readonly features: Pick<OpenFeatures, 'listRoutes' | 'roomOf' | 'tokenRoutes'>;
   /** The tools, for clients that may be anywhere. */
   readonly factory: ReturnType<typeof createServerFactory>;
   readonly tools: readonly Pick<Tool, 'name' | 'group'>[];
@@ -114,10 +111,7 @@ export async function startListening(options: ListenOptions) {
       log,
       rooms: createRoutes(options, access, history, mcp, ready, { instance, previews }),
     }),
-    byToken: {
-      ...(await createTransferRoutes(options, { served, previews })),
-      ask: auditTokens(createAskRoute(options.bridge), 'upload_page', audit),
-    },
+    byToken: await createTokenRoutes(options, { served, previews }),
     mcp,
     linksOnly: options.endsWithClient && !config.stdioHttp,
     checkHostAndOrigin: createHostOriginCheck(config.publicUrl, config.host, config.linkHost),
@@ -214,20 +208,7 @@ function openAuthentication({
 
 /** The routes of rooms, in the order in which they are tried. */
 function createRoutes(
-  {
-    config,
-    metrics,
-    audit,
-    clock,
-    log,
-    stores,
-    code,
-    crates,
-    features,
-    baseUrl,
-    toolbox,
-    formSecret,
-  }: ListenOptions,
+  { config, metrics, audit, clock, log, stores, code, features, baseUrl, toolbox, formSecret }: ListenOptions,
   { auth, pageSignIn, ways }: ReturnType<typeof openAuthentication>,
   history: MetricsHistory,
   mcp: ReturnType<typeof createMcpEndpoint>,
@@ -236,6 +217,7 @@ function createRoutes(
 ) {
   const { executions, sessions, artifacts, occupancy, where: codeRunsIn } = code;
   const { database, server, links } = stores;
+  const { crates } = features.roomOf(cratesFeature);
   const storageKind = stores.storage.kind;
   const statusOptions = {
     config,
@@ -291,9 +273,9 @@ function createRoutes(
   ];
 }
 
-/** /files and /uploads. */
-async function createTransferRoutes(
-  { config, metrics, audit, clock, log, stores, baseUrl }: ListenOptions,
+/** /files and /uploads, and those of features. */
+async function createTokenRoutes(
+  { config, metrics, audit, clock, log, stores, features, baseUrl }: ListenOptions,
   { served, previews }: Pick<DownloadRouteOptions, 'served' | 'previews'>,
 ) {
   const { storage, links, uploads, webhook } = stores;
@@ -326,10 +308,17 @@ async function createTransferRoutes(
     maxFileSize: config.maxFileSize,
     getUrl: (token) => `${baseUrl()}/uploads/${token}`,
   });
-  return {
-    files: auditTokens(downloads, 'download', audit),
-    uploads: auditTokens(uploadRoute, 'upload', audit),
+  const routes: Readonly<Record<string, TokenRoute>> = {
+    files: { auditedAs: 'download', handle: downloads },
+    uploads: { auditedAs: 'upload', handle: uploadRoute },
+    ...features.tokenRoutes,
   };
+  return Object.fromEntries(
+    Object.entries(routes).map(([name, { auditedAs, handle }]) => [
+      name,
+      auditTokens(handle, auditedAs, audit),
+    ]),
+  );
 }
 
 const readinessFreshMs = 1000;

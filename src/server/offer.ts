@@ -1,39 +1,25 @@
 /**
- * The tools, resources and prompts that the settings ask for, made of rooms; or made without rooms, for a client that has
- * to know them before anything is open. Which there are at all is in `tools.ts` and `resources.ts`.
+ * The tools, resources and prompts that the settings ask for. They are declared without rooms, so that a client can be told
+ * of them before anything is open, and bound to rooms once these are open. `tools.ts` has those of the core.
  */
-import { getAuditFolder } from '../core/audit/audit.ts';
 import type { ServerConfig as Config } from './settings.ts';
 import { WorkcrateError } from '../platform/errors.ts';
 import type { OutputBounds } from '../core/runs/executions.ts';
 import type { Surroundings } from '../core/runs/surroundings.ts';
 import { localCaller } from '../core/identity.ts';
-import { createViewsExtension } from '../features/apps/apps.ts';
-import type { Terms } from '../core/feature.ts';
+import type { Declared, Terms } from '../core/feature.ts';
 import type { Offer } from '../surfaces/mcp/late-offer.ts';
-import type { ToolGroup } from '../core/offer/tool.ts';
+import type { Tool, ToolGroup } from '../core/offer/tool.ts';
 import { describeTools } from './instructions.ts';
-import type { Crates } from '../features/crates/crates.ts';
-import { parseSourceAddress } from '../features/crates/sources/address.ts';
-import { getPackTargetKind } from './pack-target.ts';
 import { features } from './features.ts';
-import { bindFeature, declareFeatures, joinOffers, type FeatureOffer } from './open-features.ts';
-import { isSwitchedOn, listRoomResources } from './resources.ts';
-import { selectTools, type SelectedTools, type ToolsOptions } from './tools.ts';
-
-/** What tools take from the settings alone. */
-function toToolTerms(config: Config) {
-  const { clientPaths, clientListPaths } = config;
-  return {
-    ...toTerms(config),
-    auditLog: { folder: getAuditFolder(config.data), key: config.auditKey },
-    linkSeconds: config.fileTtl,
-    idleMs: config.sessionIdle * 1000,
-    hasHostList: config.sandboxNetwork.startsWith('allow:'),
-    readable: clientPaths,
-    listable: clientListPaths.length === 0 ? clientPaths : clientListPaths,
-  };
-}
+import {
+  bindFeature,
+  declareFeatures,
+  joinOffers,
+  type DeclaredFeature,
+  type FeatureOffer,
+} from './open-features.ts';
+import { chooseGroups, declareCore, sortByGroup, type CoreRoom } from './tools.ts';
 
 /** What every feature is told of the settings of the core. */
 export const toTerms = (config: Config): Terms => ({
@@ -68,82 +54,55 @@ export const toFactoryTerms = (config: Config) => ({
   askMs: config.clientTimeout * 1000,
 });
 
-/** What tools are made of besides settings. */
-export type ToolRooms = Omit<ToolsOptions, keyof ReturnType<typeof toToolTerms> | 'surroundings'>;
-
 /** Of which groups tools are offered, and whether operators can be told from others. */
 export const readToolGroups = ({ tools: groups, auth }: Config) => ({
   groups,
   knowsOperators: auth.length > 0,
 });
 
-/** What is offered of the groups that are switched on. */
-export const createOffer = (
-  config: Config,
-  rooms: ToolRooms,
-  surroundings: Surroundings | null,
-  ofFeatures: FeatureOffer,
-) => selectOffer(config, { ...rooms, ...toToolTerms(config), surroundings }, ofFeatures);
+/** What core and features declare with these settings. */
+export interface DeclaredOffer {
+  readonly core: Declared<CoreRoom>;
+  readonly features: readonly DeclaredFeature[];
+}
 
-function selectOffer(config: Config, options: ToolsOptions, ofFeatures: FeatureOffer): Offer & SelectedTools {
-  const { tools, everyTool } = selectTools(options, readToolGroups(config), ofFeatures.tools);
-  const isOffered = ({ group }: { readonly group: ToolGroup | null }): boolean => isSwitchedOn(group, tools);
+export async function declareOffer(
+  config: Config,
+  surroundings: Surroundings | null,
+): Promise<DeclaredOffer> {
+  const terms = toTerms(config);
+  const hasHostList = config.sandboxNetwork.startsWith('allow:');
+  return {
+    core: declareCore({ ...terms, surroundings, hasHostList, mayInstall: config.packages }),
+    features: await declareFeatures(features, config, { terms, surroundings }),
+  };
+}
+
+/** What is offered of the groups that are switched on, and all tools, for whoever calls those that are not listed. */
+export function selectOffer(
+  config: Config,
+  { tools: all, resources, prompts, extensions }: FeatureOffer,
+): Offer & { readonly everyTool: readonly Tool[] } {
+  const wanted = chooseGroups(readToolGroups(config));
+  const everyTool = sortByGroup(all);
+  const tools = everyTool.filter((tool) => wanted.has(tool.group));
+  /** What belongs to no group is always there. */
+  const isOffered = ({ group }: { readonly group: ToolGroup | null }): boolean =>
+    group === null || tools.some((tool) => tool.group === group);
   return {
     tools,
     everyTool,
-    resources: [...listRoomResources(options, tools), ...ofFeatures.resources].filter(isOffered),
-    prompts: ofFeatures.prompts,
-    extensions: [...ofFeatures.extensions, createViewsExtension()].filter(isOffered),
+    resources: resources.filter(isOffered),
+    prompts,
+    extensions: extensions.filter(isOffered),
   };
 }
 
-/**
- * The same before any room is open, which can be listed and not be called: what a tool says of itself comes from the
- * settings and the surroundings, and only its handler needs rooms.
- */
+/** The same before any room is open, which can be listed and not be called. */
 export async function createClosedOffer(config: Config, surroundings: Surroundings | null): Promise<Offer> {
-  const declared = await declareFeatures(features, config, { terms: toTerms(config), surroundings });
-  const ofFeatures = joinOffers(declared.map((one) => bindFeature(one.declared, null)));
-  const known: Record<PropertyKey, unknown> = {
-    ...toToolTerms(config),
-    surroundings,
-    library: config.zoteroLibrary === null ? null : closedRoom,
-    packages: config.packages ? closedRoom : null,
-    crates: new Proxy(toCrateFacts(config), toClosedRoom),
-  };
-  return selectOffer(config, new Proxy(known, toClosedRoom) as unknown as ToolsOptions, ofFeatures);
-}
-
-/** What tools say of crates in their hints: the type asks for a new one here too. */
-type CrateFacts = { readonly [Name in keyof Crates as Crates[Name] extends boolean ? Name : never]: boolean };
-
-const toCrateFacts = (config: Config): CrateFacts => ({
-  // It changes only what handlers answer.
-  isForSeveral: false,
-  hasRemoteSources: hasRemoteSources(config),
-  usesEmbeddingsApi: config.semantics === 'endpoint',
-});
-
-const hasRemoteSources = (config: Config): boolean =>
-  [getPackTargetKind(config), ...config.crateSources.map((url) => parseSourceAddress(url).kind)].some(
-    (kind) => kind !== 'folder',
+  const { core, features: declared } = await declareOffer(config, surroundings);
+  const closed = [core, ...declared.map((one) => one.declared)].map((one) =>
+    bindFeature(one as Declared<unknown>, null),
   );
-
-/**
- * Stands for a room, and for whatever a tool takes of it before it is called. What a tool says of itself should not come
- * from a room; where it does, it is missing at first, and corrected later.
- */
-const closedRoom: unknown = new Proxy(() => {}, {
-  get(_, name) {
-    if (name === 'toJSON') return () => undefined;
-    return name === Symbol.toPrimitive ? () => '' : closedRoom;
-  },
-  apply() {
-    throw new Error('A tool used a room that is not open yet.');
-  },
-});
-
-/** What is known, and a closed room for the rest. */
-const toClosedRoom: ProxyHandler<object> = {
-  get: (known, name) => (name in known ? known[name as keyof typeof known] : closedRoom),
-};
+  return selectOffer(config, joinOffers(closed));
+}

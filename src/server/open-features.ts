@@ -5,7 +5,17 @@
 import type { Hono } from 'hono';
 import type { ServerConfig as Config } from './settings.ts';
 import type { SettingList } from '../platform/config/setting.ts';
-import type { Core, Declared, Feature, Known, OpenFeature, Web } from '../core/feature.ts';
+import { settings as coreSettings } from '../platform/config/settings.ts';
+import type {
+  Brought,
+  Core,
+  Declared,
+  Feature,
+  Known,
+  OpenFeature,
+  TokenRoute,
+  Web,
+} from '../core/feature.ts';
 import { bindExtension, type Extension } from '../core/offer/extension.ts';
 import { bindPrompt, type Prompt } from '../core/offer/prompt.ts';
 import { bindResources, type ResourceKind } from '../core/offer/resource.ts';
@@ -29,21 +39,32 @@ export interface DeclaredFeature {
 export const declareFeatures = (
   features: readonly Feature[],
   config: Config,
-  known: Omit<Known<SettingList>, 'settings'>,
+  known: Omit<Known<Config>, 'settings'>,
 ): Promise<DeclaredFeature[]> =>
   Promise.all(
     features.map(async (feature) => ({
       feature,
-      declared: ((await feature.declare?.({ ...known, settings: pickSettings(feature, config) })) ??
-        {}) as Declared<unknown>,
+      declared: (await feature.declare?.({ ...known, settings: pickSettings(feature, config) })) ?? {},
     })),
   );
 
-/** A feature gets its own settings and no others. */
-function pickSettings({ settings }: Feature, config: Config): Record<string, unknown> {
+/** A feature gets the settings of the core, its own, and those of features that it needs. */
+function pickSettings(feature: Feature, config: Config): Config {
   const values = config as unknown as Readonly<Record<string, unknown>>;
-  return Object.fromEntries(Object.keys(settings).map((name) => [name, values[name]]));
+  const lists = [
+    coreSettings,
+    feature.settings,
+    ...Object.values(feature.needs ?? {}).map((needed) => needed.settings),
+  ];
+  const names = lists.flatMap((list) => Object.keys(list));
+  return Object.fromEntries(names.map((name) => [name, values[name]])) as unknown as Config;
 }
+
+/** What each feature refuses of the settings, by its name. */
+export const listChecks = (features: readonly Feature[]) =>
+  features.map(
+    (feature) => [feature.name, (config: Config) => feature.check?.(pickSettings(feature, config))] as const,
+  );
 
 /** What a feature declares, bound to the room that it works on. */
 export function bindFeature(
@@ -70,27 +91,48 @@ export interface OpenFeatures extends AsyncDisposable {
   readonly offer: FeatureOffer;
   readonly sweeps: readonly (() => Promise<unknown>)[];
   listRoutes(web: Web): Hono[];
+  readonly tokenRoutes: Readonly<Record<string, TokenRoute>>;
+  /** To be called once the server listens. */
+  listening(): void;
+  /** What tools of one work on. */
+  roomOf<Room>(feature: Feature<SettingList, Room>): Room;
 }
 
-/** Opens features one after the other, in the order of their list. */
+/** Opens features one after the other, in the order of their list. What they bring to the core is put into `brought`. */
 export async function openFeatures(
   declared: readonly DeclaredFeature[],
   core: Core,
   config: Config,
+  brought: Partial<Brought>,
 ): Promise<OpenFeatures> {
   await using started = new AsyncDisposableStack();
+  const rooms = new Map<string, unknown>();
+  const demandRoom = ({ name }: { readonly name: string }): unknown => {
+    if (!rooms.has(name)) throw new Error(`The feature ${name} is not open: it has to be listed before.`);
+    return rooms.get(name);
+  };
   const opened: { readonly open: OpenFeature<unknown>; readonly offer: FeatureOffer }[] = [];
-  for (const one of declared) {
-    const open = await one.feature.open?.(core, pickSettings(one.feature, config));
+  for (const { feature, declared: told } of declared) {
+    const needs = Object.entries(feature.needs ?? {});
+    const needed = Object.fromEntries(needs.map(([name, other]) => [name, demandRoom(other)]));
+    const open = await feature.open?.(core, pickSettings(feature, config), needed);
     if (open === undefined) continue;
     started.defer(async () => open[Symbol.asyncDispose]?.());
-    opened.push({ open, offer: bindFeature(one.declared, open.room) });
+    rooms.set(feature.name, open.room);
+    Object.assign(brought, open.brings);
+    opened.push({ open, offer: bindFeature(told, open.room) });
   }
   const all = started.move();
   return {
     offer: joinOffers(opened.map(({ offer }) => offer)),
     sweeps: opened.flatMap(({ open }) => (open.sweep === undefined ? [] : [() => open.sweep!()])),
+    tokenRoutes: Object.assign({}, ...opened.map(({ open }) => open.tokenRoutes)) as Record<
+      string,
+      TokenRoute
+    >,
     listRoutes: (web) => opened.flatMap(({ open }) => open.routes?.(web) ?? []),
+    listening: () => opened.forEach(({ open }) => open.listening?.()),
+    roomOf: <Room>(feature: Feature<SettingList, Room>) => demandRoom(feature) as Room,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
 }

@@ -10,10 +10,7 @@ import {
 } from '../platform/config/setting.ts';
 import { loadSettings, type Config, type LoadedConfig } from '../platform/config/config.ts';
 import { settings as coreSettings } from '../platform/config/settings.ts';
-import { clientFileSettings } from '../features/client-files/settings.ts';
 import { codeModeSettings } from '../features/code-mode/settings.ts';
-import { crateSettings } from '../features/crates/settings.ts';
-import { documentSettings } from '../features/documents/settings.ts';
 import { networkSettings } from '../features/network/settings.ts';
 import { packageSettings } from '../features/packages/settings.ts';
 import { scriptSettings } from '../features/scripts/settings.ts';
@@ -31,9 +28,6 @@ const others = {
   ...packageSettings,
   ...codeModeSettings,
   ...scriptSettings,
-  ...crateSettings,
-  ...documentSettings,
-  ...clientFileSettings,
 };
 
 /** What all settings came to. */

@@ -2,26 +2,21 @@
  * The composition root: settings → database and storage → rooms → tools → listener, from top to bottom. Nothing else
  * constructs a backend. What a part is made of is in its own file beside this one; what a room does is in the room.
  */
-import { createTableReader, type TableReader } from '../features/apps/table-reader.ts';
 import { getAuditFolder, type Audit } from '../core/audit/audit.ts';
 import { openAudit } from '../core/audit/open.ts';
 import { openAuditMemory } from '../core/audit/read.ts';
-import { auditUploads } from '../core/audit/transfers.ts';
 import { forgetOldWaiting, startWritingWaiting } from '../core/audit/waiting.ts';
 import { auditAnsweredRequests, auditRefusedCalls, auditTool } from '../core/audit/wrappers.ts';
-import type { ClientToolsOptions } from '../features/client-files/tools.ts';
 import type { ServerConfig as Config } from './settings.ts';
-import { createCrateValidation } from '../features/crate-validation/crate-validation.ts';
-import type { DocumentToolsOptions } from '../features/documents/tools.ts';
-import type { FindCrateFiles } from '../core/runs/tools.ts';
 import type { Gateway } from '../features/gateway/gateway.ts';
 import { createPins } from '../features/gateway/pins.ts';
 import { createLocalFiles } from '../core/files/local-files.ts';
 import { isWildcard } from '../surfaces/http/host-origin.ts';
-import { meterCrates, meterDocuments, traceTool } from './instrumentation/instrumentation.ts';
+import { traceTool } from './instrumentation/instrumentation.ts';
 import { sharedStateKey } from '../surfaces/mcp/asking.ts';
 import { createServerFactory, type ExtendServer } from '../surfaces/mcp/server.ts';
 import { createTasks, type Tasks } from '../surfaces/mcp/tasks/tasks.ts';
+import type { Brought, Declared } from '../core/feature.ts';
 import type { Tool } from '../core/offer/tool.ts';
 import { createOwnToolbox, joinToolboxes, type Toolbox } from '../core/offer/toolbox.ts';
 import { createLog, type Log } from '../platform/observability/log.ts';
@@ -31,19 +26,21 @@ import { readTrustedTime } from '../ports/database/trusted-clock.ts';
 import { createAnswerJudge, guardTool } from '../features/guard/wrappers.ts';
 import { wasRemoved } from '../core/users/remove.ts';
 import { openGuard } from './guard.ts';
-import { createClientFilePort, openClientBridge } from './client-files.ts';
 import { createCallControl, type CallControl } from './call-control.ts';
 import type { AppContext } from './context.ts';
-import { openCrates, openPacking, watchCrates } from './crates.ts';
-import { openDocuments } from './documents.ts';
 import { startCodeRunner, type CodeRunner } from './execution.ts';
 import { openServerGateway } from './gateway.ts';
 import { getLinkBase } from './link-base.ts';
 import { startListening } from './listen.ts';
-import { features as allFeatures } from './features.ts';
-import { createOffer, readToolGroups, toFactoryTerms, toTerms, type ToolRooms } from './offer.ts';
-import { declareFeatures, openFeatures, type FeatureOffer } from './open-features.ts';
-import { chooseGroups } from './tools.ts';
+import { declareOffer, readToolGroups, selectOffer, toFactoryTerms, toTerms } from './offer.ts';
+import {
+  bindFeature,
+  joinOffers,
+  openFeatures,
+  type DeclaredFeature,
+  type FeatureOffer,
+} from './open-features.ts';
+import { chooseGroups, type CoreRoom } from './tools.ts';
 import { takePlace, type TakePlace } from './place.ts';
 import { describeServerPlace } from './server-id.ts';
 import { demandStartable } from './startable.ts';
@@ -75,7 +72,8 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
   warnOfLinkHost(config, log);
   const tracing = await openTracing(config.tracing, log);
   const base = { config, metrics: createMetrics(), tracing, clock: Date.now, log };
-  const stores = started.use(await openStores({ ...base, endsWithClient: mode.sharesMachine }));
+  const brought: Partial<Brought> = {};
+  const stores = started.use(await openStores({ ...base, brought, endsWithClient: mode.sharesMachine }));
   const audit = await startAudit(base, stores, started);
   const guard = openGuard({ ...base, audit });
   if (guard !== null) started.use(guard);
@@ -84,32 +82,15 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
   const tasks = started.use(await openTasks(context, stores));
   const code = started.use(await startCodeRunner({ ...context, ...stores }));
   rememberSurroundings(config, code.surroundings);
-  const crates = meterCrates(started.use(openCrates({ ...context, ...stores })), context.metrics);
-  const packing = openPacking({ ...context, ...stores, ...code, crates });
-  const validation = started.use(
-    createCrateValidation({ ...config, crates, sources: stores.sources.named, log }),
-  );
-  const writer = startDocuments(context, started);
   startSweeping(context, stores, code, tasks, started);
 
   let url = '';
   const baseUrl = (): string => getLinkBase(config, url);
   const calls = mode.calls ?? createCallControl();
-  const client = openClientBridge({ ...context, stores, baseUrl, sharesMachine: mode.sharesMachine });
-  started.use(client.bridge);
   const pins = createPins(stores.database);
   const gateway = started.use(await openServerGateway({ ...context, pins, ownTools: () => ownNames }));
-  const tables = started.use(createTableReader(context));
-  const rooms = { crates, packing, validation, tables, ...writer, ...client };
-  const around = { baseUrl, gateway };
-  const { features, offer, ownNames, toolbox } = await openOffer(
-    context,
-    stores,
-    code,
-    rooms,
-    around,
-    started,
-  );
+  const around = { baseUrl, gateway, brought, sharesMachine: mode.sharesMachine };
+  const { features, offer, ownNames, toolbox } = await openOffer(context, stores, code, around, started);
   const refused = auditRefusedCalls(audit, offer.tools);
   const answered = auditAnsweredRequests(audit);
   const stateKey = await sharedStateKey(stores.database);
@@ -130,9 +111,7 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
     ...context,
     stores,
     code,
-    crates,
     features,
-    bridge: client.bridge,
     factory: factoryFor(false),
     tools: offer.tools,
     upstream: gateway?.upstream,
@@ -146,7 +125,7 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
   };
   const listener = started.use(await startListening(listenOptions));
   ({ url } = listener);
-  started.use(watchCrates(crates, context));
+  features.listening();
   started.defer(() => tasks.stop());
   const all = started.move();
   return {
@@ -219,79 +198,68 @@ function startSweeping(
   void started.use(startSweeper({ ...context, ...swept, intervalSeconds })).sweepSoon();
 }
 
-/** No process starts before the first document. */
-function startDocuments(context: AppContext, started: AsyncDisposableStack) {
-  const { documents, library } = openDocuments(context);
-  return { documents: meterDocuments(started.use(documents), context.metrics, context.log), library };
-}
-
 /** Opens the features, and offers what they and the rooms have, of the groups that are switched on. */
 async function openOffer(
   context: AppContext,
   stores: Stores,
   code: CodeRunner,
-  rooms: OfferedRooms,
-  { baseUrl, gateway }: { readonly baseUrl: () => string; readonly gateway: Gateway | null },
+  { gateway, ...around }: AroundFeatures & { readonly gateway: Gateway | null },
   started: AsyncDisposableStack,
 ) {
   // It is filled below: tools that call tools are among them.
   const toolboxes: Toolbox[] = [];
   const toolbox = joinToolboxes(toolboxes);
-  const features = started.use(await openAllFeatures(context, stores, code, toolbox));
-  const around = { baseUrl, toolbox };
-  const { ownToolbox, ...offered } = createRoomOffer(context, stores, code, rooms, around, features.offer);
+  const declared = await declareOffer(context.config, code.surroundings);
+  const given = { ...around, toolbox };
+  const features = started.use(await openAllFeatures(context, stores, code, given, declared.features));
+  const { ownToolbox, ...offered } = createOpenOffer(
+    context,
+    stores,
+    code,
+    given,
+    declared.core,
+    features.offer,
+  );
   toolboxes.push(ownToolbox, ...(gateway === null ? [] : [gateway.toolbox]));
   return { features, toolbox, ...offered };
 }
 
-type OfferedRooms = { readonly tables: TableReader } & Pick<ToolRooms, 'crates' | 'packing' | 'validation'> &
-  Pick<DocumentToolsOptions, 'documents' | 'library'> &
-  Pick<ClientToolsOptions, 'bridge' | 'cache'>;
+/** What features are opened with besides the core. */
+interface AroundFeatures {
+  readonly baseUrl: () => string;
+  readonly sharesMachine: boolean;
+  /** Filled by the features. */
+  readonly brought: Partial<Brought>;
+}
 
 /** The tools, resources and prompts of the groups that are switched on. */
-function createRoomOffer(
-  { config, tracing, audit, guard, clock, log }: AppContext,
-  { files, links, uploads, webhook }: Stores,
-  {
-    executions,
-    sessions,
-    scripts,
-    packages,
-    findMissingPackages,
-    artifacts,
-    showPictures,
-    surroundings,
-  }: CodeRunner,
-  rooms: OfferedRooms,
-  { baseUrl, toolbox }: { readonly baseUrl: () => string; readonly toolbox: Toolbox },
+function createOpenOffer(
+  { config, tracing, audit, guard, log }: AppContext,
+  { files, links, uploads }: Stores,
+  { packages, ...code }: CodeRunner,
+  { baseUrl, toolbox, brought }: AroundFeatures & { readonly toolbox: Toolbox },
+  declared: Declared<CoreRoom>,
   ofFeatures: FeatureOffer,
 ) {
-  const localFiles = createLocalFiles({ files, roots: config.shareRoots, log });
-  const crateFiles: FindCrateFiles = ({ caller, signal }, wanted) =>
-    rooms.crates.inside.inputs(caller, wanted, signal);
-  const clientFiles = createClientFilePort(rooms.bridge, files, config.clientCache);
-  const offered = {
+  const room: CoreRoom = {
+    ...toTerms(config),
+    ...code,
+    ...brought,
     files,
     links,
     uploads,
-    viewUploads: auditUploads(uploads, audit),
-    localFiles,
-    executions,
-    sessions,
-    scripts,
-    packages,
-    findMissingPackages,
-    artifacts,
-    crateFiles,
-    clientFiles,
+    localFiles: createLocalFiles({ files, roots: config.shareRoots, log }),
+    // Without packages their tools are not declared.
+    packages: packages!,
+    linkSeconds: config.fileTtl,
+    idleMs: config.sessionIdle * 1000,
+    folder: getAuditFolder(config.data),
+    key: config.auditKey,
+    baseUrl,
+    toolbox,
   };
-  const others = { audit, clock, showPictures, exported: webhook.exported, baseUrl, toolbox };
-  const { everyTool, ...offer } = createOffer(
-    config,
-    { ...offered, ...rooms, ...others },
-    surroundings,
-    ofFeatures,
-  );
+  const ofCore = bindFeature(declared as Declared<unknown>, room);
+  const { everyTool, ...offer } = selectOffer(config, joinOffers([ofCore, ofFeatures]));
   const watch = (tool: Tool): Tool => auditTool(guardTool(traceTool(tool, tracing), guard), audit);
   const watched = new Map(everyTool.map((tool) => [tool, watch(tool)]));
   const ownNames = new Set(everyTool.map(({ name }) => name));
@@ -301,18 +269,32 @@ function createRoomOffer(
 
 /** Every feature of the list, each with its own settings. */
 async function openAllFeatures(
-  { config, clock, log }: AppContext,
-  { files }: Stores,
-  { executions, runProgram, artifacts, surroundings }: CodeRunner,
-  toolbox: Toolbox,
+  { config, audit, metrics, clock, log }: AppContext,
+  { files, links, uploads, webhook, database }: Stores,
+  { executions, runProgram, sessions, artifacts, places }: CodeRunner,
+  { brought, ...around }: AroundFeatures & { readonly toolbox: Toolbox },
+  declared: readonly DeclaredFeature[],
 ) {
   const terms = toTerms(config);
   const groups = chooseGroups(readToolGroups(config));
   const folders = { data: config.data, tools: config.toolsPath, skills: config.skillsPath };
   const offersGroup = (group: string): boolean => groups.has(group);
-  const work = { files, executions, runProgram, artifacts };
-  const core = { terms, toolbox, offersGroup, ...work, folders, clock, log };
-  return openFeatures(await declareFeatures(allFeatures, config, { terms, surroundings }), core, config);
+  const { exported } = webhook;
+  const rooms = {
+    files,
+    links,
+    uploads,
+    exported,
+    executions,
+    runProgram,
+    sessions,
+    artifacts,
+    places,
+    database,
+    audit,
+  };
+  const core = { ...around, ...rooms, terms, offersGroup, folders, metrics, clock, log };
+  return openFeatures(declared, core, config, brought);
 }
 
 /** MCP_HOST used to be the address to listen on, and still is for other servers. */

@@ -19,14 +19,12 @@ import { findPublicFolder } from '../platform/paths/paths.ts';
 import { programName } from '../platform/program.ts';
 import { checkKindAllowed } from '../ports/sandbox/open.ts';
 import { formatBytes } from '../platform/text/text.ts';
-import { loadRoutes } from '../features/tool-search/tool-search.ts';
 import { demandTokenSettings } from '../core/users/users.ts';
-import { checkClientPaths } from './client-files.ts';
-import { demandCrateSettings } from './crates.ts';
-import { demandDocumentSettings } from './documents.ts';
 import { demandNetworkSettings } from './network.ts';
+import { features } from './features.ts';
 import { getOutputBounds, readToolGroups } from './offer.ts';
-import { getDatabaseLocation, toStorageOptions } from './store-options.ts';
+import { listChecks } from './open-features.ts';
+import { getDatabaseLocation, toStorageOptions } from '../core/store-options.ts';
 import { chooseGroups } from './tools.ts';
 
 /** Each throws if its part of the settings keeps a server from starting. None opens or changes anything. */
@@ -38,26 +36,28 @@ const demands = {
   downloads: demandDownloads,
   users: demandTokenSettings,
   tools: (config: Config) => chooseGroups(readToolGroups(config)),
-  routes: ({ toolRoutes }: Config) => toolRoutes !== null && loadRoutes(toolRoutes),
   output: getOutputBounds,
-  clientFiles: checkClientPaths,
-  crates: demandCrateSettings,
-  documents: demandDocumentSettings,
   network: demandNetworkSettings,
   packages: ({ packages, packagesAllow }: Config) => packages && createAllowedPackages(packagesAllow),
   guard: ({ guard }: Config) => guard !== null && loadRules(guard),
   gateway: demandGatewayFile,
   sandbox: ({ sandbox, allowSandbox }: Config) => checkKindAllowed(sandbox, allowSandbox),
   tracing: ({ tracing }: Config) => checkTracing(tracing),
-  disk: demandRoom,
 } satisfies Record<string, (config: Config) => unknown>;
 
-export type RefusedPart = keyof typeof demands;
+/** A part of the core, or the name of a feature. */
+export type RefusedPart = string;
+
+const parts: readonly (readonly [part: string, demand: (config: Config) => unknown])[] = [
+  ...Object.entries(demands),
+  ...listChecks(features),
+  ['disk', demandRoom],
+];
 
 /** Everything that keeps a server with these settings from starting, by the part that it is about. Parts may say the same. */
 export async function findRefusals(config: Config): Promise<ReadonlyMap<RefusedPart, WorkcrateError>> {
-  const refusals = new Map<RefusedPart, WorkcrateError>();
-  for (const [part, demand] of Object.entries(demands) as [RefusedPart, (config: Config) => unknown][]) {
+  const refusals = new Map<string, WorkcrateError>();
+  for (const [part, demand] of parts) {
     try {
       await demand(config);
     } catch (error) {

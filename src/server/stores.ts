@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { findServerByFolder } from '../core/audit/read.ts';
-import { createExternalCrateTargets } from '../features/crates/crates.ts';
+import type { Brought } from '../core/feature.ts';
 import { lockFolder } from '../platform/data-folder/data-folder.ts';
 import { createBallast } from '../platform/data-folder/disk-ballast.ts';
 import { checkSpace } from '../platform/data-folder/disk-reserve.ts';
@@ -17,16 +17,21 @@ import {
   instrumentDatabase,
   traceStorage,
 } from './instrumentation/instrumentation.ts';
-import { createLinks, createUploads, createWebhook, dropLeases } from '../core/links/links.ts';
+import {
+  bytesGoneError,
+  createLinks,
+  createUploads,
+  createWebhook,
+  dropLeases,
+  type ExternalTargets,
+} from '../core/links/links.ts';
 import { openUploads } from '../core/links/open-uploads.ts';
 import type { Log } from '../platform/observability/log.ts';
 import { openStorage } from '../ports/storage/open.ts';
 import type { AppContext } from './context.ts';
-import { openCrateSources, removeCutOffPackings } from './crates.ts';
-import { warnOfLocalPacks } from './pack-target.ts';
 import { demandReadiness } from './readiness.ts';
 import { openServerId } from './server-id.ts';
-import { getDatabaseLocation, getQuotas, getSqliteFolder, toStorageOptions } from './store-options.ts';
+import { getDatabaseLocation, getQuotas, getSqliteFolder, toStorageOptions } from '../core/store-options.ts';
 import { watchPaths } from './watched-paths.ts';
 
 export type Stores = Awaited<ReturnType<typeof openStores>>;
@@ -34,10 +39,12 @@ export type Stores = Awaited<ReturnType<typeof openStores>>;
 interface StoresOptions extends Omit<AppContext, 'audit' | 'guard' | 'judge'> {
   /** Whether the server ends with the client that started it. */
   readonly endsWithClient: boolean;
+  /** What features bring once they are open. */
+  readonly brought: Pick<Partial<Brought>, 'externalTargets'>;
 }
 
 /** Opens database, storage, files, links and uploads: the part of the composition root for what lasts. */
-export async function openStores({ endsWithClient, ...context }: StoresOptions) {
+export async function openStores({ endsWithClient, brought, ...context }: StoresOptions) {
   const { config, metrics, tracing, clock, log } = context;
   await using started = new AsyncDisposableStack();
   const store = toStorageOptions(config);
@@ -56,9 +63,12 @@ export async function openStores({ endsWithClient, ...context }: StoresOptions) 
   const storage = traceStorage(await openStorage(store, metrics.storageRequest), tracing);
   started.defer(() => storage.close());
 
-  const sources = started.use(await openCrateSources(config));
-  warnOfLocalPacks(config, log);
-  const externalTargets = createExternalCrateTargets(sources.find);
+  const externalTargets: ExternalTargets = {
+    async download(reference, renew) {
+      if (brought.externalTargets === undefined) throw bytesGoneError();
+      return brought.externalTargets.download(reference, renew);
+    },
+  };
   const { maxFileSize, uploadTtl, maxBundleFiles, webhookUrl, webhookSecret } = config;
   const keepsReserve = async (bytes: number): Promise<void> => {
     await storage.demandSpace?.(bytes);
@@ -86,8 +96,6 @@ export async function openStores({ endsWithClient, ...context }: StoresOptions) 
   if (!database.isShared) await dropLeases(database);
   await demandSameStore(database, storage);
   logOrphans(await files.sweepOrphans(), log);
-  const cutOff = removeCutOffPackings(config);
-  if (cutOff > 0) log.info('start.cut_off_packings_removed', { count: cutOff });
   await ballast?.restore();
   const watched = watchPaths({
     same: [join(config.data, 'lock.db')],
@@ -100,7 +108,6 @@ export async function openStores({ endsWithClient, ...context }: StoresOptions) 
     database,
     server,
     storage,
-    sources,
     files,
     links,
     uploads,

@@ -1,62 +1,51 @@
 /**
- * The one list of all tools, and the choice of groups by `--tools`. Each tool is defined in the `tools.ts` of its room;
- * which of them a key may call is decided in `surfaces/mcp/`.
+ * What the core offers to clients, the order of tools, and the choice of groups by `--tools`. Each tool is declared in the
+ * `tools.ts` of its room, features list their own; which of them a key may call is decided in `surfaces/mcp/`.
  */
-import { addViews } from '../features/apps/apps.ts';
-import { createViewTools, type ViewToolsOptions } from '../features/apps/tools.ts';
-import { createArtifactTools, type ArtifactToolsOptions } from '../core/artifacts/tools.ts';
-import { createAuditTools } from '../core/audit/tools.ts';
-import { createClientTools, type ClientToolsOptions } from '../features/client-files/tools.ts';
-import { createValidationTools, type ValidationToolsOptions } from '../features/crate-validation/tools.ts';
-import { createCrateTools, type CrateToolsOptions } from '../features/crates/tools.ts';
-import { documentTools, type DocumentToolsOptions } from '../features/documents/tools.ts';
-import { WorkcrateError } from '../platform/errors.ts';
-import { createExecutionTools } from '../core/runs/tools.ts';
+import { artifactResources } from '../core/artifacts/resources.ts';
+import { declareArtifactTools, type ArtifactsRoom } from '../core/artifacts/tools.ts';
+import { auditTools, type AuditRoom } from '../core/audit/tools.ts';
+import type { Declared } from '../core/feature.ts';
+import { fileResources } from '../core/files/resources.ts';
 import { fileTools } from '../core/files/tools.ts';
+import type { LinkTermBounds } from '../core/links/link-result.ts';
+import { declareLinkTools, type LinksRoom } from '../core/links/tools.ts';
+import { executionResources } from '../core/runs/resources.ts';
+import { declareSessionTools, type SessionsRoom } from '../core/runs/sessions/tools.ts';
+import { declareExecutionTools, type RunTerms } from '../core/runs/tools.ts';
+import { WorkcrateError } from '../platform/errors.ts';
 import { packageTools, type PackagesRoom } from '../features/packages/tools.ts';
-import { createPackTools, type PackToolsOptions } from '../features/packing/tools.ts';
-import { linkTools, type LinkToolsOptions } from '../core/links/tools.ts';
 import { declareScriptTools, type ScriptsRoom } from '../features/scripts/tools.ts';
-import { createSessionTools, type SessionToolsOptions } from '../core/runs/sessions/tools.ts';
-import { bindTool, furtherGroups, operatorGroup, toolGroups, type Tool } from '../core/offer/tool.ts';
+import { furtherGroups, operatorGroup, toolGroups, type Tool } from '../core/offer/tool.ts';
 
-export type ToolsOptions = LinkToolsOptions &
-  SessionToolsOptions &
-  Omit<PackagesRoom, 'packages'> &
-  ScriptsRoom &
-  ArtifactToolsOptions &
-  CrateToolsOptions &
-  PackToolsOptions &
-  ValidationToolsOptions &
-  DocumentToolsOptions &
-  ClientToolsOptions &
-  ViewToolsOptions & {
-    /** Null where nobody may install anything. */
-    readonly packages: PackagesRoom['packages'] | null;
-    /** Where the audit log is, and its key. */
-    readonly auditLog: { readonly folder: string; readonly key: string | null };
-  };
+export type CoreRoom = LinksRoom & SessionsRoom & ArtifactsRoom & ScriptsRoom & PackagesRoom & AuditRoom;
 
-/** Every tool there is; those of features are given. */
-function listAllTools(options: ToolsOptions, ofFeatures: readonly Tool[]): Tool[] {
-  const { packages, detachMs } = options;
-  return addViews([
-    ...createExecutionTools(options),
-    ...createSessionTools(options),
-    ...(packages === null ? [] : packageTools.map((tool) => bindTool(tool, { packages, detachMs }))),
-    ...declareScriptTools(options).map((tool) => bindTool(tool, options)),
-    ...createArtifactTools(options),
-    ...linkTools(options),
-    ...fileTools(options.files),
-    ...createCrateTools(options),
-    ...createPackTools(options),
-    ...createValidationTools(options),
-    ...documentTools(options),
-    ...createClientTools(options),
-    ...ofFeatures,
-    ...createAuditTools(options.auditLog),
-    ...createViewTools(options),
-  ]);
+export interface CoreTerms extends RunTerms, LinkTermBounds {
+  /** Whether anybody may install packages. */
+  readonly mayInstall: boolean;
+}
+
+/** What the core and what is no feature yet tell clients, and how they answer once their rooms are open. */
+export const declareCore = (terms: CoreTerms): Declared<CoreRoom> => ({
+  tools: [
+    ...declareExecutionTools(terms),
+    ...declareSessionTools(terms),
+    ...(terms.mayInstall ? packageTools : []),
+    ...declareScriptTools(terms),
+    ...declareArtifactTools(terms),
+    ...declareLinkTools(terms),
+    ...fileTools,
+    ...auditTools,
+  ],
+  resources: [artifactResources, fileResources, executionResources],
+});
+
+/** Tools of one group together, in the order of groups; those for views are last. */
+export function sortByGroup(tools: readonly Tool[]): Tool[] {
+  const groups: readonly string[] = [...toolGroups, ...furtherGroups, operatorGroup];
+  const toPlace = ({ group, isForViews = false }: Tool): number =>
+    groups.indexOf(group) + (isForViews ? groups.length : 0);
+  return tools.toSorted((one, other) => toPlace(one) - toPlace(other));
 }
 
 export interface ChosenGroups {
@@ -64,24 +53,6 @@ export interface ChosenGroups {
   readonly groups: readonly string[];
   /** Whether callers sign in, so that operators can be told from others: only they see their tools then. */
   readonly knowsOperators: boolean;
-}
-
-export interface SelectedTools {
-  /** Those of the groups that are switched on. */
-  readonly tools: readonly Tool[];
-  /** Those of all groups, for whoever calls tools that are not listed. */
-  readonly everyTool: readonly Tool[];
-}
-
-/** The tools of the groups that are switched on, among all. A group that does not exist is an error. */
-export function selectTools(
-  options: ToolsOptions,
-  chosen: ChosenGroups,
-  ofFeatures: readonly Tool[],
-): SelectedTools {
-  const wanted = chooseGroups(chosen);
-  const everyTool = listAllTools(options, ofFeatures);
-  return { tools: everyTool.filter((tool) => wanted.has(tool.group)), everyTool };
 }
 
 /** The groups that are switched on. Refuses one that does not exist. */

@@ -24,7 +24,7 @@ const allowed: readonly { readonly because: string; readonly files: readonly str
       'src/cli/doctor.ts',
       'src/cli/open-unlocked.ts',
       'src/features/crates/workers/index-file.ts',
-      'src/server/crates.ts',
+      'src/features/crates/open.ts',
       'src/platform/data-folder/data-folder.ts',
       'src/ports/database/sqlite.ts',
       'src/platform/data-folder/disk-ballast.ts',
@@ -37,7 +37,7 @@ const allowed: readonly { readonly because: string; readonly files: readonly str
       'src/core/runs/sessions/saved-folder.ts',
       'src/server/last-backup.ts',
       'src/server/network.ts',
-      'src/server/pack-target.ts',
+      'src/features/crates/pack-target.ts',
       'src/server/startable.ts',
       'src/server/remembered-surroundings.ts',
       'src/server/server-address.ts',
@@ -51,7 +51,7 @@ const allowed: readonly { readonly because: string; readonly files: readonly str
   {
     because: 'the operator chose the file or program: settings, fonts, converters, what is installed',
     files: [
-      'src/server/client-files.ts',
+      'src/features/client-files/open.ts',
       'src/cli/build.ts',
       'src/cli/call.ts',
       'packages/ask/save-links.ts',

@@ -37,6 +37,7 @@ export const doors: Readonly<Record<string, Doors>> = {
   },
   'core/audit': {
     only: {
+      'features/apps': 'transfers',
       'features/gateway': 'note-change',
       'features/guard': 'run-lines',
       'surfaces/pages': 'tools',
@@ -64,17 +65,18 @@ export const doors: Readonly<Record<string, Doors>> = {
     only: {
       'features/apps': 'answer schema',
       'features/packing': 'schema',
+      'features/client-files': 'input-files tools',
       'features/scripts': 'client-and-crate-files fields schema store tools',
       'features/prompts': 'resources',
       'surfaces/pages': 'answer schema sessions/manage-tool sessions/schema sessions/sessions',
-      'core/feature.ts': 'surroundings',
+      'core/feature.ts': 'sessions/sessions surroundings tools',
     },
   },
   'features/apps': {
-    assembly: 'apps table-reader tools',
+    assembly: '',
   },
   'features/client-files': {
-    assembly: 'cache/cache client-files page policy/policy tools',
+    assembly: 'client-files',
   },
   'features/client-files/cache': {
     all: 'cache tools',
@@ -93,11 +95,11 @@ export const doors: Readonly<Record<string, Doors>> = {
     },
   },
   'features/crate-validation': {
-    assembly: 'crate-validation tools validate',
+    assembly: 'validate',
   },
   'features/crates': {
     assembly:
-      'crate crates metadata/metadata resources sources/address sources/folder-put sources/sources tools tools/schema views',
+      'crate crates metadata/metadata open pack-target source-options sources/sources tools/schema views',
     only: {
       'features/apps': 'crates',
       'features/crate-validation':
@@ -119,6 +121,9 @@ export const doors: Readonly<Record<string, Doors>> = {
   'features/crates/query': {
     all: 'facets parse text-fields',
   },
+  'features/crates/sources': {
+    all: 'address folder-put sources',
+  },
   'features/crates/sync': {
     all: 'sync index-updater retry shared-sync under-way',
   },
@@ -126,13 +131,13 @@ export const doors: Readonly<Record<string, Doors>> = {
     all: 'stop-words words',
   },
   'features/crates/tools': {
-    all: 'find redact-folders schema share sync',
+    all: 'find redact-folders room schema share sync',
   },
   'features/crates/workers': {
     all: 'workers lost-index',
   },
   'features/documents': {
-    assembly: 'documents sanitize/markdown tools typst/fonts worker/open zotero/library zotero/zotero',
+    assembly: 'documents open sanitize/markdown',
   },
   'features/documents/citations': {
     all: 'bibliography cite styles validate',
@@ -169,7 +174,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     only: { 'surfaces/pages': 'schema' },
   },
   'features/packing': {
-    assembly: 'pack packing provide-input replay tools',
+    assembly: 'pack packing provide-input replay',
   },
   'features/scripts': {
     assembly: 'scripts tools',
@@ -201,6 +206,9 @@ export const doors: Readonly<Record<string, Doors>> = {
     only: {
       'surfaces/pages': 'history',
       'core/links': 'metrics',
+      'core/feature.ts': 'metrics',
+      'features/crates': 'metrics',
+      'features/documents': 'metrics',
       'surfaces/http': 'metrics tracing',
       'surfaces/mcp': 'tracing',
     },
@@ -244,6 +252,7 @@ export const doors: Readonly<Record<string, Doors>> = {
   },
   'ports/storage': {
     only: {
+      'core/store-options.ts': 'open',
       'features/crates': 'open source',
       'features/packing': 'source',
     },

@@ -77,7 +77,7 @@ it('every tool belongs to a group, and --tools chooses among them', async () => 
   const usual = await listed(['default']);
   assert.deepEqual(
     all.filter((name) => !usual.includes(name)),
-    [...packageTools, ...scriptTools, 'validate_crate', 'search_audit'],
+    [...scriptTools, 'validate_crate', ...packageTools, 'search_audit'],
   );
   assert.deepEqual(await listed(['scripts']), scriptTools);
   assert.deepEqual(await listed(['validation']), ['validate_crate']);

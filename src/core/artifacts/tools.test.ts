@@ -13,7 +13,8 @@ import { createMetrics } from '../../platform/observability/metrics.ts';
 import { recordProof } from '../../../test/requirements/requirements.testing.ts';
 import { memoryStorage } from '../../ports/storage/memory.ts';
 import { ann, stage } from './artifacts.testing.ts';
-import { createArtifactTools } from './tools.ts';
+import { bindTool } from '../offer/tool.ts';
+import { declareArtifactTools } from './tools.ts';
 
 const unlimited = { userBytes: 1e12, userFiles: 1e6, totalBytes: 1e12, totalFiles: 1e6 };
 const baseUrl = 'http://127.0.0.1:1';
@@ -29,14 +30,8 @@ async function connected(
   const maxFileSize = options.maxFileSize ?? 1e9;
   const files = createFiles({ database, storage, openUploads, quotas: unlimited, maxFileSize, clock, log });
   const links = createLinks({ database, storage, files, uploadTtl: 60, maxBundleFiles: 10, clock, log });
-  const tools = createArtifactTools({
-    artifacts,
-    files,
-    links,
-    fileTtl: 60,
-    maxTtl: 600,
-    baseUrl: () => baseUrl,
-  });
+  const room = { artifacts, files, links, baseUrl: () => baseUrl };
+  const tools = declareArtifactTools({ fileTtl: 60, maxTtl: 600 }).map((tool) => bindTool(tool, room));
   const metrics = createMetrics();
   const factory = createServerFactory({
     structured: true,

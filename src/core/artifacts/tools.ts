@@ -6,29 +6,28 @@ import type { ContentBlock } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { isWorkcrateError, WorkcrateError } from '../../platform/errors.ts';
 import type { Files } from '../files/files.ts';
-import { toLinkAnswer, linkShape, toLinkTermFields } from '../links/link-result.ts';
+import { toLinkAnswer, linkShape, toLinkTermFields, type LinkTermBounds } from '../links/link-result.ts';
 import type { Links } from '../links/links.ts';
 import { hideArguments, listAs, makeWholeNumber } from '../offer/schema.ts';
-import { defineTool, type Tool, type ToolAnswer, type ToolContext } from '../offer/tool.ts';
+import { declareTool, type DeclaredTool, type ToolAnswer, type ToolContext } from '../offer/tool.ts';
 import { maxModelPictureBytes } from '../../platform/pictures.ts';
 import { escapeControls, quoteName, toPlainJson } from '../../platform/text/text.ts';
 import { isPlainArtifactName } from './artifact.ts';
 import { readAsBase64, maxNamesOnPage, type Artifact, type Artifacts, type NamePage } from './artifacts.ts';
 import { readPicture } from './run-pictures.ts';
 
-export interface ArtifactToolsOptions {
+export interface ArtifactsRoom {
   readonly artifacts: Artifacts;
   readonly files: Files;
   readonly links: Links;
-  readonly fileTtl: number;
-  readonly maxTtl: number;
   readonly baseUrl: () => string;
 }
 
 /** Tools that hand out what runs left in /artifacts. */
-export function createArtifactTools(options: ArtifactToolsOptions): Tool[] {
-  return [createListArtifactsTool(options), createGetArtifactTool(options)];
-}
+export const declareArtifactTools = (terms: LinkTermBounds): DeclaredTool<ArtifactsRoom>[] => [
+  listArtifactsTool,
+  declareGetArtifactTool(terms),
+];
 
 /** Names on a page if the caller does not say how many: a model reads them all. */
 const usualPage = 100;
@@ -41,33 +40,31 @@ export const artifactListShape = z.object({
   next: z.string().nullable().describe('Give it as `after` for the next page; null on the last'),
 });
 
-function createListArtifactsTool({ artifacts }: ArtifactToolsOptions): Tool {
-  return defineTool({
-    name: 'list_artifacts',
-    group: 'artifacts',
-    title: 'List artifacts',
-    description:
-      'Lists the files directly in /artifacts by name, without folders, symbolic links and hidden files.',
-    input: z.strictObject({
-      limit: makeWholeNumber(1, maxNamesOnPage, `Default ${usualPage}, at most ${maxNamesOnPage}`).optional(),
-      after: listAs(z.string().max(4096), {
-        type: 'string',
-        description: 'The next of the page before, or any name',
-      }).optional(),
-    }),
-    output: artifactListShape,
-    annotations: { readOnlyHint: true, openWorldHint: false },
-    auditFields: { subject: [] },
-    async handle({ limit = usualPage, after = null }, { caller }) {
-      const page = await artifacts.list(caller, { limit, after });
-      const { names, total, next } = page;
-      return {
-        text: describePage(page, after),
-        structured: { artifacts: names, count: names.length, total, next },
-      };
-    },
-  });
-}
+const listArtifactsTool = declareTool({
+  name: 'list_artifacts',
+  group: 'artifacts',
+  title: 'List artifacts',
+  description:
+    'Lists the files directly in /artifacts by name, without folders, symbolic links and hidden files.',
+  input: z.strictObject({
+    limit: makeWholeNumber(1, maxNamesOnPage, `Default ${usualPage}, at most ${maxNamesOnPage}`).optional(),
+    after: listAs(z.string().max(4096), {
+      type: 'string',
+      description: 'The next of the page before, or any name',
+    }).optional(),
+  }),
+  output: artifactListShape,
+  annotations: { readOnlyHint: true, openWorldHint: false },
+  auditFields: { subject: [] },
+  async handle({ artifacts }: ArtifactsRoom, { limit = usualPage, after = null }, { caller }) {
+    const page = await artifacts.list(caller, { limit, after });
+    const { names, total, next } = page;
+    return {
+      text: describePage(page, after),
+      structured: { artifacts: names, count: names.length, total, next },
+    };
+  },
+});
 
 function describePage({ names, total, next }: NamePage, after: string | null): string {
   if (names.length === 0)
@@ -87,7 +84,7 @@ function describePage({ names, total, next }: NamePage, after: string | null): s
   return [...lines, `There are ${total} in all.${more}`].join('\n');
 }
 
-function makeGetArtifactInput(options: ArtifactToolsOptions) {
+function makeGetArtifactInput(terms: LinkTermBounds) {
   return z.strictObject({
     name: listAs(z.string().max(4096), { type: 'string', description: 'Such as plot.png' }).optional(),
     /** The same; programs that know the tool by its older form give it. */
@@ -100,7 +97,7 @@ function makeGetArtifactInput(options: ArtifactToolsOptions) {
       type: 'boolean',
       description: 'Also show it here, if it is a PNG, JPEG, GIF or WebP of at most 1 MB',
     }),
-    ...toLinkTermFields(options),
+    ...toLinkTermFields(terms),
   });
 }
 
@@ -115,35 +112,36 @@ const getArtifactOutput = linkShape.partial().extend({
 
 type GetArtifactAnswer = ToolAnswer<z.input<typeof getArtifactOutput>>;
 
-function createGetArtifactTool(options: ArtifactToolsOptions): Tool {
-  return defineTool({
+function declareGetArtifactTool(terms: LinkTermBounds) {
+  return declareTool({
     name: 'get_artifact',
+    view: 'ui://workcrate/table',
     searchHint: 'download link, plot, chart, image, result of a run',
     group: 'artifacts',
     title: 'Get an artifact',
     description:
       'Gives a file that code left in /artifacts: a link for a person or a program, to a copy made now. Its bytes stay outside the conversation.',
-    input: hideArguments(makeGetArtifactInput(options), ['artifact_path']),
+    input: hideArguments(makeGetArtifactInput(terms), ['artifact_path']),
     output: getArtifactOutput,
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
     auditFields: { subject: ['name', 'artifact_path'], newToken: 'token' },
-    async handle(input, context) {
+    async handle(room: ArtifactsRoom, input, context) {
       let isThere = false;
       const wanted = { name: readArtifactName(input), delivery: input.delivery, signal: context.signal };
-      const giving = options.artifacts.use(context.caller, wanted, async (artifact) => {
+      const giving = room.artifacts.use(context.caller, wanted, async (artifact) => {
         isThere = true;
-        const most = Math.min(maxModelPictureBytes, options.artifacts.sizeLimit);
+        const most = Math.min(maxModelPictureBytes, room.artifacts.sizeLimit);
         const shown = input.show ? await readPicture(artifact, most) : null;
         const isLink = input.delivery === 'link';
         const answer = await (isLink
-          ? answerAsLink(options, artifact, input, context)
+          ? answerAsLink(room, artifact, input, context)
           : answerAsBase64(artifact));
         return addPicture(answer, shown);
       });
       return giving.catch(async (error: unknown) => {
         throw isThere
           ? error
-          : await addAdvice(error, () => options.artifacts.findSimilar(context.caller, wanted.name));
+          : await addAdvice(error, () => room.artifacts.findSimilar(context.caller, wanted.name));
       });
     },
   });
@@ -183,7 +181,7 @@ async function answerAsBase64(artifact: Artifact): Promise<GetArtifactAnswer> {
 
 /** Copied, since a link promises bytes that stay the same and runs may write to the artifact again. */
 async function answerAsLink(
-  { artifacts, files, links, baseUrl }: ArtifactToolsOptions,
+  { artifacts, files, links, baseUrl }: ArtifactsRoom,
   artifact: Artifact,
   { ttl_seconds: ttlSeconds, single_use: singleUse }: GetArtifactInput,
   { caller, sharesMachine, signal }: ToolContext,

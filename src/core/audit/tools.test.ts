@@ -6,7 +6,7 @@ import { hashToken, createToken, toPublicId } from '../links/link.ts';
 import { defineTool, type Tool, type ToolAnswer, type ToolContext } from '../offer/tool.ts';
 import { recordProof } from '../../../test/requirements/requirements.testing.ts';
 import { event, linesOf, open, temporaryLog } from './log.testing.ts';
-import { createAuditTools } from './tools.ts';
+import { auditTools } from './tools.ts';
 import { auditTool } from './wrappers.ts';
 
 const context = (given: Partial<ToolContext> = {}): ToolContext => ({
@@ -208,9 +208,10 @@ test('search_audit gives operators the lines of all users, by page, and nobody e
     await using audit = open(folder.path, { key: 'k' });
     for (const subject of ['a', 'b', '\u001b[2J\nc']) audit.note(event({ subject }));
   }
-  const [tool] = createAuditTools({ folder: folder.path, key: 'k' });
+  const [tool] = auditTools;
+  const room = { folder: folder.path, key: 'k' };
   const ask = async (input: object, given: Partial<ToolContext> = {}) => {
-    const answer = (await tool!.handle(tool!.input.parse(input), context(given))) as ToolAnswer<never>;
+    const answer = (await tool!.handle(room, tool!.input.parse(input), context(given))) as ToolAnswer<never>;
     return {
       text: answer.text,
       ...(tool!.output.parse(answer.structured) as {

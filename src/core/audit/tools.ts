@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { getErrno, WorkcrateError } from '../../platform/errors.ts';
 import { listAs, makeText, makeWholeNumber } from '../offer/schema.ts';
-import { defineTool, type Tool } from '../offer/tool.ts';
+import { declareTool, type DeclaredTool } from '../offer/tool.ts';
 import { programName } from '../../platform/program.ts';
 import { toPlainJson } from '../../platform/text/text.ts';
 import { auditLevels, type AuditLevel } from './audit.ts';
@@ -24,10 +24,13 @@ import {
 import { isSealIntact, parseLine, type AuditLine } from './line.ts';
 import { readBackwards } from './read.ts';
 
-export interface AuditToolsOptions {
+export interface AuditRoom {
   readonly folder: string;
   readonly key: string | null;
 }
+
+/** The form of a `next`. */
+export const positionForm = /^(\d{4}-\d{2}-\d{2}(?:\.[1-9]\d{0,5})?):(\d{1,15})$/;
 
 const makeMoment = (description: string) => listAs(momentSchema, { type: 'string', description }).optional();
 
@@ -47,48 +50,46 @@ const foundLineSchema = z.object({
 /** What `search_audit` answers. */
 export const auditPageShape = z.object({ lines: z.array(foundLineSchema), next: z.string().nullable() });
 
+const searchAuditTool = declareTool({
+  name: 'search_audit',
+  group: 'operator',
+  title: 'Search the audit log',
+  description: `For operators: who did what on this server, all users, newest first. Violations have level warning; folded counts similar ones within a minute. ${programName} audit verify checks that no line was changed or removed.`,
+  input: z.strictObject({
+    text: makeText(1000, 'Anywhere in a line, in any case').optional(),
+    user: makeText(200).optional(),
+    operation: makeText(200, 'Such as read_client_file').optional(),
+    result: makeText(200, 'ok, failed (anything else), or an error code').optional(),
+    level: z.enum(auditLevels).optional().describe('The least severe'),
+    since: makeMoment('From then on: 2026-05-04, or 2026-05-04T12:00Z'),
+    until: makeMoment('Before then; 2026-05-05 ends with 2026-05-04'),
+    limit: makeWholeNumber(1, 200, 'Default 50, at most 200').optional(),
+    before: listAs(z.string().regex(positionForm), {
+      type: 'string',
+      description: 'The next of the previous page',
+    }).optional(),
+  }),
+  output: auditPageShape,
+  annotations: { readOnlyHint: true, openWorldHint: false },
+  auditFields: { subject: [] },
+  async handle({ folder, key }: AuditRoom, { since, until, limit = 50, ...query }, { mayUse, signal }) {
+    // Those without authentication may use every group; keys and tokens have to name this one.
+    if (!mayUse('operator'))
+      throw new WorkcrateError(
+        'forbidden',
+        'The audit log is for operators, and this key has no operator scope.',
+      );
+    const times = { since: parseMoment(since), until: parseMoment(until) };
+    const page = await searchAudit(folder, { ...query, limit, ...times }, { key, signal });
+    return {
+      text: formatFoundPage(page, (next) => `before ${next}.`),
+      structured: { lines: page.lines.map(toFoundLine), next: page.next },
+    };
+  },
+});
+
 /** Tools for those who look after the server. */
-export function createAuditTools({ folder, key }: AuditToolsOptions): Tool[] {
-  return [
-    defineTool({
-      name: 'search_audit',
-      group: 'operator',
-      title: 'Search the audit log',
-      description: `For operators: who did what on this server, all users, newest first. Violations have level warning; folded counts similar ones within a minute. ${programName} audit verify checks that no line was changed or removed.`,
-      input: z.strictObject({
-        text: makeText(1000, 'Anywhere in a line, in any case').optional(),
-        user: makeText(200).optional(),
-        operation: makeText(200, 'Such as read_client_file').optional(),
-        result: makeText(200, 'ok, failed (anything else), or an error code').optional(),
-        level: z.enum(auditLevels).optional().describe('The least severe'),
-        since: makeMoment('From then on: 2026-05-04, or 2026-05-04T12:00Z'),
-        until: makeMoment('Before then; 2026-05-05 ends with 2026-05-04'),
-        limit: makeWholeNumber(1, 200, 'Default 50, at most 200').optional(),
-        before: listAs(z.string().regex(positionForm), {
-          type: 'string',
-          description: 'The next of the previous page',
-        }).optional(),
-      }),
-      output: auditPageShape,
-      annotations: { readOnlyHint: true, openWorldHint: false },
-      auditFields: { subject: [] },
-      async handle({ since, until, limit = 50, ...query }, { mayUse, signal }) {
-        // Those without authentication may use every group; keys and tokens have to name this one.
-        if (!mayUse('operator'))
-          throw new WorkcrateError(
-            'forbidden',
-            'The audit log is for operators, and this key has no operator scope.',
-          );
-        const times = { since: parseMoment(since), until: parseMoment(until) };
-        const page = await searchAudit(folder, { ...query, limit, ...times }, { key, signal });
-        return {
-          text: formatFoundPage(page, (next) => `before ${next}.`),
-          structured: { lines: page.lines.map(toFoundLine), next: page.next },
-        };
-      },
-    }),
-  ];
-}
+export const auditTools: readonly DeclaredTool<AuditRoom>[] = [searchAuditTool];
 
 function toFoundLine({
   prev: _prev,
@@ -170,9 +171,6 @@ interface Position {
   readonly file: string;
   readonly at: number;
 }
-
-/** The form of a `next`. */
-export const positionForm = /^(\d{4}-\d{2}-\d{2}(?:\.[1-9]\d{0,5})?):(\d{1,15})$/;
 
 function parsePosition(text: string): Position {
   const [, stem = '', at] = positionForm.exec(text) ?? [];

@@ -4,42 +4,37 @@
 import { hash } from 'node:crypto';
 import { WorkcrateError } from '../../platform/errors.ts';
 import type { Caller } from '../identity.ts';
-import { beginsWith, showBytes, type ListedResource, type ResourceKind } from '../offer/resource.ts';
+import { beginsWith, showBytes, type ListedResource, type DeclaredResources } from '../offer/resource.ts';
 import { collectBytes } from '../../platform/streams.ts';
 import { formatBytes, quoteName } from '../../platform/text/text.ts';
 import { fileDamagedError, type Files, type StoredFile } from './files.ts';
 
-export function createFileResources(files: Files): ResourceKind {
-  return {
-    name: 'file',
-    group: 'files',
-    title: 'Stored file',
-    description: 'A file that was sent to the server or made by it, by its file_id. list_files lists them.',
-    template: 'workcrate://files/{file_id}',
+export const fileResources: DeclaredResources<{ readonly files: Files }> = {
+  name: 'file',
+  group: 'files',
+  title: 'Stored file',
+  description: 'A file that was sent to the server or made by it, by its file_id. list_files lists them.',
+  template: 'workcrate://files/{file_id}',
 
-    async list({ after, limit }, { caller }) {
-      const page = await files.list(caller, { limit, after });
-      return { resources: page.files.map(toListedFile), next: page.next };
-    },
+  async list({ files }, { after, limit }, { caller }) {
+    const page = await files.list(caller, { limit, after });
+    return { resources: page.files.map(toListedFile), next: page.next };
+  },
 
-    async read({ file_id: id }, { caller }) {
-      const file = await files.find(caller, id!);
-      if (file === null)
-        throw new WorkcrateError(
-          'not_found',
-          'No file of yours has this id. list_files shows what there is.',
-        );
-      const { name, size, mediaType } = file;
-      const otherwise = `For a link, call share_file with file_id ${file.id}.`;
-      return showBytes({ name, size, mediaType, otherwise, read: () => readWholeFile(files, file) });
-    },
+  async read({ files }, { file_id: id }, { caller }) {
+    const file = await files.find(caller, id!);
+    if (file === null)
+      throw new WorkcrateError('not_found', 'No file of yours has this id. list_files shows what there is.');
+    const { name, size, mediaType } = file;
+    const otherwise = `For a link, call share_file with file_id ${file.id}.`;
+    return showBytes({ name, size, mediaType, otherwise, read: () => readWholeFile(files, file) });
+  },
 
-    complete: async (_variable, begun, { caller }) =>
-      (await listNewest(files, caller))
-        .filter(({ id, name }) => beginsWith(id, begun) || (begun !== '' && beginsWith(name, begun)))
-        .map(({ id }) => id),
-  };
-}
+  complete: async ({ files }, _variable, begun, { caller }) =>
+    (await listNewest(files, caller))
+      .filter(({ id, name }) => beginsWith(id, begun) || (begun !== '' && beginsWith(name, begun)))
+      .map(({ id }) => id),
+};
 
 function toListedFile({ id, name, mediaType, size, createdAt, expiresAt }: StoredFile): ListedResource {
   return {

@@ -33,10 +33,10 @@ async function openFilesOf(names: readonly string[]) {
     })();
     await files.add(ann, { name, origin: at % 3 === 0 ? 'artifact' : 'upload', keepSeconds: 36_000 }, bytes);
   }
-  const [list] = fileTools(files);
+  const [list] = fileTools;
   return {
     list: (input: Record<string, unknown>) =>
-      list!.handle(input, { caller: ann } as ToolContext) as Promise<
+      list!.handle({ files }, input, { caller: ann } as ToolContext) as Promise<
         ToolAnswer<{ files: { file_id: string }[]; next: string | null }>
       >,
     [Symbol.asyncDispose]: () => database.close(),

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { WorkcrateError } from '../../platform/errors.ts';
 import type { Caller } from '../identity.ts';
 import { hideArguments, makeText, makeWholeNumber } from '../offer/schema.ts';
-import { defineTool, type Tool } from '../offer/tool.ts';
+import { declareTool, type DeclaredTool } from '../offer/tool.ts';
 import { formatBytes, quoteName } from '../../platform/text/text.ts';
 import type { Files, StoredFile } from './files.ts';
 import type { FilePage } from './list.ts';
@@ -21,45 +21,42 @@ const listedFileSchema = z.object({
   expiresAt: z.string(),
 });
 
+export interface FilesRoom {
+  readonly files: Files;
+}
+
 /** What `list_files` answers. */
 export const fileListShape = z.object({ files: z.array(listedFileSchema), next: z.string().nullable() });
 
-/** Tools that look after stored files. */
-export function fileTools(files: Files): Tool[] {
-  return [listFilesTool(files), deleteFileTool(files)];
-}
-
-function listFilesTool(files: Files): Tool {
-  return defineTool({
-    name: 'list_files',
-    group: 'files',
-    title: 'List stored files',
-    description: 'Lists your stored files, newest first.',
-    input: hideArguments(
-      z.strictObject({
-        text: makeText(200, 'Only files that have this in their name').optional(),
-        /** Only this file. */
-        file_id: makeText(100).optional(),
-        limit: makeWholeNumber(1, 200, 'Default 50, at most 200').optional(),
-        after: makeText(100, 'The next of the page before').optional(),
-      }),
-      ['file_id'],
-    ),
-    output: fileListShape,
-    annotations: { readOnlyHint: true, openWorldHint: false },
-    auditFields: { subject: ['file_id'] },
-    async handle({ text, file_id, limit = 50, after = null }, { caller }) {
-      const page =
-        file_id === undefined
-          ? await files.list(caller, { limit, after, text })
-          : { files: [await demandFile(files, caller, file_id)], next: null };
-      return {
-        text: describeFiles(page, text),
-        structured: { files: page.files.map(toListedFile), next: page.next },
-      };
-    },
-  });
-}
+const listFilesTool = declareTool({
+  name: 'list_files',
+  group: 'files',
+  title: 'List stored files',
+  description: 'Lists your stored files, newest first.',
+  input: hideArguments(
+    z.strictObject({
+      text: makeText(200, 'Only files that have this in their name').optional(),
+      /** Only this file. */
+      file_id: makeText(100).optional(),
+      limit: makeWholeNumber(1, 200, 'Default 50, at most 200').optional(),
+      after: makeText(100, 'The next of the page before').optional(),
+    }),
+    ['file_id'],
+  ),
+  output: fileListShape,
+  annotations: { readOnlyHint: true, openWorldHint: false },
+  auditFields: { subject: ['file_id'] },
+  async handle({ files }: FilesRoom, { text, file_id, limit = 50, after = null }, { caller }) {
+    const page =
+      file_id === undefined
+        ? await files.list(caller, { limit, after, text })
+        : { files: [await demandFile(files, caller, file_id)], next: null };
+    return {
+      text: describeFiles(page, text),
+      structured: { files: page.files.map(toListedFile), next: page.next },
+    };
+  },
+});
 
 async function demandFile(files: Files, caller: Caller, id: string): Promise<StoredFile> {
   const file = await files.find(caller, id);
@@ -100,19 +97,20 @@ function toListedFile(file: StoredFile): z.input<typeof listedFileSchema> {
   return { file_id: file.id, filename, size, sha256, mediaType, origin, createdAt, expiresAt };
 }
 
-function deleteFileTool(files: Files): Tool {
-  return defineTool({
-    name: 'delete_file',
-    group: 'files',
-    title: 'Delete a stored file',
-    description: 'Deletes a stored file at once. Links to it stop working.',
-    input: z.strictObject({ file_id: makeText(100) }),
-    output: z.object({ file_id: z.string(), deleted: z.boolean() }),
-    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
-    auditFields: { subject: ['file_id'] },
-    async handle({ file_id }, { caller }) {
-      if (!(await files.remove(caller, file_id))) throw unknownFileError();
-      return { text: `Deleted ${file_id}.`, structured: { file_id, deleted: true } };
-    },
-  });
-}
+const deleteFileTool = declareTool({
+  name: 'delete_file',
+  group: 'files',
+  title: 'Delete a stored file',
+  description: 'Deletes a stored file at once. Links to it stop working.',
+  input: z.strictObject({ file_id: makeText(100) }),
+  output: z.object({ file_id: z.string(), deleted: z.boolean() }),
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+  auditFields: { subject: ['file_id'] },
+  async handle({ files }: FilesRoom, { file_id }, { caller }) {
+    if (!(await files.remove(caller, file_id))) throw unknownFileError();
+    return { text: `Deleted ${file_id}.`, structured: { file_id, deleted: true } };
+  },
+});
+
+/** Tools that look after stored files. */
+export const fileTools: readonly DeclaredTool<FilesRoom>[] = [listFilesTool, deleteFileTool];

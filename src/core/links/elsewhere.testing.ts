@@ -18,7 +18,8 @@ import { toObjectDownload, type ObjectStretch } from './download.ts';
 import { bytesGoneError, type LinkTerms } from './link.ts';
 import { createLinks, createUploads } from './links.ts';
 import { openUploads } from './open-uploads.ts';
-import { linkTools } from './tools.ts';
+import { bindTool } from '../offer/tool.ts';
+import { declareLinkTools } from './tools.ts';
 
 const quotas = { userBytes: 1e9, userFiles: 1e6, totalBytes: 1e9, totalFiles: 1e6 };
 
@@ -81,15 +82,8 @@ export async function openElsewhere(things: Map<string, Thing>) {
   const uploads = createUploads(rooms);
   const localFiles = createLocalFiles({ files, roots: [], log });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const tools = linkTools({
-    ...rooms,
-    links,
-    uploads,
-    localFiles,
-    fileTtl: 60,
-    maxTtl: 60,
-    baseUrl: () => url,
-  });
+  const room = { ...rooms, links, uploads, localFiles, baseUrl: () => url };
+  const tools = declareLinkTools({ fileTtl: 60, maxTtl: 60 }).map((tool) => bindTool(tool, room));
   const all = opened.move();
   return {
     links,

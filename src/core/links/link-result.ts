@@ -119,8 +119,14 @@ function shortenName(name: string): string {
   return `${toPlainJson(`${start}…${end}`)} (${characters.length} characters)`;
 }
 
+/** What the settings say of how long links live, in seconds. */
+export interface LinkTermBounds {
+  readonly fileTtl: number;
+  readonly maxTtl: number;
+}
+
 /** How long a link lives and how often it may be used, as every tool that makes one asks for it. */
-export function toLinkTermFields({ fileTtl, maxTtl }: { readonly fileTtl: number; readonly maxTtl: number }) {
+export function toLinkTermFields({ fileTtl, maxTtl }: LinkTermBounds) {
   const usualTtl = Math.min(fileTtl, maxTtl);
   return {
     ttl_seconds: listAs(z.number().int().min(1).max(maxTtl).default(usualTtl), {

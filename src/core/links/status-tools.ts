@@ -2,12 +2,12 @@
 import { z } from 'zod';
 import { WorkcrateError } from '../../platform/errors.ts';
 import { hideArguments, makeText, makeWholeNumber } from '../offer/schema.ts';
-import { defineTool, type Tool } from '../offer/tool.ts';
+import { declareTool } from '../offer/tool.ts';
 import { formatBytes, quoteName } from '../../platform/text/text.ts';
 import type { Links } from './links.ts';
 import type { ListedLink } from './list.ts';
 
-interface StatusToolsOptions {
+interface StatusRoom {
   readonly links: Links;
 }
 
@@ -42,44 +42,42 @@ const statusOutput = linkStateShape
   .partial()
   .extend({ links: z.array(linkStateShape).optional(), next: z.string().nullable().optional() });
 
-export function linkStatus({ links }: StatusToolsOptions): Tool {
-  return defineTool({
-    name: 'link_status',
-    group: 'files',
-    title: 'See how a link was used',
-    description:
-      'Tells whether a link still works, and how often and when it was downloaded. Without arguments, lists your links.',
-    input: hideArguments(statusInput, ['link_id', 'file_id', 'limit', 'after']),
-    output: statusOutput,
-    annotations: { readOnlyHint: true, openWorldHint: false },
-    auditFields: {
-      subject: ['file_id'],
-      link: { id: 'link_id', token: 'token' },
-      made: ['filename', 'link_id'],
-    },
-    async handle({ token, link_id, file_id, limit = 20, after = null }, { caller }) {
-      if (token === undefined && link_id === undefined) {
-        const page = await links.list(caller, { limit, after, fileId: file_id });
-        return {
-          text: describePage(page),
-          structured: { links: page.links.map(toLinkState), next: page.next },
-        };
-      }
-      const { download, isGone, ...found } = await links.status(
-        caller,
-        demandLinkReference({ token, link_id }),
-      );
-      const state = found.state === 'active' && isGone ? ('gone' as const) : found.state;
-      const { filename = null, size = null } = download ?? {};
-      const told = { ...found, state, filename, size };
-      const isUnreachable = download === null && !isGone;
+export const linkStatusTool = declareTool({
+  name: 'link_status',
+  group: 'files',
+  title: 'See how a link was used',
+  description:
+    'Tells whether a link still works, and how often and when it was downloaded. Without arguments, lists your links.',
+  input: hideArguments(statusInput, ['link_id', 'file_id', 'limit', 'after']),
+  output: statusOutput,
+  annotations: { readOnlyHint: true, openWorldHint: false },
+  auditFields: {
+    subject: ['file_id'],
+    link: { id: 'link_id', token: 'token' },
+    made: ['filename', 'link_id'],
+  },
+  async handle({ links }: StatusRoom, { token, link_id, file_id, limit = 20, after = null }, { caller }) {
+    if (token === undefined && link_id === undefined) {
+      const page = await links.list(caller, { limit, after, fileId: file_id });
       return {
-        text: `${describeLink(told)}${isUnreachable ? ' Its target cannot be reached now.' : ''}`,
-        structured: toLinkState(told),
+        text: describePage(page),
+        structured: { links: page.links.map(toLinkState), next: page.next },
       };
-    },
-  });
-}
+    }
+    const { download, isGone, ...found } = await links.status(
+      caller,
+      demandLinkReference({ token, link_id }),
+    );
+    const state = found.state === 'active' && isGone ? ('gone' as const) : found.state;
+    const { filename = null, size = null } = download ?? {};
+    const told = { ...found, state, filename, size };
+    const isUnreachable = download === null && !isGone;
+    return {
+      text: `${describeLink(told)}${isUnreachable ? ' Its target cannot be reached now.' : ''}`,
+      structured: toLinkState(told),
+    };
+  },
+});
 
 /** A URL ends with its token. */
 function demandLinkReference({ token, link_id }: z.output<typeof linkReferenceSchema>): string {
@@ -126,19 +124,17 @@ function describeLink({ link, state, filename, size }: ListedLink): string {
 
 const toMinute = (time: number): string => `${toIso(time).slice(0, 16)}Z`;
 
-export function revokeLink({ links }: StatusToolsOptions): Tool {
-  return defineTool({
-    name: 'revoke_link',
-    group: 'files',
-    title: 'End a link',
-    description: 'Ends a link at once. Its file stays: delete_file deletes that.',
-    input: hideArguments(linkReferenceSchema, ['link_id']),
-    output: z.object({ link_id: z.string(), revoked: z.boolean() }),
-    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
-    auditFields: { subject: [], link: { id: 'link_id', token: 'token' }, made: ['link_id'] },
-    async handle(input, { caller }) {
-      const link = await links.revoke(caller, demandLinkReference(input));
-      return { text: `Link ${link.id} is revoked.`, structured: { link_id: link.id, revoked: true } };
-    },
-  });
-}
+export const revokeLinkTool = declareTool({
+  name: 'revoke_link',
+  group: 'files',
+  title: 'End a link',
+  description: 'Ends a link at once. Its file stays: delete_file deletes that.',
+  input: hideArguments(linkReferenceSchema, ['link_id']),
+  output: z.object({ link_id: z.string(), revoked: z.boolean() }),
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+  auditFields: { subject: [], link: { id: 'link_id', token: 'token' }, made: ['link_id'] },
+  async handle({ links }: StatusRoom, input, { caller }) {
+    const link = await links.revoke(caller, demandLinkReference(input));
+    return { text: `Link ${link.id} is revoked.`, structured: { link_id: link.id, revoked: true } };
+  },
+});

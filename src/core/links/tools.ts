@@ -7,20 +7,24 @@ import { WorkcrateError } from '../../platform/errors.ts';
 import { isMediaType, type Files } from '../files/files.ts';
 import type { LocalFiles } from '../files/local-files.ts';
 import { listAs, makeText, makeWholeNumber } from '../offer/schema.ts';
-import { defineTool, type Tool } from '../offer/tool.ts';
+import { declareTool, type DeclaredTool } from '../offer/tool.ts';
 import { maxBatchFiles } from './batch.ts';
-import { toLinkAnswer, linkShape, toLinkTermFields, formatExpiry } from './link-result.ts';
+import {
+  toLinkAnswer,
+  linkShape,
+  toLinkTermFields,
+  formatExpiry,
+  type LinkTermBounds,
+} from './link-result.ts';
 import type { Links } from './links.ts';
-import { linkStatus, revokeLink } from './status-tools.ts';
+import { linkStatusTool, revokeLinkTool } from './status-tools.ts';
 import type { Uploads } from './uploads.ts';
 
-export interface LinkToolsOptions {
+export interface LinksRoom {
   readonly files: Files;
   readonly links: Links;
   readonly uploads: Uploads;
   readonly localFiles: LocalFiles;
-  readonly fileTtl: number;
-  readonly maxTtl: number;
   /** The base of the URLs handed out. A function, since the port may be known only later. */
   readonly baseUrl: () => string;
 }
@@ -33,15 +37,13 @@ const fileId = z
   );
 
 /** Tools that bring files in and hand them out. */
-export function linkTools(options: LinkToolsOptions): Tool[] {
-  return [
-    requestUpload(options),
-    shareFile(options),
-    bundleFiles(options),
-    linkStatus(options),
-    revokeLink(options),
-  ];
-}
+export const declareLinkTools = (terms: LinkTermBounds): DeclaredTool<LinksRoom>[] => [
+  declareRequestUploadTool(terms),
+  declareShareFileTool(terms),
+  declareBundleFilesTool(terms),
+  linkStatusTool,
+  revokeLinkTool,
+];
 
 /** What `request_upload` answers. */
 export const requestedUploadShape = z.object({
@@ -51,9 +53,10 @@ export const requestedUploadShape = z.object({
   maxFiles: z.number().optional().describe('Where it takes several files'),
 });
 
-function requestUpload(options: LinkToolsOptions): Tool {
-  return defineTool({
+function declareRequestUploadTool(terms: LinkTermBounds) {
+  return declareTool({
     name: 'request_upload',
+    view: 'ui://workcrate/file-picker',
     searchHint: 'send, attach or import a file',
     group: 'files',
     title: 'Request an upload',
@@ -70,7 +73,7 @@ function requestUpload(options: LinkToolsOptions): Tool {
         .refine((text) => /^[0-9a-fA-F]{64}$/.test(text), 'sha256 must be 64 hex digits')
         .optional(),
       media_type: z.string().refine(isMediaType, 'media_type must be a type such as text/csv').optional(),
-      ttl_seconds: toLinkTermFields(options).ttl_seconds,
+      ttl_seconds: toLinkTermFields(terms).ttl_seconds,
       max_files: makeWholeNumber(
         1,
         maxBatchFiles,
@@ -80,11 +83,11 @@ function requestUpload(options: LinkToolsOptions): Tool {
     output: requestedUploadShape,
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
     auditFields: { subject: ['filename'], newToken: 'token' },
-    async handle(input, { caller }) {
+    async handle(room: LinksRoom, input, { caller }) {
       const { max_files: maxFiles = 1 } = input;
       if (maxFiles > 1 && [input.size, input.sha256, input.media_type].some((one) => one !== undefined))
         throw new WorkcrateError('invalid_input', 'size, sha256 and media_type are those of one file.');
-      const { token, upload } = await options.uploads.request(caller, {
+      const { token, upload } = await room.uploads.request(caller, {
         filename: input.filename,
         maxFiles: maxFiles > 1 ? maxFiles : undefined,
         size: input.size ?? null,
@@ -92,7 +95,7 @@ function requestUpload(options: LinkToolsOptions): Tool {
         mediaType: input.media_type ?? null,
         keepSeconds: input.ttl_seconds,
       });
-      const uploadUrl = `${options.baseUrl()}/uploads/${token}`;
+      const uploadUrl = `${room.baseUrl()}/uploads/${token}`;
       const expiresAt = new Date(upload.expiresAt).toISOString();
       if (maxFiles > 1)
         return {
@@ -107,9 +110,10 @@ function requestUpload(options: LinkToolsOptions): Tool {
   });
 }
 
-function shareFile(options: LinkToolsOptions): Tool {
-  return defineTool({
+function declareShareFileTool(terms: LinkTermBounds) {
+  return declareTool({
     name: 'share_file',
+    view: 'ui://workcrate/table',
     group: 'files',
     title: 'Share a file by link',
     description:
@@ -117,12 +121,12 @@ function shareFile(options: LinkToolsOptions): Tool {
     input: z.strictObject({
       file_id: fileId.optional(),
       path: makeText(4096, 'Instead, over stdio only: a file below the allowed folders').optional(),
-      ...toLinkTermFields(options),
+      ...toLinkTermFields(terms),
     }),
     output: linkShape,
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
     auditFields: { subject: ['path', 'file_id'], newToken: 'token' },
-    async handle(input, { caller, sharesMachine, signal }) {
+    async handle(room: LinksRoom, input, { caller, sharesMachine, signal }) {
       const terms = { ttlSeconds: input.ttl_seconds, singleUse: input.single_use };
       if ((input.file_id === undefined) === (input.path === undefined))
         throw new WorkcrateError('invalid_input', 'Give either file_id or path.');
@@ -132,14 +136,14 @@ function shareFile(options: LinkToolsOptions): Tool {
           'Paths can be shared over stdio only, and not by code of a run. Send the file with request_upload, then share its file_id.',
         );
       const id =
-        input.file_id ?? (await options.localFiles.take(caller, input.path!, input.ttl_seconds, signal)).id;
-      return toLinkAnswer(await options.links.share(caller, id, terms), options.baseUrl());
+        input.file_id ?? (await room.localFiles.take(caller, input.path!, input.ttl_seconds, signal)).id;
+      return toLinkAnswer(await room.links.share(caller, id, terms), room.baseUrl());
     },
   });
 }
 
-function bundleFiles(options: LinkToolsOptions): Tool {
-  return defineTool({
+function declareBundleFilesTool(terms: LinkTermBounds) {
+  return declareTool({
     name: 'bundle_files',
     group: 'files',
     title: 'Share many files as one ZIP',
@@ -152,20 +156,20 @@ function bundleFiles(options: LinkToolsOptions): Tool {
         type: 'string',
         description: 'Default files.zip',
       }),
-      ...toLinkTermFields(options),
+      ...toLinkTermFields(terms),
     }),
     output: linkShape,
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
     mayBeTask: true,
     auditFields: { subject: ['filename'], files: ['file_ids'], newToken: 'token' },
-    async handle(input, { caller, signal, progress }) {
+    async handle(room: LinksRoom, input, { caller, signal, progress }) {
       const terms = { ttlSeconds: input.ttl_seconds, singleUse: input.single_use };
       const report = throttleProgress((done, total) => progress(done, total, 'hashing the archive'));
-      const shared = await options.links.bundle(caller, input.file_ids, input.filename, terms, {
+      const shared = await room.links.bundle(caller, input.file_ids, input.filename, terms, {
         signal,
         report,
       });
-      return toLinkAnswer(shared, options.baseUrl());
+      return toLinkAnswer(shared, room.baseUrl());
     },
   });
 }

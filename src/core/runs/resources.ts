@@ -3,31 +3,31 @@
  * is made in `tools.ts`.
  */
 import type { Caller } from '../identity.ts';
-import { beginsWith, readByTool, type ListedResource, type ResourceKind } from '../offer/resource.ts';
-import type { Tool } from '../offer/tool.ts';
+import { beginsWith, readByTool, type ListedResource, type DeclaredResources } from '../offer/resource.ts';
+import { bindTool } from '../offer/tool.ts';
 import { quoteShort } from '../../platform/text/text.ts';
 import type { Executions } from './executions.ts';
 import type { ListedExecution } from './fields.ts';
+import { getExecutionTool, type RunsRoom } from './tools.ts';
 
-export function createExecutionResources(executions: Executions, getExecution: Tool): ResourceKind {
-  return {
-    name: 'execution',
-    group: 'code',
-    title: 'Execution',
-    description:
-      'The record of one run: code, inputs, output, changed files, how it ended. search_executions finds them.',
-    template: 'workcrate://executions/{execution_id}',
+export const executionResources: DeclaredResources<RunsRoom> = {
+  name: 'execution',
+  group: 'code',
+  title: 'Execution',
+  description:
+    'The record of one run: code, inputs, output, changed files, how it ended. search_executions finds them.',
+  template: 'workcrate://executions/{execution_id}',
 
-    async list({ after, limit }, { caller }) {
-      const found = await executions.search(caller, { limit, after: after ?? undefined });
-      return { resources: found.executions.map(toListedExecution), next: found.next };
-    },
+  async list({ executions }, { after, limit }, { caller }) {
+    const found = await executions.search(caller, { limit, after: after ?? undefined });
+    return { resources: found.executions.map(toListedExecution), next: found.next };
+  },
 
-    read: ({ execution_id }, context) => readByTool(getExecution, { execution_id }, context),
+  read: (room, { execution_id }, context) =>
+    readByTool(bindTool(getExecutionTool, room), { execution_id }, context),
 
-    complete: (_variable, begun, { caller }) => completeExecutionId(executions, caller, begun),
-  };
-}
+  complete: ({ executions }, _variable, begun, { caller }) => completeExecutionId(executions, caller, begun),
+};
 
 const maxCodeShown = 60;
 

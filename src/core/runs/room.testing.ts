@@ -20,7 +20,8 @@ import {
 import type { Changes, FolderSnapshot } from './difference.ts';
 import { plainSandbox } from './plain-sandbox.testing.ts';
 import type { Surroundings } from './surroundings.ts';
-import { createExecutionTools } from './tools.ts';
+import { bindTool } from '../offer/tool.ts';
+import { declareExecutionTools } from './tools.ts';
 import type { OutputBounds } from './output.ts';
 
 export const ada: Caller = { user: 'ada' };
@@ -105,7 +106,7 @@ export async function openRoom({
     }),
   );
   const showPictures = createPictureViewer({ places });
-  const tools = createExecutionTools({
+  const room = {
     showPictures,
     mayHaveNetwork,
     executions,
@@ -119,7 +120,8 @@ export async function openRoom({
     maxTimeoutMs: 30_000,
     detachMs,
     outputBounds: given.outputBounds ?? shownBounds,
-  });
+  };
+  const tools = declareExecutionTools(room).map((tool) => bindTool(tool, room));
   const all = opened.move();
   return {
     data,

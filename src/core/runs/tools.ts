@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { WorkcrateError } from '../../platform/errors.ts';
 import { hideArguments, listAs, makeText, makeWholeNumber } from '../offer/schema.ts';
 import { formatDuration } from '../../platform/text/text.ts';
-import { defineTool, isQuestion, type Tool, type ToolContext } from '../offer/tool.ts';
+import { declareTool, isQuestion, type DeclaredTool, type ToolContext } from '../offer/tool.ts';
 import type { Toolbox } from '../offer/toolbox.ts';
 import { toVerdictError, type Verdict } from '../../features/guard/guard.ts';
 import { languages, type Language } from '../../ports/sandbox/sandbox.ts';
@@ -50,7 +50,7 @@ import { describeFolders, describeMemory, describeSurroundings } from './surroun
 import type { OutputBounds } from './output.ts';
 import { reasons } from './fields.ts';
 import type { CancelledRun } from './follow.ts';
-import { showResultPictures, wantsPictures, type ResultAnswerOptions } from './results.ts';
+import { showResultPictures, wantsPictures } from './results.ts';
 
 export type { RequestedClientFile, ClientFilePort, FindCrateFiles } from './client-and-crate-files.ts';
 export { endedShape, type AnswerOptions } from './answer.ts';
@@ -62,7 +62,7 @@ export {
   findMissingPackages,
 } from './surroundings.ts';
 
-export interface ExecutionToolsOptions extends AnswerOptions {
+export interface RunsRoom extends AnswerOptions {
   readonly executions: Executions;
   readonly timeoutMs: number;
   readonly maxTimeoutMs: number;
@@ -88,7 +88,7 @@ export interface ExecutionToolsOptions extends AnswerOptions {
 export const toRunAnnotations = ({
   surroundings,
   mayHaveNetwork = false,
-}: Pick<ExecutionToolsOptions, 'surroundings' | 'mayHaveNetwork'>) => ({
+}: Pick<RunTerms, 'surroundings' | 'mayHaveNetwork'>) => ({
   readOnlyHint: false,
   destructiveHint: true,
   idempotentHint: false,
@@ -96,22 +96,26 @@ export const toRunAnnotations = ({
 });
 const readOnlyAnnotations = { readOnlyHint: true, openWorldHint: false };
 
-/** Tools that run code, and that look up what was run. */
-export function createExecutionTools(options: ExecutionToolsOptions): Tool[] {
-  return [
-    createExecuteCodeTool(options),
-    createExecuteBashTool(options),
-    createGetExecutionTool(options),
-    createCancelExecutionTool(options),
-    createSearchExecutionsTool(options),
-  ];
-}
+/** What these tools tell of the settings. */
+export type RunTerms = Pick<
+  RunsRoom,
+  'timeoutMs' | 'maxTimeoutMs' | 'surroundings' | 'mayHaveNetwork' | 'hasHostList'
+>;
 
-const makeExecuteCodeInput = (options: ExecutionToolsOptions) =>
+/** Tools that run code, and that look up what was run. */
+export const declareExecutionTools = (terms: RunTerms): DeclaredTool<RunsRoom>[] => [
+  declareExecuteCodeTool(terms),
+  declareExecuteBashTool(terms),
+  getExecutionTool,
+  cancelExecutionTool,
+  searchExecutionsTool,
+];
+
+const makeExecuteCodeInput = (terms: RunTerms) =>
   z.strictObject({
     language: z.enum(languages),
     code: codeText,
-    timeout_ms: makeTimeout(options).optional(),
+    timeout_ms: makeTimeout(terms).optional(),
     working_dir: makeText(4096, 'In /workspace, /artifacts, /tmp or ~; default: a new folder').optional(),
     stdin: stdinText.optional(),
     files: filesInput,
@@ -126,21 +130,22 @@ const makeExecuteCodeInput = (options: ExecutionToolsOptions) =>
   });
 
 /** Listed only where there is something to choose from: it costs every conversation its tokens. */
-export const hideNetwork = ({ hasHostList = false }: ExecutionToolsOptions): 'network'[] =>
+export const hideNetwork = ({ hasHostList = false }: RunTerms): 'network'[] =>
   hasHostList ? [] : ['network'];
 
-function createExecuteCodeTool(options: ExecutionToolsOptions): Tool {
-  return defineTool({
+function declareExecuteCodeTool(terms: RunTerms) {
+  return declareTool({
     name: 'execute_code',
+    view: 'ui://workcrate/run',
     alwaysLoad: true,
     searchHint: 'python, javascript, calculate, analyse data, plot, chart, image',
     group: 'code',
     title: 'Run code',
-    description: `Runs a Python, Node or Bash script in a sandbox; gives output, exit code and changed files; of Python also the value of the last expression and its matplotlib figures. Each run is a new process, unless session_id continues one; /workspace and /artifacts are kept. Write files for people to /artifacts. For shell commands use execute_bash.${describeFolders(options.surroundings ?? null)}${describeSurroundings(options.surroundings ?? null)}${describeMemory(options.surroundings ?? null)}`,
-    input: hideArguments(makeExecuteCodeInput(options), hideNetwork(options)),
+    description: `Runs a Python, Node or Bash script in a sandbox; gives output, exit code and changed files; of Python also the value of the last expression and its matplotlib figures. Each run is a new process, unless session_id continues one; /workspace and /artifacts are kept. Write files for people to /artifacts. For shell commands use execute_bash.${describeFolders(terms.surroundings ?? null)}${describeSurroundings(terms.surroundings ?? null)}${describeMemory(terms.surroundings ?? null)}`,
+    input: hideArguments(makeExecuteCodeInput(terms), hideNetwork(terms)),
     output: endedShape,
     mayBeTask: true,
-    annotations: toRunAnnotations(options),
+    annotations: toRunAnnotations(terms),
     auditFields: {
       subject: [],
       made: ['execution_id'],
@@ -148,15 +153,15 @@ function createExecuteCodeTool(options: ExecutionToolsOptions): Tool {
       files: ['files', 'client_files', 'crate_files'],
       runEnd: { reason: 'end_reason', exitCode: 'exit_code', background: 'background' },
     },
-    async handle(input, context) {
+    async handle(room: RunsRoom, input, context) {
       const { session_id, reset = false, language, working_dir = null, ...code } = input;
       const asked = { ...code, language, isCell: session_id !== undefined, tool: 'execute_code' };
       if (session_id !== undefined) {
         if (working_dir !== null) throw sessionFolderError();
-        return runCell(options, context, { ...asked, wanted: { session: session_id, language, reset } });
+        return runCell(room, context, { ...asked, wanted: { session: session_id, language, reset } });
       }
       if (reset) throw new WorkcrateError('invalid_input', 'reset is for a session: give its session_id.');
-      return runCode(options, context, asked, async () => ({ language, workingDir: working_dir }));
+      return runCode(room, context, asked, async () => ({ language, workingDir: working_dir }));
     },
   });
 }
@@ -191,7 +196,7 @@ interface CodeInput {
 
 /** Runs a cell and answers as every run does. */
 export async function runCell(
-  options: ExecutionToolsOptions,
+  options: RunsRoom,
   context: ToolContext,
   { wanted, ...input }: CodeInput & { readonly wanted: WantedSession },
 ) {
@@ -216,7 +221,7 @@ type FindPlace = () => Promise<Pick<ExecutionRequest, 'language' | 'workingDir' 
 
 /** Runs code for a call and answers as every run does. */
 export async function runCode(
-  options: ExecutionToolsOptions,
+  options: RunsRoom,
   context: ToolContext,
   input: CodeInput,
   findPlace: FindPlace,
@@ -246,7 +251,7 @@ export async function runCode(
 
 /** Before a client is asked for files, and before a session begins anew: neither is done for code that may not run. */
 async function judgeEarly(
-  { executions }: ExecutionToolsOptions,
+  { executions }: RunsRoom,
   { caller, client }: ToolContext,
   { tool, language, code, stdin = '', client_files: files = [], isCell = false }: CodeInput,
 ): Promise<Verdict | null> {
@@ -256,7 +261,7 @@ async function judgeEarly(
 
 /** Records that it was blocked, and fails. */
 function answerBlocked(
-  options: ExecutionToolsOptions,
+  options: RunsRoom,
   context: ToolContext,
   { tool, code, stdin = '', language, script }: CodeInput,
   judged: Verdict,
@@ -272,7 +277,7 @@ function answerBlocked(
 
 /** Runs code for a call, and answers with its result, or with how to go on if the run outlives the call. */
 async function answerRun(
-  options: ExecutionToolsOptions,
+  options: RunsRoom,
   context: ToolContext,
   request: ExecutionRequest,
   { background = false, show }: { background?: boolean | undefined; show?: boolean | undefined },
@@ -289,7 +294,7 @@ async function answerRun(
 }
 
 async function answerAttended(
-  options: ExecutionToolsOptions,
+  options: RunsRoom,
   context: ToolContext & { readonly show: boolean | undefined },
   run: AttendedRun,
   session: CellSlot | null,
@@ -300,7 +305,7 @@ async function answerAttended(
 }
 
 const toRequestedTools = (
-  { toolbox }: ExecutionToolsOptions,
+  { toolbox }: RunsRoom,
   context: ToolContext,
   { tools = [] }: CodeInput,
 ): RequestedTools | undefined =>
@@ -309,10 +314,10 @@ const toRequestedTools = (
 /** Inputs that both tools take are explained once, with execute_code. */
 const briefList = { type: 'array', items: { type: 'string' }, description: 'As in execute_code' };
 
-const makeExecuteBashInput = (options: ExecutionToolsOptions) =>
+const makeExecuteBashInput = (terms: RunTerms) =>
   z.strictObject({
     command: codeText,
-    timeout_ms: makeTimeout(options).optional(),
+    timeout_ms: makeTimeout(terms).optional(),
     /** In seconds; programs that know the tool by its older form give it. */
     timeout: z.number().min(0.001).optional(),
     files: listAs(filesInput, briefList),
@@ -335,30 +340,31 @@ function readTimeout({
   return timeout_ms ?? (timeout === undefined ? null : Math.ceil(timeout * 1000));
 }
 
-function createExecuteBashTool(options: ExecutionToolsOptions): Tool {
-  return defineTool({
+function declareExecuteBashTool(terms: RunTerms) {
+  return declareTool({
     name: 'execute_bash',
+    view: 'ui://workcrate/run',
     group: 'code',
     title: 'Run a shell command',
-    description: `Runs a Bash command in /workspace, in the sandbox of execute_code; gives output, exit code and changed files. /workspace and /artifacts are kept; /tools and /skills can be read. Write files for people to /artifacts.${describeFolders(options.surroundings ?? null)}`,
-    input: hideArguments(makeExecuteBashInput(options), ['timeout', ...hideNetwork(options)]),
+    description: `Runs a Bash command in /workspace, in the sandbox of execute_code; gives output, exit code and changed files. /workspace and /artifacts are kept; /tools and /skills can be read. Write files for people to /artifacts.${describeFolders(terms.surroundings ?? null)}`,
+    input: hideArguments(makeExecuteBashInput(terms), ['timeout', ...hideNetwork(terms)]),
     output: endedShape,
     mayBeTask: true,
-    annotations: toRunAnnotations(options),
+    annotations: toRunAnnotations(terms),
     auditFields: {
       subject: [],
       made: ['execution_id'],
       files: ['files', 'client_files', 'crate_files'],
       runEnd: { reason: 'end_reason', exitCode: 'exit_code', background: 'background' },
     },
-    async handle(input, context) {
+    async handle(room: RunsRoom, input, context) {
       const { command, files = [], crate_files, client_files, show, background, network } = input;
       const timeoutMs = readTimeout(input);
       const asked = { tool: 'execute_bash', language: 'bash' as const, code: command, client_files };
-      const judged = await judgeEarly(options, context, asked);
+      const judged = await judgeEarly(room, context, asked);
       if (judged !== null && toVerdictError(judged) !== null)
-        return answerBlocked(options, context, asked, judged);
-      const clients = await findClientFiles(options.clientFiles, context, client_files);
+        return answerBlocked(room, context, asked, judged);
+      const clients = await findClientFiles(room.clientFiles, context, client_files);
       if (isQuestion(clients)) return clients;
       const request = {
         tool: 'execute_bash',
@@ -368,106 +374,100 @@ function createExecuteBashTool(options: ExecutionToolsOptions): Tool {
         workingDir: '/workspace',
         timeoutMs,
         files,
-        others: [...clients, ...(await findCrateFiles(options.crateFiles, context, crate_files))],
+        others: [...clients, ...(await findCrateFiles(room.crateFiles, context, crate_files))],
         network,
         judged,
       };
-      return answerRun(options, context, request, { background, show });
+      return answerRun(room, context, request, { background, show });
     },
   });
 }
 
-function createSearchExecutionsTool({ executions }: ExecutionToolsOptions): Tool {
-  return defineTool({
-    name: 'search_executions',
-    group: 'code',
-    title: 'Search earlier runs',
-    description:
-      'Lists your earlier runs, newest first. As long as there is a next, there may be more, even after an empty page.',
-    // For people who page both ways; a model goes on to older ones.
-    input: hideArguments(searchInput, ['before']),
-    output: pageShape,
-    annotations: readOnlyAnnotations,
-    auditFields: { subject: [] },
-    async handle(input, { caller }) {
-      const page = await executions.search(caller, input);
-      return { text: describeFoundRuns(page), structured: toExecutionPage(page) };
-    },
-  });
-}
+const searchExecutionsTool = declareTool({
+  name: 'search_executions',
+  group: 'code',
+  title: 'Search earlier runs',
+  description:
+    'Lists your earlier runs, newest first. As long as there is a next, there may be more, even after an empty page.',
+  // For people who page both ways; a model goes on to older ones.
+  input: hideArguments(searchInput, ['before']),
+  output: pageShape,
+  annotations: readOnlyAnnotations,
+  auditFields: { subject: [] },
+  async handle({ executions }: RunsRoom, input, { caller }) {
+    const page = await executions.search(caller, input);
+    return { text: describeFoundRuns(page), structured: toExecutionPage(page) };
+  },
+});
 
-interface FollowToolsOptions extends Pick<ResultAnswerOptions, 'files'> {
-  readonly executions: Pick<Executions, 'follow' | 'cancel'>;
-  readonly outputBounds: OutputBounds;
-}
+export const getExecutionTool = declareTool({
+  name: 'get_execution',
+  view: 'ui://workcrate/run',
+  group: 'code',
+  title: 'See what was run',
+  description:
+    'Shows a run: code, inputs, output, changed files, limits, how it ended, and the file_id of output that was cut. Can wait for the end of one that is running.',
+  input: z.strictObject({
+    execution_id: executionId,
+    wait_ms: makeWholeNumber(0, maxWaitMs, `How long to wait for its end, at most ${maxWaitMs}`).optional(),
+    output_from: makeWholeNumber(
+      0,
+      Number.MAX_SAFE_INTEGER,
+      'Only the output from this offset on, without the code',
+    ).optional(),
+  }),
+  output: followedShape,
+  annotations: { readOnlyHint: true, openWorldHint: false },
+  auditFields: { subject: ['execution_id'], runEnd: { reason: 'end_reason', exitCode: 'exit_code' } },
+  async handle(
+    room: RunsRoom,
+    { execution_id, wait_ms: waitMs = 0, output_from },
+    { caller, client, signal },
+  ) {
+    const { executions, outputBounds } = room;
+    const run = await executions.follow(caller, execution_id, { waitMs, signal });
+    const { execution, isElsewhere } = run;
+    const isRunning = execution.reason === 'running';
+    const output =
+      isRunning || output_from !== undefined ? run.readOutput(output_from ?? 0, outputBounds.most) : null;
+    const view = { output, isElsewhere, outputFrom: output_from ?? null };
+    // Of a run in the background, this is the first answer that can show its figures.
+    const { pictures } = wantsPictures(undefined, client)
+      ? await showResultPictures(room, caller, execution)
+      : { pictures: [] };
+    return {
+      get text() {
+        return describeExecution(execution, outputBounds, view);
+      },
+      structured: { ...showExecution(execution), output, running_elsewhere: isElsewhere },
+      content: pictures,
+    };
+  },
+});
 
-function createGetExecutionTool(options: FollowToolsOptions): Tool {
-  const { executions, outputBounds } = options;
-  return defineTool({
-    name: 'get_execution',
-    group: 'code',
-    title: 'See what was run',
-    description:
-      'Shows a run: code, inputs, output, changed files, limits, how it ended, and the file_id of output that was cut. Can wait for the end of one that is running.',
-    input: z.strictObject({
-      execution_id: executionId,
-      wait_ms: makeWholeNumber(0, maxWaitMs, `How long to wait for its end, at most ${maxWaitMs}`).optional(),
-      output_from: makeWholeNumber(
-        0,
-        Number.MAX_SAFE_INTEGER,
-        'Only the output from this offset on, without the code',
-      ).optional(),
-    }),
-    output: followedShape,
-    annotations: { readOnlyHint: true, openWorldHint: false },
-    auditFields: { subject: ['execution_id'], runEnd: { reason: 'end_reason', exitCode: 'exit_code' } },
-    async handle({ execution_id, wait_ms: waitMs = 0, output_from }, { caller, client, signal }) {
-      const run = await executions.follow(caller, execution_id, { waitMs, signal });
-      const { execution, isElsewhere } = run;
-      const isRunning = execution.reason === 'running';
-      const output =
-        isRunning || output_from !== undefined ? run.readOutput(output_from ?? 0, outputBounds.most) : null;
-      const view = { output, isElsewhere, outputFrom: output_from ?? null };
-      // Of a run in the background, this is the first answer that can show its figures.
-      const { pictures } = wantsPictures(undefined, client)
-        ? await showResultPictures(options, caller, execution)
-        : { pictures: [] };
-      return {
-        get text() {
-          return describeExecution(execution, outputBounds, view);
-        },
-        structured: { ...showExecution(execution), output, running_elsewhere: isElsewhere },
-        content: pictures,
-      };
-    },
-  });
-}
-
-function createCancelExecutionTool({ executions }: FollowToolsOptions): Tool {
-  return defineTool({
-    name: 'cancel_execution',
-    group: 'code',
-    title: 'End a run',
-    description:
-      'Ends a run of yours that is running or waiting. get_execution then shows what it had printed.',
-    input: z.strictObject({ execution_id: executionId }),
-    output: z.object({
-      execution_id: z.string(),
-      cancelled: z.boolean().describe('False where it was over already, or is not over yet'),
-      end_reason: z.enum(reasons),
-    }),
-    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
-    auditFields: { subject: ['execution_id'] },
-    async handle({ execution_id }, { caller }) {
-      const run = await executions.cancel(caller, execution_id);
-      const { reason } = run.execution;
-      return {
-        text: describeCancelled(run),
-        structured: { execution_id, cancelled: isCancelled(run), end_reason: reason },
-      };
-    },
-  });
-}
+const cancelExecutionTool = declareTool({
+  name: 'cancel_execution',
+  group: 'code',
+  title: 'End a run',
+  description:
+    'Ends a run of yours that is running or waiting. get_execution then shows what it had printed.',
+  input: z.strictObject({ execution_id: executionId }),
+  output: z.object({
+    execution_id: z.string(),
+    cancelled: z.boolean().describe('False where it was over already, or is not over yet'),
+    end_reason: z.enum(reasons),
+  }),
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+  auditFields: { subject: ['execution_id'] },
+  async handle({ executions }: RunsRoom, { execution_id }, { caller }) {
+    const run = await executions.cancel(caller, execution_id);
+    const { reason } = run.execution;
+    return {
+      text: describeCancelled(run),
+      structured: { execution_id, cancelled: isCancelled(run), end_reason: reason },
+    };
+  },
+});
 
 const isCancelled = ({ execution, wasOver }: CancelledRun): boolean =>
   !wasOver && execution.reason === 'cancelled';

@@ -2,32 +2,22 @@
  * The list of this room's tools. Each of them writes its own audit lines, with every path, so the common wrapper
  * leaves them alone. The tools themselves are in `tools/` and `cache/tools.ts`.
  */
-import type { Audit } from '../../core/audit/audit.ts';
-import type { Tool } from '../../core/offer/tool.ts';
-import type { ClientCache } from './cache/cache.ts';
-import { createGuideCacheFileTool } from './cache/tools.ts';
-import type { ClientFiles } from './client-files.ts';
-import { createListTool, type ListToolOptions } from './tools/list.ts';
-import { createReadTool, type ReadToolOptions } from './tools/read.ts';
+import type { DeclaredTool } from '../../core/offer/tool.ts';
+import { guideCacheFileTool, type CacheRoom } from './cache/tools.ts';
+import { declareListTool, type ListRoom } from './tools/list.ts';
+import { declareReadTool, type ReadRoom } from './tools/read.ts';
 
-export type ReadAndListOptions = ReadToolOptions & ListToolOptions;
+export type ClientFilesRoom = ReadRoom & ListRoom & CacheRoom;
 
-export interface ClientToolsOptions extends ReadAndListOptions {
-  readonly bridge: ClientFiles;
-  readonly cache: ClientCache;
-  readonly audit: Audit;
+/** What may be read and listed, for the descriptions. */
+interface AllowedFolders {
+  readonly readable: readonly string[];
+  readonly listable: readonly string[];
 }
 
-/** Tools that have files of the client's. */
-export function createReadAndListTools(options: ReadAndListOptions): Tool[] {
-  return [createReadTool(options), createListTool(options)];
-}
-
-/** These, and the one by which a client gives files. All write their own lines, with each path. */
-export function createClientTools(options: ClientToolsOptions): Tool[] {
-  const { bridge, cache, audit } = options;
-  const noted = createReadAndListTools(options);
-  const { policyFor, forgetKept } = bridge;
-  const given = createGuideCacheFileTool({ cache, audit, policyFor, forgetKept });
-  return [...noted, given].map((tool) => ({ ...tool, auditsItself: true }));
-}
+/** Tools that have files of the client's, and the one by which a client gives files. */
+export const declareClientTools = ({ readable, listable }: AllowedFolders): DeclaredTool<ClientFilesRoom>[] =>
+  [declareReadTool(readable), declareListTool(listable), guideCacheFileTool].map((tool) => ({
+    ...tool,
+    auditsItself: true,
+  }));

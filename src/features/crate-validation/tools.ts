@@ -1,25 +1,24 @@
 /** The tool validate_crate. What is told of a validation is in `report.ts`. */
 import { z } from 'zod';
 import { listAs } from '../../core/offer/schema.ts';
-import { defineTool, type Tool } from '../../core/offer/tool.ts';
-import type { Crates } from '../crates/crates.ts';
+import { declareTool, type DeclaredTool } from '../../core/offer/tool.ts';
+import type { CratesRoom, CrateTerms } from '../crates/feature.ts';
 import { redactCrateTools } from '../crates/tools/redact-folders.ts';
 import { crateIdSchema } from '../crates/tools/schema.ts';
 import type { CrateValidations } from './crate-validation.ts';
 import { validationProfiles } from './profiles.ts';
 import { describeValidation, validationSchema } from './report.ts';
 
-export interface ValidationToolsOptions {
-  readonly crates: Crates;
+export interface ValidationRoom extends Pick<CratesRoom, 'crates'> {
   readonly validation: CrateValidations;
 }
 
-export const createValidationTools = (options: ValidationToolsOptions): Tool[] =>
-  redactCrateTools(options.crates, [createValidateCrateTool(options)]);
+export const declareValidationTools = (terms: CrateTerms): DeclaredTool<ValidationRoom>[] =>
+  redactCrateTools([declareValidateCrateTool(terms)]);
 
 /** The tool that judges a crate by the rules of RO-Crate and of its profiles. */
-function createValidateCrateTool({ crates, validation }: ValidationToolsOptions): Tool {
-  return defineTool({
+function declareValidateCrateTool({ hasRemoteSources }: CrateTerms) {
+  return declareTool({
     name: 'validate_crate',
     searchHint: 'ro-crate validator, conformance, profile, check metadata',
     group: 'validation',
@@ -35,10 +34,10 @@ function createValidateCrateTool({ crates, validation }: ValidationToolsOptions)
       }).optional(),
     }),
     output: validationSchema.extend({ crate_id: z.string() }),
-    annotations: { readOnlyHint: true, openWorldHint: crates.hasRemoteSources },
+    annotations: { readOnlyHint: true, openWorldHint: hasRemoteSources },
     mayBeTask: true,
     auditFields: { subject: ['crate_id'] },
-    async handle({ crate_id, profile = null }, { caller, signal }) {
+    async handle({ validation }: ValidationRoom, { crate_id, profile = null }, { caller, signal }) {
       const answer = await validation.validate(caller, crate_id, profile, signal);
       return { text: `${crate_id}: ${describeValidation(answer)}`, structured: { crate_id, ...answer } };
     },

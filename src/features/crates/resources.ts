@@ -6,73 +6,72 @@ import {
   beginsWith,
   readByTool,
   showBytes,
+  type DeclaredResources,
   type ListedResource,
-  type ResourceKind,
 } from '../../core/offer/resource.ts';
-import type { Tool, ToolContext } from '../../core/offer/tool.ts';
+import { bindTool, type ToolContext } from '../../core/offer/tool.ts';
 import { collectBytes } from '../../platform/streams.ts';
 import { quoteShort } from '../../platform/text/text.ts';
 import type { Crates } from './crates.ts';
-import { hideFolders } from './tools/redact-folders.ts';
+import { getCrateTool } from './tools/find.ts';
+import { hideFolders, redactCrateTools } from './tools/redact-folders.ts';
+import type { CratesRoom } from './tools/room.ts';
 
-export function createCrateResources(crates: Crates, getCrate: Tool): ResourceKind[] {
-  return [createCrateKind(crates, getCrate), createCrateFileKind(crates)];
-}
+const [readableCrateTool] = redactCrateTools([getCrateTool]);
 
-function createCrateKind(crates: Crates, getCrate: Tool): ResourceKind {
-  return {
-    name: 'crate',
-    group: 'crates',
-    title: 'Research crate',
-    description: 'What is known of an RO-Crate: title, authors, licence, contents. search_index finds them.',
-    template: 'workcrate://crates/{crate_id}',
+const crateKind: DeclaredResources<CratesRoom> = {
+  name: 'crate',
+  group: 'crates',
+  title: 'Research crate',
+  description: 'What is known of an RO-Crate: title, authors, licence, contents. search_index finds them.',
+  template: 'workcrate://crates/{crate_id}',
 
-    async list({ after, limit }, context) {
-      const { results, next } = await findCrates(crates, context, {
-        query: '',
-        limit,
-        offset: toOffset(after),
+  async list({ crates }, { after, limit }, context) {
+    const { results, next } = await findCrates(crates, context, {
+      query: '',
+      limit,
+      offset: toOffset(after),
+    });
+    return { resources: results.map(toListedCrate), next: next === null ? null : String(next) };
+  },
+
+  read: (room, { crate_id }, context) =>
+    readByTool(bindTool(readableCrateTool!, room), { crate_id }, context),
+
+  complete: ({ crates }, _variable, begun, context) => completeCrateId(crates, context, begun),
+};
+
+const crateFileKind: DeclaredResources<CratesRoom> = {
+  name: 'crate-file',
+  group: 'crates',
+  title: 'File of a crate',
+  description: 'One file of a crate, by its path in it. list_crate_files lists them.',
+  template: 'workcrate://crates/{crate_id}/{+path}',
+
+  read: ({ crates }, { crate_id: id, path }, context) =>
+    hideFolders(crates, async () => {
+      const { caller, signal } = context;
+      const found = await crates.inside.describe(caller, id!, path!, signal);
+      return showBytes({
+        name: path!,
+        ...found,
+        otherwise: `For a link, call read_crate_file with crate_id ${id}, this path and delivery link.`,
+        read: () => collectBytes(crates.inside.stream(caller, id!, path!, signal)),
       });
-      return { resources: results.map(toListedCrate), next: next === null ? null : String(next) };
-    },
+    }),
 
-    read: ({ crate_id }, context) => readByTool(getCrate, { crate_id }, context),
+  async complete({ crates }, variable, begun, context, { crate_id: id }) {
+    if (variable === 'crate_id') return completeCrateId(crates, context, begun);
+    if (id === undefined) return [];
+    const wish = { glob: null, limit: maxLookedAt, offset: 0 };
+    const listing = await hideFolders(crates, () =>
+      crates.inside.list(context.caller, id, wish, context.signal),
+    );
+    return listing.files.map(({ path }) => path).filter((path) => beginsWith(path, begun));
+  },
+};
 
-    complete: (_variable, begun, context) => completeCrateId(crates, context, begun),
-  };
-}
-
-function createCrateFileKind(crates: Crates): ResourceKind {
-  return {
-    name: 'crate-file',
-    group: 'crates',
-    title: 'File of a crate',
-    description: 'One file of a crate, by its path in it. list_crate_files lists them.',
-    template: 'workcrate://crates/{crate_id}/{+path}',
-
-    read: ({ crate_id: id, path }, context) =>
-      hideFolders(crates, async () => {
-        const { caller, signal } = context;
-        const found = await crates.inside.describe(caller, id!, path!, signal);
-        return showBytes({
-          name: path!,
-          ...found,
-          otherwise: `For a link, call read_crate_file with crate_id ${id}, this path and delivery link.`,
-          read: () => collectBytes(crates.inside.stream(caller, id!, path!, signal)),
-        });
-      }),
-
-    async complete(variable, begun, context, { crate_id: id }) {
-      if (variable === 'crate_id') return completeCrateId(crates, context, begun);
-      if (id === undefined) return [];
-      const wish = { glob: null, limit: maxLookedAt, offset: 0 };
-      const listing = await hideFolders(crates, () =>
-        crates.inside.list(context.caller, id, wish, context.signal),
-      );
-      return listing.files.map(({ path }) => path).filter((path) => beginsWith(path, begun));
-    },
-  };
-}
+export const crateResources: readonly DeclaredResources<CratesRoom>[] = [crateKind, crateFileKind];
 
 const maxLookedAt = 5000;
 

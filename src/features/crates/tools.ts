@@ -1,19 +1,14 @@
 /**
- * All MCP tools of crates in one list. Each is made in `tools/`; here they are put together, and where there are
+ * All MCP tools of crates in one list. Each is declared in `tools/`; here they are put together, and where there are
  * several users, paths of the server are redacted from their answers. What they do is in `crates.ts`.
  */
-import type { Tool } from '../../core/offer/tool.ts';
-import { createFindTools } from './tools/find.ts';
+import type { DeclaredTool } from '../../core/offer/tool.ts';
+import { declareFindTools } from './tools/find.ts';
 import { redactCrateTools } from './tools/redact-folders.ts';
-import { createShareTools, type CrateShareToolsOptions } from './tools/share.ts';
-import { createSyncTools } from './tools/sync.ts';
-
-export type CrateToolsOptions = CrateShareToolsOptions;
+import type { CratesRoom, CrateTerms } from './tools/room.ts';
+import { declareShareTools } from './tools/share.ts';
+import { declareSyncTools } from './tools/sync.ts';
 
 /** Tools that find crates, look into them, and hand out what they hold. */
-export const createCrateTools = (options: CrateToolsOptions): Tool[] =>
-  redactCrateTools(options.crates, [
-    ...createFindTools(options.crates),
-    ...createShareTools(options),
-    ...createSyncTools(options.crates),
-  ]);
+export const declareCrateTools = (terms: CrateTerms): DeclaredTool<CratesRoom>[] =>
+  redactCrateTools([...declareFindTools(terms), ...declareShareTools(terms), ...declareSyncTools(terms)]);

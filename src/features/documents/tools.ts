@@ -1,13 +1,22 @@
 /** The list of all tools for documents. What they do is in `tools/` and `zotero/tools.ts`. */
-import type { Tool } from '../../core/offer/tool.ts';
-import { buildTool, type BuildToolOptions } from './tools/build.ts';
+import type { DeclaredTool } from '../../core/offer/tool.ts';
+import { declareBuildTool, type BuildRoom } from './tools/build.ts';
 import { validateTool } from './tools/validate.ts';
-import { libraryTools, type LibraryToolsOptions } from './zotero/tools.ts';
+import { libraryTools, type LibraryRoom } from './zotero/tools.ts';
 
-export type DocumentToolsOptions = BuildToolOptions & LibraryToolsOptions;
+export type DocumentsRoom = BuildRoom & LibraryRoom;
 
-export const documentTools = (options: DocumentToolsOptions): Tool[] => [
-  buildTool(options),
-  validateTool(options),
-  ...libraryTools(options),
+interface DocumentTerms {
+  readonly hasLibrary: boolean;
+  readonly fileTtl: number;
+  readonly maxTtl: number;
+}
+
+export const declareDocumentTools = ({
+  hasLibrary,
+  ...terms
+}: DocumentTerms): DeclaredTool<DocumentsRoom>[] => [
+  declareBuildTool(terms),
+  validateTool,
+  ...(hasLibrary ? libraryTools : []),
 ];

@@ -4,8 +4,10 @@
  */
 import { isWorkcrateError, WorkcrateError } from '../../platform/errors.ts';
 import type { Caller } from '../../core/identity.ts';
+import { getQuotas } from '../../core/store-options.ts';
+import type { Config } from '../../platform/config/config.ts';
 import type { Log } from '../../platform/observability/log.ts';
-import type { SourceObject } from '../../ports/storage/source.ts';
+import type { Source, SourceObject } from '../../ports/storage/source.ts';
 import type { Crates } from '../crates/crates.ts';
 import { createCratePacker, type CratePackerOptions, type PackProgress, type PackRequest } from './pack.ts';
 import { createPackQuota, type PackQuotaOptions } from './quota.ts';
@@ -29,7 +31,22 @@ export interface IndexedPackedCrate {
 
 export type Packing = ReturnType<typeof createPacking>;
 
-export function createPacking(options: PackingOptions) {
+type PackingRooms = Omit<PackingOptions, 'quotas' | 'isForSeveral' | 'target' | 'maxBytes'>;
+
+/** Packing as the settings say: crates go to the last of the sources. A user may pack as much as they may keep in files. */
+export const openPacking = (
+  config: Config,
+  { sources, ...rooms }: PackingRooms & { readonly sources: { readonly packs: Source } },
+): Packing =>
+  createPacking({
+    ...rooms,
+    quotas: getQuotas(config),
+    isForSeveral: config.auth.length > 0,
+    target: sources.packs,
+    maxBytes: config.maxFileSize,
+  });
+
+function createPacking(options: PackingOptions) {
   const { crates, target, log } = options;
   const reserveRoom = createPackQuota({ ...options, held: (owner) => crates.packedBytes(owner) });
   const packer = createCratePacker({ ...options, reserveRoom });

@@ -2,9 +2,9 @@
 import { z } from 'zod';
 import { externalLinkShape, toLinkAnswer } from '../../core/links/link-result.ts';
 import { listAs, makeText } from '../../core/offer/schema.ts';
-import { defineTool, type Tool } from '../../core/offer/tool.ts';
+import { declareTool, type DeclaredTool } from '../../core/offer/tool.ts';
 import { programName } from '../../platform/program.ts';
-import type { Crates } from '../crates/crates.ts';
+import type { CratesRoom, CrateTerms } from '../crates/feature.ts';
 import { redactCrateTools } from '../crates/tools/redact-folders.ts';
 import { formatLocator, makeCount } from '../crates/tools/schema.ts';
 import type { Packing } from './packing.ts';
@@ -47,20 +47,16 @@ const authorsSchema = z
   .refine(({ length }) => length <= maxAuthors, `takes at most ${maxAuthors}`)
   .describe('Default: you');
 
-export interface PackToolsOptions {
-  readonly crates: Crates;
+export interface PackingRoom extends CratesRoom {
   readonly packing: Packing;
-  readonly fileTtl: number;
-  readonly maxTtl: number;
-  readonly baseUrl: () => string;
 }
 
-export const createPackTools = (options: PackToolsOptions): Tool[] =>
-  redactCrateTools(options.crates, [createPackCrateTool(options)]);
+export const declarePackTools = (terms: CrateTerms): DeclaredTool<PackingRoom>[] =>
+  redactCrateTools([declarePackCrateTool(terms)]);
 
 /** The tool that makes a crate of runs or of files. */
-function createPackCrateTool({ crates, packing, fileTtl, maxTtl, baseUrl }: PackToolsOptions): Tool {
-  return defineTool({
+function declarePackCrateTool({ hasRemoteSources, usesEmbeddingsApi, fileTtl, maxTtl }: CrateTerms) {
+  return declareTool({
     name: 'pack_crate',
     searchHint: 'ro-crate, reproducible, provenance, archive a result',
     group: 'crates',
@@ -96,7 +92,7 @@ function createPackCrateTool({ crates, packing, fileTtl, maxTtl, baseUrl }: Pack
       readOnlyHint: false,
       destructiveHint: false,
       idempotentHint: false,
-      openWorldHint: crates.hasRemoteSources || crates.usesEmbeddingsApi,
+      openWorldHint: hasRemoteSources || usesEmbeddingsApi,
     },
     mayBeTask: true,
     auditFields: {
@@ -105,7 +101,11 @@ function createPackCrateTool({ crates, packing, fileTtl, maxTtl, baseUrl }: Pack
       files: ['execution_ids', 'file_ids'],
       newToken: 'token',
     },
-    async handle({ ttl_seconds, execution_id, execution_ids = [], session_id: sessionId, ...more }, context) {
+    async handle(
+      { crates, packing, baseUrl }: PackingRoom,
+      { ttl_seconds, execution_id, execution_ids = [], session_id: sessionId, ...more },
+      context,
+    ) {
       const { file_ids, ...rest } = more;
       const { caller, signal, progress } = context;
       const executionIds = execution_id === undefined ? execution_ids : [execution_id, ...execution_ids];

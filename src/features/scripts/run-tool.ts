@@ -12,7 +12,7 @@ import {
   runCode,
   sessionFolderError,
   toRunAnnotations,
-  type ExecutionToolsOptions,
+  type RunsRoom,
 } from '../../core/runs/tools.ts';
 import type { Caller } from '../../core/identity.ts';
 import { listAs, makeText } from '../../core/offer/schema.ts';
@@ -31,12 +31,9 @@ export type FindMissingPackages = (
 ) => Promise<readonly string[]>;
 
 /** What its text and schema depend on. */
-export type RunScriptTerms = Pick<
-  ExecutionToolsOptions,
-  'timeoutMs' | 'maxTimeoutMs' | 'surroundings' | 'mayHaveNetwork'
->;
+export type RunScriptTerms = Pick<RunsRoom, 'timeoutMs' | 'maxTimeoutMs' | 'surroundings' | 'mayHaveNetwork'>;
 
-export interface RunScriptRoom extends ExecutionToolsOptions {
+export interface RunScriptRoom extends RunsRoom {
   readonly scripts: Pick<Scripts, 'get' | 'toRun'>;
   readonly findMissingPackages: FindMissingPackages;
 }
@@ -67,6 +64,7 @@ const makeRunInput = (terms: RunScriptTerms) =>
 export const declareRunScriptTool = (terms: RunScriptTerms): DeclaredTool<RunScriptRoom> =>
   declareTool({
     name: 'run_script',
+    view: 'ui://workcrate/run',
     group: 'scripts',
     title: 'Run a script',
     description:

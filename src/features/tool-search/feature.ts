@@ -13,6 +13,10 @@ export const toolSearch = defineFeature({
       { after: 'tools' },
     ),
   },
+  async check({ toolRoutes }) {
+    const { loadRoutes } = await import('./tool-search.ts');
+    if (toolRoutes !== null) loadRoutes(toolRoutes);
+  },
   declare: async () => ({ tools: (await import('./tools.ts')).discoveryTools }),
   async open({ toolbox }, { toolRoutes }): Promise<{ room: DiscoveryRoom }> {
     const { loadRoutes } = await import('./tool-search.ts');

@@ -2,37 +2,16 @@
  * Metrics and spans around rooms and ports: each function takes one and returns the same interface. It changes no
  * result, holds no metric (`platform/observability/metrics.ts` does) and never records arguments or content.
  */
-import type { Crates } from '../../features/crates/crates.ts';
 import type { Database, Queries, Row, SqlValue } from '../../ports/database/database.ts';
-import type {
-  BuildContext,
-  DocumentBuildRequest,
-  DocumentBuildResult,
-  DocumentBuilder,
-} from '../../features/documents/documents.ts';
-import { asWorkcrateError, isOurFault, isWorkcrateError } from '../../platform/errors.ts';
+import { isWorkcrateError } from '../../platform/errors.ts';
 import type { Executions, LiveRun } from '../../core/runs/executions.ts';
-import type { Caller } from '../../core/identity.ts';
 import type { Links, Uploads } from '../../core/links/links.ts';
 import type { Tool } from '../../core/offer/tool.ts';
-import type { Log } from '../../platform/observability/log.ts';
 import type { Metrics } from '../../platform/observability/metrics.ts';
 import type { Attributes, Tracing } from '../../platform/observability/tracing.ts';
 import type { SandboxRun, Sandbox } from '../../ports/sandbox/sandbox.ts';
 import type { Staging, Storage } from '../../ports/storage/storage.ts';
 import { IssuerDown, type Users } from '../../core/users/users.ts';
-
-/** The same crates, with metrics of each sync. */
-export function meterCrates(crates: Crates, { cratesSynced }: Pick<Metrics, 'cratesSynced'>): Crates {
-  return {
-    ...crates,
-    async sync(watching) {
-      const result = await crates.sync(watching);
-      if (!result.joined) cratesSynced(result.reports);
-      return result;
-    },
-  };
-}
 
 type QueryFunction = <T extends Row = Row>(sql: string, ...values: SqlValue[]) => Promise<T[]>;
 
@@ -92,54 +71,6 @@ function traceQuery(query: QueryFunction, tracing: Tracing, system: string): Que
     return tracing.span(`database ${verb}`, attributes, () => query<T>(sql, ...values));
   };
 }
-
-type DocumentMetrics = Pick<Metrics, 'documentBuilt' | 'documentsTook' | 'watchDocuments'>;
-
-/** The same builder, with metrics and log lines. Neither contains anything of a document. */
-export function meterDocuments(
-  documents: DocumentBuilder,
-  metrics: DocumentMetrics,
-  log: Log,
-): DocumentBuilder {
-  metrics.watchDocuments(documents.occupancy);
-
-  async function build(
-    caller: Caller,
-    request: DocumentBuildRequest,
-    building: BuildContext,
-  ): Promise<DocumentBuildResult> {
-    const began = performance.now();
-    const asked = { user: caller.user, formats: request.formats };
-    try {
-      const result = await documents.build(caller, request, building);
-      for (const { format } of result.built) metrics.documentBuilt(format, 'ok');
-      for (const { format, code } of result.failures) metrics.documentBuilt(format, code);
-      log.info('document.built', { ...asked, ...summarizeBuild(result), ms: millisecondsSince(began) });
-      return result;
-    } catch (cause) {
-      const error = asWorkcrateError(cause);
-      for (const format of request.formats) metrics.documentBuilt(format, error.code);
-      log[isOurFault(error) ? 'error' : 'info']('document.failed', {
-        ...asked,
-        ms: millisecondsSince(began),
-        error,
-      });
-      throw cause;
-    } finally {
-      metrics.documentsTook(performance.now() - began);
-    }
-  }
-
-  return { ...documents, build };
-}
-
-const millisecondsSince = (began: number): number => Math.round(performance.now() - began);
-
-const summarizeBuild = ({ built, failures, warnings }: DocumentBuildResult) => ({
-  bytes: built.reduce((sum, { written }) => sum + written.bytes.length, 0),
-  failed: failures.map(({ format, code }) => `${format}: ${code}`),
-  warnings: warnings.length,
-});
 
 /** The same links, counting those that are made. */
 export function meterLinks(links: Links, { linkMade }: Pick<Metrics, 'linkMade'>): Links {

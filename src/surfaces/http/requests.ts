@@ -50,9 +50,7 @@ function answerInSpan(
 /** Routes whose path ends in a token, which is the whole permission. Such a path may not be logged. */
 export const tokenRooms = ['files', 'uploads', 'ask'] as const;
 
-export type TokenRoom = (typeof tokenRooms)[number];
-
-export const isTokenRoom = (room: string | undefined): room is TokenRoom =>
+const isTokenRoom = (room: string | undefined): boolean =>
   (tokenRooms as readonly (string | undefined)[]).includes(room);
 
 /** Names of routes for logs, spans and counters: the pattern of a path, never the path, which may contain a token. */

@@ -21,14 +21,14 @@ import { answerErrorPage } from './error-page.ts';
 import { refuseSeveralHosts } from './host-origin.ts';
 import type { ReservedPort } from './port.ts';
 import type { GuessRateLimit } from './rate-limit.ts';
-import { isTokenRoom, routeName, traceRequest, type TokenRoom } from './requests.ts';
+import { routeName, traceRequest } from './requests.ts';
 
 type TokenRouteHandler = (req: IncomingMessage, res: ServerResponse, token: string) => Promise<void>;
 
 export interface HttpServerOptions {
   readonly app: Hono;
   readonly mcp: Pick<McpEndpoint, 'fetch'>;
-  readonly byToken: Readonly<Record<TokenRoom, TokenRouteHandler>>;
+  readonly byToken: Readonly<Record<string, TokenRouteHandler>>;
   /** Serve only links and `/livez`, as beside stdio. */
   readonly linksOnly: boolean;
   readonly checkHostAndOrigin: (headers: IncomingMessage['headers']) => void;
@@ -114,9 +114,10 @@ async function respond(
   refuseSeveralHosts(req);
   options.checkHostAndOrigin(req.headers);
   const [, room, token, ...more] = (req.url ?? '').split('?', 1)[0]!.split('/');
-  if (isTokenRoom(room) && token !== undefined && more.length === 0) {
+  const answerToken = Object.hasOwn(options.byToken, room ?? '') ? options.byToken[room!] : undefined;
+  if (answerToken !== undefined && token !== undefined && more.length === 0) {
     try {
-      return await options.byToken[room](req, res, token);
+      return await answerToken(req, res, token);
     } catch (error) {
       if (isWorkcrateError(error, 'link_not_found') || isWorkcrateError(error, 'upload_not_found'))
         countMiss(options.guesses, options.getAddress(req));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import type { AuditLine } from '../../../src/core/audit/line.ts';
 import { openDatabase } from '../../../src/ports/database/open.ts';
-import { getDatabaseLocation } from '../../../src/server/store-options.ts';
+import { getDatabaseLocation } from '../../../src/core/store-options.ts';
 import { createWorkspaces } from '../../../src/core/workspaces/workspaces.ts';
 import { startTeam, type Member, type Team } from '../users/team.testing.ts';
 import { audited, auditOf } from './lines.testing.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { eventually } from '../../../src/platform/eventually.testing.ts';
-import { getDatabaseLocation } from '../../../src/server/store-options.ts';
+import { getDatabaseLocation } from '../../../src/core/store-options.ts';
 import { openDatabase } from '../../../src/ports/database/open.ts';
 import { createPins } from '../../../src/features/gateway/pins.ts';
 import { run, serve, temporaryFolder } from '../cli/program.testing.ts';

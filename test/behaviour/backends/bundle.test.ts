@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { recordProof } from '../../requirements/requirements.testing.ts';
-import { getFilesFolder } from '../../../src/server/store-options.ts';
+import { getFilesFolder } from '../../../src/core/store-options.ts';
 import { backends, startServer, upload, type TestServer } from '../../server.testing.ts';
 import { inStorage } from './upload.testing.ts';
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { loadConfig, type ServerConfig as Config } from '../../../src/server/settings.ts';
 import { openCrateSource, type SourceOptions } from '../../../src/features/crates/sources/sources.ts';
-import { toSourceOptions } from '../../../src/server/store-options.ts';
+import { toSourceOptions } from '../../../src/features/crates/source-options.ts';
 import { createBlobs } from '../../../src/ports/storage/azure/client.ts';
 import { chunksOf } from '../../../src/ports/storage/bytes.testing.ts';
 import { openBucket, removeS3Object } from '../../../src/ports/storage/s3/client.ts';

@@ -11,7 +11,7 @@ import { eventually, patienceMs } from '../../../src/platform/eventually.testing
 import { toStorageKey } from '../../../src/core/files/files.ts';
 import { verifyFiles } from '../../../src/core/files/verify.ts';
 import { openUploads } from '../../../src/core/links/open-uploads.ts';
-import { getFilesFolder, toStorageOptions } from '../../../src/server/store-options.ts';
+import { getFilesFolder, toStorageOptions } from '../../../src/core/store-options.ts';
 import { openStorage } from '../../../src/ports/storage/open.ts';
 import type { TestServer } from '../../server.testing.ts';
 

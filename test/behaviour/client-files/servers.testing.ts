@@ -7,7 +7,7 @@ import { openDatabase } from '../../../src/ports/database/open.ts';
 import { eventually } from '../../../src/platform/eventually.testing.ts';
 import { createLog } from '../../../src/platform/observability/log.ts';
 import { startWorkcrate } from '../../../src/server/start.ts';
-import { getDatabaseLocation } from '../../../src/server/store-options.ts';
+import { getDatabaseLocation } from '../../../src/core/store-options.ts';
 import { addUser } from '../../../src/core/users/keys.ts';
 
 /** A real server in this process. */

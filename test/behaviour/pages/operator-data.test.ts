@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { openDatabase } from '../../../src/ports/database/open.ts';
 import { listLinksOfAll } from '../../../src/core/links/all-links.ts';
 import { hashToken, toPublicId } from '../../../src/core/links/link.ts';
-import { getDatabaseLocation } from '../../../src/server/store-options.ts';
+import { getDatabaseLocation } from '../../../src/core/store-options.ts';
 import { databases, send, startTeam, type Member, type Team } from '../users/team.testing.ts';
 
 for (const { kind, url, skip } of databases)

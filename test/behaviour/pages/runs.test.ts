@@ -4,7 +4,7 @@ import type { BrowserContextOptions } from 'playwright-core';
 import { openDatabase } from '../../../src/ports/database/open.ts';
 import { eventually } from '../../../src/platform/eventually.testing.ts';
 import { recordProof } from '../../requirements/requirements.testing.ts';
-import { getDatabaseLocation } from '../../../src/server/store-options.ts';
+import { getDatabaseLocation } from '../../../src/core/store-options.ts';
 import { startServer, upload, type TestServer } from '../../server.testing.ts';
 import { findBarriers, noBrowser, openBrowser, type OpenBrowser } from './browser.testing.ts';
 

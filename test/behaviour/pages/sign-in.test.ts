@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { openDatabase } from '../../../src/ports/database/open.ts';
-import { getDatabaseLocation } from '../../../src/server/store-options.ts';
+import { getDatabaseLocation } from '../../../src/core/store-options.ts';
 import { recordProof } from '../../requirements/requirements.testing.ts';
 import { rotateKey } from '../../../src/core/users/keys.ts';
 import { run } from '../cli/program.testing.ts';

@@ -2,7 +2,7 @@ import { randomBytes, randomInt } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openDatabase } from '../../../src/ports/database/open.ts';
-import { getDatabaseLocation } from '../../../src/server/store-options.ts';
+import { getDatabaseLocation } from '../../../src/core/store-options.ts';
 import { createWorkspaces } from '../../../src/core/workspaces/workspaces.ts';
 import { send, type Member, type Team } from './team.testing.ts';
 

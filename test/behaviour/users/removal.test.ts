@@ -13,7 +13,7 @@ import { othersNoticedMs } from '../../../src/ports/database/database.ts';
 import { openDatabase } from '../../../src/ports/database/open.ts';
 import { eventually } from '../../../src/platform/eventually.testing.ts';
 import { recordProof } from '../../requirements/requirements.testing.ts';
-import { getDatabaseLocation } from '../../../src/server/store-options.ts';
+import { getDatabaseLocation } from '../../../src/core/store-options.ts';
 import { run } from '../cli/program.testing.ts';
 import { noSandbox } from '../../code.testing.ts';
 import { entriesBelow } from '../../secrets.testing.ts';

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import type { AuditLine } from '../../../src/core/audit/line.ts';
 import { openDatabase } from '../../../src/ports/database/open.ts';
 import { recordProof } from '../../requirements/requirements.testing.ts';
-import { getDatabaseLocation } from '../../../src/server/store-options.ts';
+import { getDatabaseLocation } from '../../../src/core/store-options.ts';
 import { rotateKey } from '../../../src/core/users/keys.ts';
 import { createWorkspaces } from '../../../src/core/workspaces/workspaces.ts';
 import { audited } from '../audit/lines.testing.ts';

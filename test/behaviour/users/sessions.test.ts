@@ -4,7 +4,7 @@ import { eventually } from '../../../src/platform/eventually.testing.ts';
 import { recordProof } from '../../requirements/requirements.testing.ts';
 import { openDatabase } from '../../../src/ports/database/open.ts';
 import { endRights } from '../../../src/core/links/end-rights.ts';
-import { getDatabaseLocation } from '../../../src/server/store-options.ts';
+import { getDatabaseLocation } from '../../../src/core/store-options.ts';
 import { endUserSessions } from '../../../src/core/runs/sessions/sessions.ts';
 import { removeUser } from '../../../src/core/users/remove.ts';
 import { noSandbox } from '../../code.testing.ts';

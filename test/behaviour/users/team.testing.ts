@@ -8,7 +8,7 @@ import { findPostgres, NO_POSTGRES } from '../../../src/ports/database/postgres.
 import { furtherGroups, toolGroups } from '../../../src/core/offer/tool.ts';
 import { createLog } from '../../../src/platform/observability/log.ts';
 import { startWorkcrate } from '../../../src/server/start.ts';
-import { getDatabaseLocation } from '../../../src/server/store-options.ts';
+import { getDatabaseLocation } from '../../../src/core/store-options.ts';
 import { addUser } from '../../../src/core/users/keys.ts';
 import type { Version } from '../../conformance/messages.testing.ts';
 

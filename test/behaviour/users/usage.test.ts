@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { openDatabase } from '../../../src/ports/database/open.ts';
-import { getDatabaseLocation } from '../../../src/server/store-options.ts';
+import { getDatabaseLocation } from '../../../src/core/store-options.ts';
 import { run } from '../cli/program.testing.ts';
 import { noSandbox } from '../../code.testing.ts';
 import { databases, send, startTeam } from './team.testing.ts';

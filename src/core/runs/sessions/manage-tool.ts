@@ -7,7 +7,7 @@ import type { Caller } from '../../identity.ts';
 import type { AnswerOptions } from '../tools.ts';
 import { makeText } from '../../offer/schema.ts';
 import { linkShape, toLinkAnswer } from '../../links/link-result.ts';
-import { defineTool, type Tool, type ToolAnswer, type ToolContext } from '../../offer/tool.ts';
+import { declareTool, type ToolAnswer, type ToolContext } from '../../offer/tool.ts';
 import { nameSession } from './errors.ts';
 import type { MovedFiles } from './going-back.ts';
 import type { Sessions } from './sessions.ts';
@@ -46,9 +46,9 @@ export const sessionOutcomeShape = z.object({
 });
 
 type Outcome = ToolAnswer<z.input<typeof sessionOutcomeShape>>;
-type Act = (options: ManageToolOptions, asked: Asked) => Promise<Outcome>;
+type Act = (options: ManageRoom, asked: Asked) => Promise<Outcome>;
 
-export interface ManageToolOptions extends Pick<AnswerOptions, 'links' | 'linkSeconds' | 'baseUrl'> {
+export interface ManageRoom extends Pick<AnswerOptions, 'links' | 'linkSeconds' | 'baseUrl'> {
   readonly sessions: Sessions;
 }
 
@@ -59,26 +59,24 @@ interface Asked {
   readonly signal: AbortSignal;
 }
 
-export function createManageTool(options: ManageToolOptions): Tool {
-  return defineTool({
-    name: 'manage_session',
-    group: 'code',
-    title: 'Go back, fork or replay a session',
-    description:
-      'interrupt stops the running code and keeps state; checkpoint and restore go back to a state (Python) with the files of the session folder; fork makes a second session of it; export gives a notebook by link; replay runs the code of any session, also one that ended, again in a new one, in /workspace and /artifacts of its own, and tells what differs.',
-    input: z.strictObject({
-      session_id: makeText(64, 'Its id or name'),
-      action: z.enum(actions),
-      name: makeText(64, 'Of the checkpoint, new session or notebook').optional(),
-    }),
-    output: sessionOutcomeShape,
-    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
-    mayBeTask: true,
-    auditFields: { subject: ['session_id'] },
-    handle: ({ session_id: session, action, name = null }, { caller, signal }: ToolContext) =>
-      acts[action](options, { caller, session, name, signal }),
-  });
-}
+export const manageSessionTool = declareTool({
+  name: 'manage_session',
+  group: 'code',
+  title: 'Go back, fork or replay a session',
+  description:
+    'interrupt stops the running code and keeps state; checkpoint and restore go back to a state (Python) with the files of the session folder; fork makes a second session of it; export gives a notebook by link; replay runs the code of any session, also one that ended, again in a new one, in /workspace and /artifacts of its own, and tells what differs.',
+  input: z.strictObject({
+    session_id: makeText(64, 'Its id or name'),
+    action: z.enum(actions),
+    name: makeText(64, 'Of the checkpoint, new session or notebook').optional(),
+  }),
+  output: sessionOutcomeShape,
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+  mayBeTask: true,
+  auditFields: { subject: ['session_id'] },
+  handle: (room: ManageRoom, { session_id: session, action, name = null }, { caller, signal }: ToolContext) =>
+    acts[action](room, { caller, session, name, signal }),
+});
 
 const showFiles = (moved: MovedFiles) =>
   moved === null ? null : { count: moved.files, bytes: moved.bytes, left_out: moved.leftOut };

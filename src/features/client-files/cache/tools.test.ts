@@ -9,7 +9,8 @@ import { createMetrics } from '../../../platform/observability/metrics.ts';
 import { recordProof } from '../../../../test/requirements/requirements.testing.ts';
 import { createPolicy } from '../policy/policy.ts';
 import { createCache } from './cache.ts';
-import { createGuideCacheFileTool, type CacheToolsOptions } from './tools.ts';
+import { bindTool } from '../../../core/offer/tool.ts';
+import { guideCacheFileTool, type CacheRoom } from './tools.ts';
 
 const policy = createPolicy({ root: '/p', read: null, list: null });
 
@@ -30,12 +31,12 @@ function memoryAudit(): Audit & { readonly lines: string[] } {
 }
 
 /** The tools behind a real client, which checks every answer against the schema that it was told. */
-async function connected(policyFor: CacheToolsOptions['policyFor'] = async () => policy) {
+async function connected(policyFor: CacheRoom['policyFor'] = async () => policy) {
   const cache = createCache({ mostBytes: 100_000, mostEntries: 100, clock: Date.now });
   const audit = memoryAudit();
   const factory = createServerFactory({
     structured: true,
-    tools: [createGuideCacheFileTool({ cache, policyFor, audit })],
+    tools: [bindTool(guideCacheFileTool, { cache, policyFor, audit })],
     metrics: createMetrics(),
     log: createLog('error', () => {}),
     sharesMachine: false,

@@ -8,10 +8,9 @@ import type { Audit } from '../../../core/audit/audit.ts';
 import { asWorkcrateError, WorkcrateError } from '../../../platform/errors.ts';
 import type { Caller } from '../../../core/identity.ts';
 import {
-  defineTool,
+  declareTool,
   isQuestion,
   type Question,
-  type Tool,
   type ToolAnswer,
   type ToolContext,
 } from '../../../core/offer/tool.ts';
@@ -20,7 +19,7 @@ import type { ClientPath } from '../client-file.ts';
 import { encodeText, normalizeEncoding, parseBase64 } from '../text/text.ts';
 import type { CacheStatistics, ClientCache, NewCacheEntry } from './cache.ts';
 
-export interface CacheToolsOptions {
+export interface CacheRoom {
   readonly cache: ClientCache;
   /** The policy for this client's root, or the question that has to be asked first. */
   readonly policyFor: (context: ToolContext) => MaybeLater<GuidePolicy | Question>;
@@ -91,53 +90,50 @@ const guideOutputShape = z.object({
 
 type GuideOutput = z.input<typeof guideOutputShape>;
 
+const { path, content, encoding, binary, mtime } = guideFileShape;
+
 /** By which a client gives files of its own accord, sees how many are remembered, and has one forgotten. */
-export function createGuideCacheFileTool(options: CacheToolsOptions): Tool {
-  const { path, content, encoding, binary, mtime } = guideFileShape;
-  return defineTool({
-    name: 'guide_cache_file',
-    group: 'client',
-    title: 'Give files of the client',
-    description:
-      "Gives the server a short file of the user's project, pasted as text, for read_client_file and client_files within the next hour. For a client without a shell; others send files with read_client_file. Without arguments it says how much is remembered.",
-    input: z.strictObject({
-      path: path.optional().describe("From the project's folder"),
-      content: content.optional().describe('The whole text, exactly'),
-      encoding: encoding.describe('Of the file; default: utf-8'),
-      binary: binary.describe('content is base64'),
-      mtime: mtime.describe('When it changed, in ms since 1970'),
-      files: z
-        .array(z.strictObject(guideFileShape))
-        .refine(({ length }) => length >= 1 && length <= 1000, 'files has 1 to 1000 files.')
-        .refine(
-          (files) =>
-            files.reduce((sum, each) => sum + each.path.length + each.content.length, 0) <=
-            maxGuideCharacters,
-          `Together they may have at most ${maxGuideCharacters} characters. Give fewer at once; send large ones with read_client_file.`,
-        )
-        .optional()
-        .describe('Several instead, stored all or none'),
-      forget: pathSchema.optional().describe('Path of one to forget instead'),
-    }),
-    output: guideOutputShape,
-    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-    auditFields: { subject: ['path', 'forget'] },
-    handle({ files, forget, ...one }, context) {
-      const subjects = forget === undefined ? (files ?? [one]).flatMap((file) => file.path ?? []) : [forget];
-      return auditGuide(options.audit, 'guide_cache_file', context, subjects, () => {
-        const isEmpty = Object.values(one).every((value) => value === undefined);
-        if (forget !== undefined)
-          return forgetFile(options, requireNothingElse(forget, files, isEmpty), context);
-        if (files !== undefined) return storeGivenFiles(options, requireOnlyFiles(files, isEmpty), context);
-        if (isEmpty) return answerStatistics(options, context);
-        return storeGivenFiles(options, [requireSingleFile(one)], context);
-      });
-    },
-  });
-}
+export const guideCacheFileTool = declareTool({
+  name: 'guide_cache_file',
+  group: 'client',
+  title: 'Give files of the client',
+  description:
+    "Gives the server a short file of the user's project, pasted as text, for read_client_file and client_files within the next hour. For a client without a shell; others send files with read_client_file. Without arguments it says how much is remembered.",
+  input: z.strictObject({
+    path: path.optional().describe("From the project's folder"),
+    content: content.optional().describe('The whole text, exactly'),
+    encoding: encoding.describe('Of the file; default: utf-8'),
+    binary: binary.describe('content is base64'),
+    mtime: mtime.describe('When it changed, in ms since 1970'),
+    files: z
+      .array(z.strictObject(guideFileShape))
+      .refine(({ length }) => length >= 1 && length <= 1000, 'files has 1 to 1000 files.')
+      .refine(
+        (files) =>
+          files.reduce((sum, each) => sum + each.path.length + each.content.length, 0) <= maxGuideCharacters,
+        `Together they may have at most ${maxGuideCharacters} characters. Give fewer at once; send large ones with read_client_file.`,
+      )
+      .optional()
+      .describe('Several instead, stored all or none'),
+    forget: pathSchema.optional().describe('Path of one to forget instead'),
+  }),
+  output: guideOutputShape,
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  auditFields: { subject: ['path', 'forget'] },
+  handle(room: CacheRoom, { files, forget, ...one }, context) {
+    const subjects = forget === undefined ? (files ?? [one]).flatMap((file) => file.path ?? []) : [forget];
+    return auditGuide(room.audit, 'guide_cache_file', context, subjects, () => {
+      const isEmpty = Object.values(one).every((value) => value === undefined);
+      if (forget !== undefined) return forgetFile(room, requireNothingElse(forget, files, isEmpty), context);
+      if (files !== undefined) return storeGivenFiles(room, requireOnlyFiles(files, isEmpty), context);
+      if (isEmpty) return answerStatistics(room, context);
+      return storeGivenFiles(room, [requireSingleFile(one)], context);
+    });
+  },
+});
 
 async function storeGivenFiles(
-  { policyFor, cache }: CacheToolsOptions,
+  { policyFor, cache }: CacheRoom,
   given: readonly GuideFile[],
   context: ToolContext,
 ) {
@@ -166,11 +162,7 @@ const maxShownFiles = 20;
 const describeStored = ({ path, size, encoding }: z.input<typeof storedShape>): string =>
   `${quoteName(path)}  ${size} bytes${encoding === null ? '' : `  ${encoding}`}`;
 
-async function forgetFile(
-  { cache, policyFor, forgetKept }: CacheToolsOptions,
-  path: string,
-  context: ToolContext,
-) {
+async function forgetFile({ cache, policyFor, forgetKept }: CacheRoom, path: string, context: ToolContext) {
   const policy = await policyFor(context);
   if ('ask' in policy) return policy;
   const { user } = context.caller;
@@ -180,7 +172,7 @@ async function forgetFile(
   return describeCache(cache, context, forgot, forgot ? 'Forgotten. ' : 'It was not cached. ');
 }
 
-const answerStatistics = async ({ cache }: CacheToolsOptions, context: ToolContext) =>
+const answerStatistics = async ({ cache }: CacheRoom, context: ToolContext) =>
   describeCache(cache, context, null, '');
 
 function describeCache(

@@ -24,7 +24,9 @@ import { memoryStorage } from '../../../ports/storage/memory.ts';
 import { createCache } from '../cache/cache.ts';
 import { createClientFiles, createFilesystemChallenges, type ClientFilesOptions } from '../client-files.ts';
 import { createAskRoute } from '../page.ts';
-import { createReadAndListTools } from '../tools.ts';
+import { declareListTool } from '../tools/list.ts';
+import { createLargeAnswers, declareReadTool } from '../tools/read.ts';
+import { bindTool } from '../../../core/offer/tool.ts';
 
 const quotas = { userBytes: 1e9, userFiles: 1e6, totalBytes: 1e9, totalFiles: 1e6 };
 
@@ -51,16 +53,9 @@ export async function stage(more: Partial<ClientFilesOptions> = {}) {
   const limits = { timeoutMs: 60_000, mostBytes: 1e7 };
   const shared = { ...ground, files, uploads, cache, proofs, audit: memoryAudit(noted), paths };
   const bridge = createClientFiles({ ...shared, ...limits, root: null, baseUrl, ...more });
-  const tools = createReadAndListTools({
-    bridge,
-    files,
-    links,
-    fileTtl: 600,
-    clock,
-    baseUrl,
-    readable: ['docs'],
-    listable: ['docs'],
-  });
+  const large = createLargeAnswers({ files, links, fileTtl: 600, baseUrl });
+  const room = { bridge, large, clock };
+  const tools = [bindTool(declareReadTool(['docs']), room), bindTool(declareListTool(['docs']), room)];
   const factory = createServerFactory({
     structured: true,
     tools,

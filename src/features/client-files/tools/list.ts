@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { linkShape } from '../../../core/links/link-result.ts';
 import { makeText } from '../../../core/offer/schema.ts';
-import { defineTool, type Tool, type ToolContext } from '../../../core/offer/tool.ts';
+import { declareTool, type ToolContext } from '../../../core/offer/tool.ts';
 import { quoteName } from '../../../platform/text/text.ts';
 import type { ClientEntry, ClientFiles, ClientListing, ListFolderOptions } from '../client-files.ts';
 import { isInstructions } from '../requests/file-request.ts';
@@ -18,12 +18,11 @@ import {
   methodSchema,
   requestInputShape,
 } from './instructions.ts';
-import { createLargeAnswers, type LargeAnswers, type LargeAnswersOptions } from './read.ts';
+import type { LargeAnswers } from './read.ts';
 
-export interface ListToolOptions extends LargeAnswersOptions {
+export interface ListRoom {
   readonly bridge: Pick<ClientFiles, 'list'>;
-  /** What may be listed, for the description. */
-  readonly listable: readonly string[];
+  readonly large: LargeAnswers;
 }
 
 /** More than that is of use to programs alone. */
@@ -57,13 +56,13 @@ const listOutputSchema = z.object({
 
 type ListOutput = z.input<typeof listOutputSchema>;
 
-export function createListTool(options: ListToolOptions): Tool {
-  const large = createLargeAnswers(options);
-  return defineTool({
+/** What may be listed is in the description. */
+export function declareListTool(listable: readonly string[]) {
+  return declareTool({
     name: 'list_client_directory',
     group: 'client',
     title: 'List a folder of the client',
-    description: `Lists a folder of the user's project on the client's machine. With a shell there, ls is quicker. If the answer is a command, run it there, then call again. ${describeAllowedFolders(options.listable)}`,
+    description: `Lists a folder of the user's project on the client's machine. With a shell there, ls is quicker. If the answer is a command, run it there, then call again. ${describeAllowedFolders(listable)}`,
     input: z.strictObject({
       path: createPathSchema('docs'),
       recursive: z.boolean().optional(),
@@ -74,8 +73,8 @@ export function createListTool(options: ListToolOptions): Tool {
     output: listOutputSchema,
     annotations: { readOnlyHint: true, openWorldHint: false },
     auditFields: { subject: ['path'] },
-    async handle(input, context) {
-      const answer = await options.bridge.list(input, context);
+    async handle({ bridge, large }: ListRoom, input, context) {
+      const answer = await bridge.list(input, context);
       if ('ask' in answer) return answer;
       if (isInstructions(answer)) return describeInstructions(answer);
       const result = await answerWithListing(large, answer, context);

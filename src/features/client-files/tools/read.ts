@@ -8,7 +8,7 @@ import type { Files } from '../../../core/files/files.ts';
 import { toLinkAnswer, linkShape } from '../../../core/links/link-result.ts';
 import type { Links } from '../../../core/links/links.ts';
 import { makeText } from '../../../core/offer/schema.ts';
-import { defineTool, type Tool, type ToolContext } from '../../../core/offer/tool.ts';
+import { declareTool, type ToolContext } from '../../../core/offer/tool.ts';
 import { quoteName } from '../../../platform/text/text.ts';
 import type { ClientFiles, FoundFile, ReadFile } from '../client-files.ts';
 import { isInstructions } from '../requests/file-request.ts';
@@ -80,11 +80,10 @@ async function* toAsyncChunks(bytes: Iterable<Uint8Array>): AsyncGenerator<Uint8
   yield* bytes;
 }
 
-export interface ReadToolOptions extends LargeAnswersOptions {
+export interface ReadRoom {
   readonly bridge: Pick<ClientFiles, 'read'>;
+  readonly large: LargeAnswers;
   readonly clock: Clock;
-  /** What may be read, for the description. */
-  readonly readable: readonly string[];
 }
 
 /** What fits into a conversation; base64 takes a third more. */
@@ -138,13 +137,14 @@ const ageInputShape = {
   refresh: z.boolean().optional().describe('Take none'),
 };
 
-export function createReadTool(options: ReadToolOptions): Tool {
-  const large = createLargeAnswers(options);
-  return defineTool({
+/** What may be read is in the description. */
+export function declareReadTool(readable: readonly string[]) {
+  return declareTool({
     name: 'read_client_file',
+    view: 'ui://workcrate/file-picker',
     group: 'client',
     title: 'Read a file of the client',
-    description: `Reads a file of the user's project on the client's machine. If the answer is a command, run it there, then call again. Each call asks anew, so edits are seen. For code, use client_files of execute_code. ${describeAllowedFolders(options.readable)}`,
+    description: `Reads a file of the user's project on the client's machine. If the answer is a command, run it there, then call again. Each call asks anew, so edits are seen. For code, use client_files of execute_code. ${describeAllowedFolders(readable)}`,
     input: z.strictObject({
       path: createPathSchema('docs/plan.md'),
       encoding: makeText(100).optional(),
@@ -160,13 +160,13 @@ export function createReadTool(options: ReadToolOptions): Tool {
     output: readOutputSchema,
     annotations: { readOnlyHint: true, openWorldHint: false },
     auditFields: { subject: ['path'] },
-    async handle({ max_age_s: maxAgeSeconds, ...input }, context) {
-      const answer = await options.bridge.read({ ...input, maxAgeSeconds }, context);
+    async handle({ bridge, large, clock }: ReadRoom, { max_age_s: maxAgeSeconds, ...input }, context) {
+      const answer = await bridge.read({ ...input, maxAgeSeconds }, context);
       if ('ask' in answer) return answer;
       if (isInstructions(answer))
         return describeInstructions(answer, ['paste a short text with guide_cache_file']);
       const { binary = false, encoding = null } = input;
-      return answerWithFile(large, answer, { binary, encoding, now: options.clock() }, context);
+      return answerWithFile(large, answer, { binary, encoding, now: clock() }, context);
     },
   });
 }

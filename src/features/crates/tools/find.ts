@@ -5,25 +5,23 @@
 import { z } from 'zod';
 import { WorkcrateError } from '../../../platform/errors.ts';
 import { hideArguments, listAs, makeText } from '../../../core/offer/schema.ts';
-import { defineTool, type Tool } from '../../../core/offer/tool.ts';
-import type { Crates } from '../crates.ts';
+import { declareTool, type DeclaredTool } from '../../../core/offer/tool.ts';
 import type { FieldList } from '../index/reading.ts';
 import { crateSummarySchema } from '../metadata/summary.ts';
 import { describeCrate } from './crate-text.ts';
+import type { CratesRoom, CrateTerms } from './room.ts';
 import { crateIdSchema, makeCount, toSearchAnswer } from './schema.ts';
 import { describeEntitySearch, describeFields, describeSearch } from './search-text.ts';
 
 const findToolAnnotations = { readOnlyHint: true, openWorldHint: false };
 
 /** Tools that find crates and describe one. */
-export function createFindTools(crates: Crates): Tool[] {
-  return [
-    createSearchIndexTool(crates),
-    createSearchByEntityTool(crates),
-    createListSearchableFieldsTool(crates),
-    createGetCrateTool(crates),
-  ];
-}
+export const declareFindTools = (terms: CrateTerms): DeclaredTool<CratesRoom>[] => [
+  declareSearchIndexTool(terms),
+  searchByEntityTool,
+  listSearchableFieldsTool,
+  getCrateTool,
+];
 
 const maxQueryLength = 10_000;
 const maxSearchOffset = 10_000;
@@ -84,9 +82,10 @@ const searchInputSchema = hideArguments(
   ['count_texts'],
 );
 
-function createSearchIndexTool(crates: Crates): Tool {
-  return defineTool({
+function declareSearchIndexTool({ usesEmbeddingsApi }: CrateTerms) {
+  return declareTool({
     name: 'search_index',
+    view: 'ui://workcrate/crate',
     group: 'crates',
     title: 'Search crates',
     description:
@@ -103,9 +102,9 @@ function createSearchIndexTool(crates: Crates): Tool {
       next_offset: z.number().int().nullable(),
       notes: z.array(z.string()),
     }),
-    annotations: { readOnlyHint: true, openWorldHint: crates.usesEmbeddingsApi },
+    annotations: { readOnlyHint: true, openWorldHint: usesEmbeddingsApi },
     auditFields: { subject: [] },
-    async handle(input, { caller, signal }) {
+    async handle({ crates }: CratesRoom, input, { caller, signal }) {
       const { query, mode, limit, offset } = input;
       const filters = Object.entries(input.field_filters);
       const request = { query, mode, filters, limit, offset, countsTexts: input.count_texts };
@@ -115,109 +114,106 @@ function createSearchIndexTool(crates: Crates): Tool {
   });
 }
 
-function createSearchByEntityTool(crates: Crates): Tool {
-  return defineTool({
-    name: 'search_by_entity',
-    group: 'crates',
-    title: 'Search crates by an entity',
-    description:
-      'Find crates by an entity in their metadata: its type, a property and the value, such as Person, affiliation.name, University of Oslo.',
-    input: z.strictObject({
-      type_name: makeText(500, 'Such as Person or File; * for any'),
-      prop_path: makeText(500, 'A property, or a path along references: author.affiliation.name'),
-      prop_value: makeText(2000),
-      entry_field: makeText(100, 'A field of the crate that must match entry_value too').optional(),
-      entry_value: makeText(2000).optional(),
-      exact: listAs(z.boolean().default(true), {
-        type: 'boolean',
-        description: 'Default true; false: any part of the value, ignoring case',
-      }),
-      limit: makeCount(1, maxSearchLimit, 50, `Default 50, at most ${maxSearchLimit}`),
-      offset: searchOffsetSchema,
+const searchByEntityTool = declareTool({
+  name: 'search_by_entity',
+  view: 'ui://workcrate/crate',
+  group: 'crates',
+  title: 'Search crates by an entity',
+  description:
+    'Find crates by an entity in their metadata: its type, a property and the value, such as Person, affiliation.name, University of Oslo.',
+  input: z.strictObject({
+    type_name: makeText(500, 'Such as Person or File; * for any'),
+    prop_path: makeText(500, 'A property, or a path along references: author.affiliation.name'),
+    prop_value: makeText(2000),
+    entry_field: makeText(100, 'A field of the crate that must match entry_value too').optional(),
+    entry_value: makeText(2000).optional(),
+    exact: listAs(z.boolean().default(true), {
+      type: 'boolean',
+      description: 'Default true; false: any part of the value, ignoring case',
     }),
-    output: z.object({
-      total: z.number().int().nullable().describe('null if there are too many to count'),
-      count: z.number().int(),
-      results: z.array(foundCrateSchema),
-      next_offset: z.number().int().nullable(),
-      notes: z.array(z.string()),
-    }),
-    annotations: findToolAnnotations,
-    auditFields: { subject: [] },
-    async handle(input, { caller, signal }) {
-      if ((input.entry_field === undefined) !== (input.entry_value === undefined))
-        throw new WorkcrateError(
-          'invalid_input',
-          'entry_field and entry_value go together: give both or neither.',
-        );
-      const page = await crates.byEntity(
-        caller,
-        {
-          type: input.type_name,
-          path: input.prop_path,
-          value: input.prop_value,
-          entry:
-            input.entry_field === undefined ? null : { field: input.entry_field, value: input.entry_value! },
-          exact: input.exact,
-          limit: input.limit,
-          offset: input.offset,
-        },
-        signal,
+    limit: makeCount(1, maxSearchLimit, 50, `Default 50, at most ${maxSearchLimit}`),
+    offset: searchOffsetSchema,
+  }),
+  output: z.object({
+    total: z.number().int().nullable().describe('null if there are too many to count'),
+    count: z.number().int(),
+    results: z.array(foundCrateSchema),
+    next_offset: z.number().int().nullable(),
+    notes: z.array(z.string()),
+  }),
+  annotations: findToolAnnotations,
+  auditFields: { subject: [] },
+  async handle({ crates }: CratesRoom, input, { caller, signal }) {
+    if ((input.entry_field === undefined) !== (input.entry_value === undefined))
+      throw new WorkcrateError(
+        'invalid_input',
+        'entry_field and entry_value go together: give both or neither.',
       );
-      const results = page.results.map(({ crateId, locator, authors, ...found }) => ({
-        crate_id: crateId,
-        ...found,
-        resource_locator: locator,
-        authors: [...authors],
-      }));
-      return {
-        text: [describeEntitySearch(page, input.offset), ...page.notes.map((note) => `Note: ${note}`)].join(
-          '\n',
-        ),
-        structured: {
-          total: page.total,
-          count: results.length,
-          results,
-          next_offset: page.next,
-          notes: page.notes,
-        },
-      };
-    },
-  });
-}
+    const page = await crates.byEntity(
+      caller,
+      {
+        type: input.type_name,
+        path: input.prop_path,
+        value: input.prop_value,
+        entry:
+          input.entry_field === undefined ? null : { field: input.entry_field, value: input.entry_value! },
+        exact: input.exact,
+        limit: input.limit,
+        offset: input.offset,
+      },
+      signal,
+    );
+    const results = page.results.map(({ crateId, locator, authors, ...found }) => ({
+      crate_id: crateId,
+      ...found,
+      resource_locator: locator,
+      authors: [...authors],
+    }));
+    return {
+      text: [describeEntitySearch(page, input.offset), ...page.notes.map((note) => `Note: ${note}`)].join(
+        '\n',
+      ),
+      structured: {
+        total: page.total,
+        count: results.length,
+        results,
+        next_offset: page.next,
+        notes: page.notes,
+      },
+    };
+  },
+});
 
-function createListSearchableFieldsTool(crates: Crates): Tool {
-  return defineTool({
-    name: 'list_searchable_fields',
-    group: 'crates',
-    title: 'List what can be searched',
-    description:
-      'What search_index and search_by_entity can search: fields, filters with their values, types of entities with their properties.',
-    input: z.strictObject({
-      name: makeText(500, 'One filter or type, with all of its values or properties').optional(),
-    }),
-    output: z.object({
-      fields: z.array(z.object({ name: z.string(), weight: z.number(), description: z.string() })),
-      filters: z.array(
-        z.object({
-          name: z.string(),
-          description: z.string(),
-          values: z.array(z.object({ value: z.string(), count: z.number().int() })),
-        }),
-      ),
-      entities: z.array(
-        z.object({ type: z.string(), crates: z.number().int(), properties: z.array(z.string()) }),
-      ),
-    }),
-    annotations: findToolAnnotations,
-    auditFields: { subject: [] },
-    async handle({ name }, { caller, signal }) {
-      const all = await crates.fields(caller, signal);
-      const shown = name === undefined ? all : selectField(all, name);
-      return { text: describeFields(shown, name !== undefined), structured: shown };
-    },
-  });
-}
+const listSearchableFieldsTool = declareTool({
+  name: 'list_searchable_fields',
+  group: 'crates',
+  title: 'List what can be searched',
+  description:
+    'What search_index and search_by_entity can search: fields, filters with their values, types of entities with their properties.',
+  input: z.strictObject({
+    name: makeText(500, 'One filter or type, with all of its values or properties').optional(),
+  }),
+  output: z.object({
+    fields: z.array(z.object({ name: z.string(), weight: z.number(), description: z.string() })),
+    filters: z.array(
+      z.object({
+        name: z.string(),
+        description: z.string(),
+        values: z.array(z.object({ value: z.string(), count: z.number().int() })),
+      }),
+    ),
+    entities: z.array(
+      z.object({ type: z.string(), crates: z.number().int(), properties: z.array(z.string()) }),
+    ),
+  }),
+  annotations: findToolAnnotations,
+  auditFields: { subject: [] },
+  async handle({ crates }: CratesRoom, { name }, { caller, signal }) {
+    const all = await crates.fields(caller, signal);
+    const shown = name === undefined ? all : selectField(all, name);
+    return { text: describeFields(shown, name !== undefined), structured: shown };
+  },
+});
 
 /** What the list says of one field, filter or type. */
 function selectField({ fields, filters, entities }: FieldList, wanted: string): FieldList {
@@ -234,20 +230,19 @@ function selectField({ fields, filters, entities }: FieldList, wanted: string): 
   );
 }
 
-function createGetCrateTool(crates: Crates): Tool {
-  return defineTool({
-    name: 'get_crate',
-    group: 'crates',
-    title: 'Describe a crate',
-    description:
-      'Describe one RO-Crate (dataset): title, authors, licence, dates, types of entities, size, where it is, problems of its metadata.',
-    input: z.strictObject({ crate_id: crateIdSchema }),
-    output: crateSummarySchema,
-    annotations: findToolAnnotations,
-    auditFields: { subject: ['crate_id'] },
-    async handle({ crate_id }, { caller, signal }) {
-      const summary = await crates.get(caller, crate_id, signal);
-      return { text: describeCrate(summary), structured: summary };
-    },
-  });
-}
+export const getCrateTool = declareTool({
+  name: 'get_crate',
+  view: 'ui://workcrate/crate',
+  group: 'crates',
+  title: 'Describe a crate',
+  description:
+    'Describe one RO-Crate (dataset): title, authors, licence, dates, types of entities, size, where it is, problems of its metadata.',
+  input: z.strictObject({ crate_id: crateIdSchema }),
+  output: crateSummarySchema,
+  annotations: findToolAnnotations,
+  auditFields: { subject: ['crate_id'] },
+  async handle({ crates }: CratesRoom, { crate_id }, { caller, signal }) {
+    const summary = await crates.get(caller, crate_id, signal);
+    return { text: describeCrate(summary), structured: summary };
+  },
+});

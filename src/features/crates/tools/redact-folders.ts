@@ -1,6 +1,6 @@
 /** Redacts the server's folders from what tools answer, for servers with several users. */
 import { isWorkcrateError, WorkcrateError } from '../../../platform/errors.ts';
-import type { Tool } from '../../../core/offer/tool.ts';
+import type { DeclaredTool } from '../../../core/offer/tool.ts';
 
 /** Shortens paths of the server in a text: users see `crates/users/ada/x.zip`, not where that is on the disk. */
 export type RedactFolders = (text: string) => string;
@@ -35,30 +35,26 @@ export async function hideFolders<T>(
 }
 
 /** Hides them from the answers of tools where there are several users. A single user is the operator too. */
-export function redactCrateTools(
-  { sourceUrls, isForSeveral }: SharedSources,
-  tools: readonly Tool[],
-): Tool[] {
-  if (!isForSeveral) return [...tools];
-  const hide = createFolderRedaction(sourceUrls);
-  return tools.map((tool) => redactToolFolders(tool, hide));
-}
+export const redactCrateTools = <Room extends { readonly crates: SharedSources }>(
+  tools: readonly DeclaredTool<Room>[],
+): DeclaredTool<Room>[] => tools.map(redactToolFolders);
 
-/** Wraps a tool so that every text it answers goes through `hide`. */
-function redactToolFolders(tool: Tool, hide: RedactFolders): Tool {
-  const hidden = <T>(value: T): T => mapStringsDeep(value, hide) as T;
+/** Wraps a tool so that every text it answers goes through the redaction. */
+function redactToolFolders<Room extends { readonly crates: SharedSources }>(
+  tool: DeclaredTool<Room>,
+): DeclaredTool<Room> {
   return {
     ...tool,
-    async handle(input, context) {
+    async handle(room, input, context) {
+      const { sourceUrls, isForSeveral } = room.crates;
+      if (!isForSeveral) return tool.handle(room, input, context);
+      const hide = createFolderRedaction(sourceUrls);
       const progress: typeof context.progress = (done, total, message) =>
         context.progress(done, total, message === undefined ? message : hide(message));
-      try {
-        return hidden(await tool.handle(input, { ...context, progress }));
-      } catch (error) {
-        if (!isWorkcrateError(error)) throw error;
-        const { code, message, cause, details } = error;
-        throw new WorkcrateError(code, hide(message), { cause, details: { ...details } });
-      }
+      return hideFolders(room.crates, async () => {
+        const answer = await tool.handle(room, input, { ...context, progress });
+        return mapStringsDeep(answer, hide) as typeof answer;
+      });
     },
   };
 }

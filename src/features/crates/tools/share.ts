@@ -11,11 +11,16 @@ import {
   toLinkTermFields,
 } from '../../../core/links/link-result.ts';
 import { hideArguments, listAs, makeText } from '../../../core/offer/schema.ts';
-import { defineTool, type Tool, type ToolAnswer, type ToolContext } from '../../../core/offer/tool.ts';
+import {
+  declareTool,
+  type DeclaredTool,
+  type ToolAnswer,
+  type ToolContext,
+} from '../../../core/offer/tool.ts';
 import { formatBytes, quoteName } from '../../../platform/text/text.ts';
 import { maxInlineTextBytes } from '../contents/inline-text.ts';
-import type { Crates } from '../crates.ts';
 import { describeFiles } from './crate-text.ts';
+import type { CratesRoom, CrateTerms } from './room.ts';
 import {
   crateIdSchema,
   formatLocator,
@@ -25,21 +30,12 @@ import {
   toListingAnswer,
 } from './schema.ts';
 
-export interface CrateShareToolsOptions {
-  readonly crates: Crates;
-  readonly fileTtl: number;
-  readonly maxTtl: number;
-  readonly baseUrl: () => string;
-}
-
 /** Tools that look into a crate without downloading it, and hand out what is in it. */
-export function createShareTools(options: CrateShareToolsOptions): Tool[] {
-  return [
-    createListCrateFilesTool(options),
-    createReadCrateFileTool(options),
-    createDownloadCrateTool(options),
-  ];
-}
+export const declareShareTools = (terms: CrateTerms): DeclaredTool<CratesRoom>[] => [
+  declareListCrateFilesTool(terms),
+  declareReadCrateFileTool(terms),
+  declareDownloadCrateTool(terms),
+];
 
 const crateFileSchema = z.object({
   path: z.string(),
@@ -63,10 +59,10 @@ const listInputSchema = hideArguments(
   ['link_all'],
 );
 
-function createListCrateFilesTool(options: CrateShareToolsOptions): Tool {
-  const { crates } = options;
-  return defineTool({
+function declareListCrateFilesTool(terms: CrateTerms) {
+  return declareTool({
     name: 'list_crate_files',
+    view: 'ui://workcrate/crate',
     group: 'crates',
     title: 'List the files of a crate',
     description:
@@ -89,15 +85,15 @@ function createListCrateFilesTool(options: CrateShareToolsOptions): Tool {
         .optional()
         .describe('The list of all that match, as JSON Lines, where the text shows only some'),
     }),
-    annotations: { readOnlyHint: true, openWorldHint: crates.hasRemoteSources },
+    annotations: { readOnlyHint: true, openWorldHint: terms.hasRemoteSources },
     auditFields: { subject: ['crate_id'] },
-    async handle({ crate_id, glob = null, limit, offset, link_all }, { caller, signal }) {
-      const listing = await crates.inside.list(caller, crate_id, { glob, limit, offset }, signal);
+    async handle(room: CratesRoom, { crate_id, glob = null, limit, offset, link_all }, { caller, signal }) {
+      const listing = await room.crates.inside.list(caller, crate_id, { glob, limit, offset }, signal);
       const structured = toListingAnswer(crate_id, listing);
       const { text, isAll } = describeFiles(listing, offset);
       // Whoever asks for a later page has the link already.
       if (isAll || offset > 0 || !link_all) return { text, structured };
-      const whole = await shareWholeList(options, crate_id, glob, { caller, signal });
+      const whole = await shareWholeList(room, crate_id, glob, { caller, signal });
       return {
         text: `${text}\n${whole.text}`,
         structured: { ...structured, ...(whole.structured === null ? {} : { whole_list: whole.structured }) },
@@ -109,7 +105,7 @@ function createListCrateFilesTool(options: CrateShareToolsOptions): Tool {
 
 /** Where there is no room for the list, the answer says so and is otherwise the same. */
 async function shareWholeList(
-  { crates, fileTtl, maxTtl, baseUrl }: CrateShareToolsOptions,
+  { crates, fileTtl, maxTtl, baseUrl }: CratesRoom,
   crateId: string,
   glob: string | null,
   { caller, signal }: Pick<ToolContext, 'caller' | 'signal'>,
@@ -136,10 +132,10 @@ const readCrateFileSchema = externalLinkShape.partial().extend({
 
 type ReadCrateFileAnswer = ToolAnswer<z.input<typeof readCrateFileSchema>>;
 
-function createReadCrateFileTool(options: CrateShareToolsOptions): Tool {
-  const { crates, baseUrl } = options;
-  return defineTool({
+function declareReadCrateFileTool(terms: CrateTerms) {
+  return declareTool({
     name: 'read_crate_file',
+    view: 'ui://workcrate/table',
     group: 'crates',
     title: 'Read a file of a crate',
     description:
@@ -152,13 +148,13 @@ function createReadCrateFileTool(options: CrateShareToolsOptions): Tool {
         enum: ['text', 'link'],
         description: 'Default text; link: by URL, whatever its size',
       }),
-      ...toLinkTermFields(options),
+      ...toLinkTermFields(terms),
     }),
     output: readCrateFileSchema,
     // A link that expires changes nothing that anyone could miss.
-    annotations: { readOnlyHint: true, openWorldHint: crates.hasRemoteSources },
+    annotations: { readOnlyHint: true, openWorldHint: terms.hasRemoteSources },
     auditFields: { subject: ['path', 'crate_id'], newToken: 'token' },
-    async handle(input, { caller, signal }): Promise<ReadCrateFileAnswer> {
+    async handle({ crates, baseUrl }: CratesRoom, input, { caller, signal }): Promise<ReadCrateFileAnswer> {
       const { crate_id, path, delivery } = input;
       const read = await crates.inside.read(caller, crate_id, path, signal);
       const described = { crate_id, path, size: read.size, media_type: read.mediaType };
@@ -191,9 +187,8 @@ const downloadCrateSchema = externalLinkShape.partial().extend({
   content_base64: z.string().optional().describe('With delivery base64: its bytes'),
 });
 
-function createDownloadCrateTool(options: CrateShareToolsOptions): Tool {
-  const { crates, baseUrl } = options;
-  return defineTool({
+function declareDownloadCrateTool(terms: CrateTerms) {
+  return declareTool({
     name: 'download_crate',
     group: 'crates',
     title: 'Download a crate',
@@ -205,18 +200,19 @@ function createDownloadCrateTool(options: CrateShareToolsOptions): Tool {
         enum: ['link', 'base64'],
         description: 'Default link; base64: the bytes of a small crate in this answer',
       }),
-      ...toLinkTermFields(options),
+      ...toLinkTermFields(terms),
     }),
     output: downloadCrateSchema,
     annotations: {
       readOnlyHint: false,
       destructiveHint: false,
       idempotentHint: false,
-      openWorldHint: crates.hasRemoteSources,
+      openWorldHint: terms.hasRemoteSources,
     },
     mayBeTask: true,
     auditFields: { subject: ['crate_id'], newToken: 'token' },
     async handle(
+      { crates, baseUrl }: CratesRoom,
       input,
       { caller, signal, progress },
     ): Promise<ToolAnswer<z.input<typeof downloadCrateSchema>>> {

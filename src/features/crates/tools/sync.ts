@@ -1,15 +1,16 @@
 /** The tools that bring the index up to date and show its state: sync_index and index_status. Syncing is in `sync/`. */
 import { z } from 'zod';
-import { defineTool, type Tool } from '../../../core/offer/tool.ts';
-import type { Crates } from '../crates.ts';
+import { declareTool, type DeclaredTool } from '../../../core/offer/tool.ts';
 import type { IndexStatus } from '../index/reading.ts';
+import type { CratesRoom, CrateTerms } from './room.ts';
 import { formatLocator, makeCount, offsetSchema } from './schema.ts';
 import { describeNext } from './search-text.ts';
 
 /** Tools that update the index, and show its state. */
-export function createSyncTools(crates: Crates): Tool[] {
-  return [createSyncIndexTool(crates), createIndexStatusTool(crates)];
-}
+export const declareSyncTools = (terms: CrateTerms): DeclaredTool<CratesRoom>[] => [
+  declareSyncIndexTool(terms),
+  indexStatusTool,
+];
 
 const nullableCountSchema = z.number().int().nullable();
 
@@ -28,8 +29,8 @@ const sourceReportSchema = z.object({
 
 const hiddenCounts = { seen: null, read: null, unchanged: null, broken: null, removed: null };
 
-function createSyncIndexTool(crates: Crates): Tool {
-  return defineTool({
+function declareSyncIndexTool({ hasRemoteSources, usesEmbeddingsApi }: CrateTerms) {
+  return declareTool({
     name: 'sync_index',
     group: 'crates',
     title: 'Update the index of crates',
@@ -46,11 +47,11 @@ function createSyncIndexTool(crates: Crates): Tool {
       readOnlyHint: false,
       destructiveHint: false,
       idempotentHint: true,
-      openWorldHint: crates.hasRemoteSources || crates.usesEmbeddingsApi,
+      openWorldHint: hasRemoteSources || usesEmbeddingsApi,
     },
     mayBeTask: true,
     auditFields: { subject: [] },
-    async handle(_input, { signal, progress }) {
+    async handle({ crates }: CratesRoom, _input, { signal, progress }) {
       let done = 0;
       const { reports, joined } = await crates.sync({
         signal,
@@ -83,54 +84,52 @@ function formatSourceReport(report: z.input<typeof sourceReportSchema>): string 
   return `${at}: ${seen} crates, ${read} read, ${unchanged} unchanged, ${broken} broken${more}, ${removed} removed`;
 }
 
-function createIndexStatusTool(crates: Crates): Tool {
-  return defineTool({
-    name: 'index_status',
-    group: 'crates',
-    title: 'Show the state of the index of crates',
-    description:
-      'The sources of crates, when each was synced, how many crates are indexed, which cannot be read and why.',
-    input: z.strictObject({
-      limit: makeCount(1, 1000, 100, 'Of broken crates'),
-      offset: offsetSchema,
-    }),
-    output: z.object({
-      crates: z.number().int(),
-      broken: z.number().int(),
-      sources: z.array(
-        z.object({
-          source: z.string(),
-          state: z.string(),
-          reason: z.string().nullable(),
-          synced_at: z.string().nullable(),
-          crates: z.number().int(),
-          broken: z.number().int(),
-        }),
-      ),
-      broken_crates: z.array(
-        z.object({
-          crate_id: z.string(),
-          resource_locator: z.string(),
-          code: z.string(),
-          reason: z.string(),
-        }),
-      ),
-      syncing: z.boolean(),
-      semantic: z.object({
-        provider: z.string(),
-        version: z.string().nullable(),
-        documents: z.number().int(),
-        stale: z.boolean(),
+const indexStatusTool = declareTool({
+  name: 'index_status',
+  group: 'crates',
+  title: 'Show the state of the index of crates',
+  description:
+    'The sources of crates, when each was synced, how many crates are indexed, which cannot be read and why.',
+  input: z.strictObject({
+    limit: makeCount(1, 1000, 100, 'Of broken crates'),
+    offset: offsetSchema,
+  }),
+  output: z.object({
+    crates: z.number().int(),
+    broken: z.number().int(),
+    sources: z.array(
+      z.object({
+        source: z.string(),
+        state: z.string(),
+        reason: z.string().nullable(),
+        synced_at: z.string().nullable(),
+        crates: z.number().int(),
+        broken: z.number().int(),
       }),
+    ),
+    broken_crates: z.array(
+      z.object({
+        crate_id: z.string(),
+        resource_locator: z.string(),
+        code: z.string(),
+        reason: z.string(),
+      }),
+    ),
+    syncing: z.boolean(),
+    semantic: z.object({
+      provider: z.string(),
+      version: z.string().nullable(),
+      documents: z.number().int(),
+      stale: z.boolean(),
     }),
-    annotations: { readOnlyHint: true, openWorldHint: false },
-    auditFields: { subject: [] },
-    async handle({ limit, offset }, { caller, signal }) {
-      const status = await crates.status(caller, { limit, offset }, signal);
-      return { text: describeStatus(status, offset), structured: status };
-    },
-  });
-}
+  }),
+  annotations: { readOnlyHint: true, openWorldHint: false },
+  auditFields: { subject: [] },
+  async handle({ crates }: CratesRoom, { limit, offset }, { caller, signal }) {
+    const status = await crates.status(caller, { limit, offset }, signal);
+    return { text: describeStatus(status, offset), structured: status };
+  },
+});
 
 const maxBrokenInText = 20;
 

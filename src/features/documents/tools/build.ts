@@ -7,10 +7,15 @@ import { z } from 'zod';
 import { WorkcrateError } from '../../../platform/errors.ts';
 import { cleanFilename } from '../../../platform/text/filenames.ts';
 import type { Files } from '../../../core/files/files.ts';
-import { toLinkAnswer, linkShape, toLinkTermFields } from '../../../core/links/link-result.ts';
+import {
+  toLinkAnswer,
+  linkShape,
+  toLinkTermFields,
+  type LinkTermBounds,
+} from '../../../core/links/link-result.ts';
 import type { Links, Webhook } from '../../../core/links/links.ts';
 import { hideArguments, listAs } from '../../../core/offer/schema.ts';
-import { defineTool, type Tool, type ToolContext } from '../../../core/offer/tool.ts';
+import { declareTool, type ToolContext } from '../../../core/offer/tool.ts';
 import { bibliographyFormats } from '../citations/bibliography.ts';
 import { paperSizes, type DocumentLayout } from '../document.ts';
 import {
@@ -147,7 +152,7 @@ async function readContentOrFile(
   return decodeUtf8Text(await demandUserFile(from, file, most), file);
 }
 
-export interface BuildToolOptions extends UserFilesOptions {
+export interface BuildRoom extends UserFilesOptions {
   readonly documents: DocumentBuilder;
   readonly files: Files;
   readonly links: Links;
@@ -173,10 +178,10 @@ const unlistedBuildFields = [
   'numberSections',
 ] as const;
 
-const buildInputSchema = (options: BuildToolOptions) =>
-  hideArguments(z.strictObject({ ...buildInputFields, ...toLinkTermFields(options) }), unlistedBuildFields);
+const makeBuildInput = (terms: LinkTermBounds) =>
+  hideArguments(z.strictObject({ ...buildInputFields, ...toLinkTermFields(terms) }), unlistedBuildFields);
 
-type BuildToolCall = z.output<ReturnType<typeof buildInputSchema>>;
+type BuildToolCall = z.output<ReturnType<typeof makeBuildInput>>;
 
 /** Enough for a word processor's template with pictures. */
 const maxReferenceDocBytes = 20 * 1024 ** 2;
@@ -198,8 +203,8 @@ const buildOutputSchema = z.object({
 
 type BuiltArtifact = z.input<typeof buildOutputSchema>['artifacts'][number];
 
-export function buildTool(options: BuildToolOptions): Tool {
-  return defineTool({
+export function declareBuildTool(terms: LinkTermBounds) {
+  return declareTool({
     name: 'build_exports_content',
     group: 'documents',
     title: 'Build a document',
@@ -207,14 +212,14 @@ export function buildTool(options: BuildToolOptions): Tool {
       'Convert Markdown to PDF, DOCX (Word), HTML, EPUB, slides and more, with maths, tables, citations and a bibliography; answers with a link per format. ![caption](plot.png) is a picture from your artifacts or files, [@key] a citation. Nothing is fetched from the network.',
     searchHint:
       'write a report, paper, document or presentation; export or convert markdown to docx, pdf, html',
-    input: buildInputSchema(options),
+    input: makeBuildInput(terms),
     output: buildOutputSchema,
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
     mayBeTask: true,
     auditFields: { subject: ['documentFile', 'outputBasename'] },
-    async handle(input, context) {
-      const { documents } = options;
-      const pictures = openUserFiles(options, context);
+    async handle(room: BuildRoom, input, context) {
+      const { documents } = room;
+      const pictures = openUserFiles(room, context);
       const request = await toDocumentBuildRequest(input, pictures, documents.mostBytes);
       const result = await documents.build(context.caller, request, {
         signal: context.signal,
@@ -223,7 +228,7 @@ export function buildTool(options: BuildToolOptions): Tool {
       });
       if (result.built.length === 0) throw allFormatsFailedError(result);
       const handed: SharedExport[] = [];
-      for (const one of result.built) handed.push(await shareExport(options, one, input, context));
+      for (const one of result.built) handed.push(await shareExport(room, one, input, context));
       return toBuildAnswer(handed, result);
     },
   });
@@ -260,7 +265,7 @@ interface SharedExport {
 }
 
 async function shareExport(
-  { files, links, exported, baseUrl }: BuildToolOptions,
+  { files, links, exported, baseUrl }: BuildRoom,
   { format, written }: DocumentBuildResult['built'][number],
   { outputBasename, ttl_seconds: ttlSeconds, single_use: singleUse }: BuildToolCall,
   { caller, signal }: ToolContext,

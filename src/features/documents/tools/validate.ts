@@ -1,10 +1,10 @@
 /** The tool `validate_citations`. The comparison itself is in `citations/validate.ts`. */
 import { z } from 'zod';
 import { hideArguments } from '../../../core/offer/schema.ts';
-import { defineTool, type Tool } from '../../../core/offer/tool.ts';
+import { declareTool } from '../../../core/offer/tool.ts';
 import { quoteName } from '../../../platform/text/text.ts';
 import { openUserFiles } from '../user-files.ts';
-import { readGivenBibliography, readDocumentText, textInputFields, type BuildToolOptions } from './build.ts';
+import { readGivenBibliography, readDocumentText, textInputFields, type BuildRoom } from './build.ts';
 
 const validationOutputSchema = z.object({
   valid: z.boolean().describe('Whether every cited key has an entry'),
@@ -23,27 +23,25 @@ const validationOutputSchema = z.object({
 
 type MissingKey = z.output<typeof validationOutputSchema>['missing'][number];
 
-export function validateTool(options: BuildToolOptions): Tool {
-  return defineTool({
-    name: 'validate_citations',
-    group: 'documents',
-    title: 'Check the citations of a document',
-    description:
-      'Check the citations ([@key]) of a Markdown document against its bibliography: keys without an entry, entries not cited, duplicate keys.',
-    input: hideArguments(z.strictObject(textInputFields), ['bibliographyFormat']),
-    output: validationOutputSchema,
-    annotations: { readOnlyHint: true, openWorldHint: false },
-    auditFields: { subject: ['documentFile'] },
-    async handle(input, context) {
-      const { documents } = options;
-      const from = openUserFiles(options, context);
-      const text = await readDocumentText(input, from, documents.mostBytes);
-      const bibliography = await readGivenBibliography(input, from, documents.mostBytes);
-      const found = await documents.validate(context.caller, { text, bibliography }, context.signal);
-      return { text: describeValidation(found), structured: found };
-    },
-  });
-}
+export const validateTool = declareTool({
+  name: 'validate_citations',
+  group: 'documents',
+  title: 'Check the citations of a document',
+  description:
+    'Check the citations ([@key]) of a Markdown document against its bibliography: keys without an entry, entries not cited, duplicate keys.',
+  input: hideArguments(z.strictObject(textInputFields), ['bibliographyFormat']),
+  output: validationOutputSchema,
+  annotations: { readOnlyHint: true, openWorldHint: false },
+  auditFields: { subject: ['documentFile'] },
+  async handle(room: BuildRoom, input, context) {
+    const { documents } = room;
+    const from = openUserFiles(room, context);
+    const text = await readDocumentText(input, from, documents.mostBytes);
+    const bibliography = await readGivenBibliography(input, from, documents.mostBytes);
+    const found = await documents.validate(context.caller, { text, bibliography }, context.signal);
+    return { text: describeValidation(found), structured: found };
+  },
+});
 
 const maxKeysInText = 50;
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ToolAnswer, ToolContext } from '../../../core/offer/tool.ts';
 import type { ReferenceLibrary } from './library.ts';
+import { declareDocumentTools } from '../tools.ts';
 import { libraryTools } from './tools.ts';
 import { article, articles, collection, keyOf, patient, serveZotero } from './zotero-server.testing.ts';
 
@@ -17,9 +18,13 @@ const sharing = {
 };
 
 async function call(library: ReferenceLibrary, name: string, input: object) {
-  const tool = libraryTools({ library, ...sharing }).find((one) => one.name === name)!;
+  const tool = libraryTools.find((one) => one.name === name)!;
   const context = { signal: patient() } as ToolContext;
-  const answer = (await tool.handle(tool.input.parse(input), context)) as ToolAnswer<unknown>;
+  const answer = (await tool.handle(
+    { library, ...sharing },
+    tool.input.parse(input),
+    context,
+  )) as ToolAnswer<unknown>;
   return { text: answer.text, structured: tool.output.parse(answer.structured) as Record<string, unknown> };
 }
 
@@ -70,5 +75,11 @@ test('more references than a conversation holds are refused', async () => {
 });
 
 test('without a library there are no tools for one', () => {
-  assert.deepEqual(libraryTools({ library: null, ...sharing }), []);
+  const names = (hasLibrary: boolean) =>
+    declareDocumentTools({ hasLibrary, fileTtl: 60, maxTtl: 60 }).map((tool) => tool.name);
+  const ofLibrary = libraryTools.map((tool) => tool.name);
+  assert.deepEqual(
+    names(true).filter((name) => !names(false).includes(name)),
+    ofLibrary,
+  );
 });

@@ -8,11 +8,17 @@ import type { Files } from '../../../core/files/files.ts';
 import { linkShape, toLinkAnswer } from '../../../core/links/link-result.ts';
 import type { Links } from '../../../core/links/links.ts';
 import { listAs, makeText } from '../../../core/offer/schema.ts';
-import { defineTool, type Tool, type ToolAnswer, type ToolContext } from '../../../core/offer/tool.ts';
+import {
+  declareTool,
+  type DeclaredTool,
+  type ToolAnswer,
+  type ToolContext,
+} from '../../../core/offer/tool.ts';
 import { quoteName, quoteShort, toPlainJson } from '../../../platform/text/text.ts';
 import type { FoundReferences, ReferenceLibrary, LibraryItem, WantedReferences } from './library.ts';
 
-export interface LibraryToolsOptions extends SharingOptions {
+export interface LibraryRoom extends SharingOptions {
+  /** Null where the settings name none: then there are no tools. */
   readonly library: ReferenceLibrary | null;
 }
 
@@ -26,10 +32,6 @@ interface SharingOptions {
 }
 
 const libraryToolAnnotations = { readOnlyHint: true, openWorldHint: true };
-
-/** Without a library there are no tools. */
-export const libraryTools = ({ library, ...sharing }: LibraryToolsOptions): Tool[] =>
-  library === null ? [] : [searchLibraryTool(library), bibliographyTool(library, sharing)];
 
 const collectionNameSchema = makeText(1000, 'By key, path such as Thesis/Methods, or name');
 
@@ -55,67 +57,66 @@ const itemTypeSchema = z
     'notes and attachments are not references',
   );
 
-function searchLibraryTool(library: ReferenceLibrary): Tool {
-  return defineTool({
-    name: 'search_library',
-    group: 'documents',
-    title: 'Search the library of references',
-    description:
-      'Find references (papers, books) in the Zotero library of this server. Cite them as [@smith2020]: build_exports_content looks the keys up by itself.',
-    input: z.strictObject({
-      query: listAs(z.string().max(500).default(''), {
-        type: 'string',
-        description: 'Words of title, creators or year; empty: everything',
-      }),
-      full_text: listAs(z.boolean().default(false), {
-        type: 'boolean',
-        description: 'Also search everything that the library has indexed',
-      }),
-      tag: makeText(500, '"a || b": either, "-a": without').optional(),
-      collection: collectionNameSchema.optional(),
-      item_type: listAs(itemTypeSchema, { type: 'string', description: 'Such as journalArticle' }).optional(),
-      limit: listAs(z.number().int().min(1).max(100).default(25), {
-        type: 'integer',
-        description: 'Default 25, at most 100',
-      }),
-      offset: listAs(z.number().int().min(0).max(1_000_000).default(0), { type: 'integer' }),
+const searchLibraryTool = declareTool({
+  name: 'search_library',
+  group: 'documents',
+  title: 'Search the library of references',
+  description:
+    'Find references (papers, books) in the Zotero library of this server. Cite them as [@smith2020]: build_exports_content looks the keys up by itself.',
+  input: z.strictObject({
+    query: listAs(z.string().max(500).default(''), {
+      type: 'string',
+      description: 'Words of title, creators or year; empty: everything',
     }),
-    output: z.object({
-      total: z.number().int(),
-      count: z.number().int(),
-      items: z.array(libraryItemSchema),
-      next_offset: z.number().int().nullable(),
+    full_text: listAs(z.boolean().default(false), {
+      type: 'boolean',
+      description: 'Also search everything that the library has indexed',
     }),
-    annotations: libraryToolAnnotations,
-    auditFields: { subject: [] },
-    async handle(
-      { query, full_text: everywhere, tag, collection, item_type: itemType, limit, offset },
-      { signal },
-    ) {
-      const { total, items } = await library.search(
-        {
-          text: query,
-          everywhere,
-          limit,
-          start: offset,
-          ...(tag === undefined ? {} : { tag }),
-          ...(collection === undefined ? {} : { collection }),
-          ...(itemType === undefined ? {} : { itemType }),
-        },
-        signal,
-      );
-      const next = items.length > 0 && offset + limit < total ? offset + limit : null;
-      return {
-        text: [
-          `${total} found${items.length < total ? `, ${items.length} shown` : ''}`,
-          ...items.map(describeItem),
-          ...(next === null ? [] : [`and ${total - next} more: call again with offset ${next}`]),
-        ].join('\n'),
-        structured: { total, count: items.length, items: items.map(toItemAnswer), next_offset: next },
-      };
-    },
-  });
-}
+    tag: makeText(500, '"a || b": either, "-a": without').optional(),
+    collection: collectionNameSchema.optional(),
+    item_type: listAs(itemTypeSchema, { type: 'string', description: 'Such as journalArticle' }).optional(),
+    limit: listAs(z.number().int().min(1).max(100).default(25), {
+      type: 'integer',
+      description: 'Default 25, at most 100',
+    }),
+    offset: listAs(z.number().int().min(0).max(1_000_000).default(0), { type: 'integer' }),
+  }),
+  output: z.object({
+    total: z.number().int(),
+    count: z.number().int(),
+    items: z.array(libraryItemSchema),
+    next_offset: z.number().int().nullable(),
+  }),
+  annotations: libraryToolAnnotations,
+  auditFields: { subject: [] },
+  async handle(
+    { library }: LibraryRoom,
+    { query, full_text: everywhere, tag, collection, item_type: itemType, limit, offset },
+    { signal },
+  ) {
+    const { total, items } = await library!.search(
+      {
+        text: query,
+        everywhere,
+        limit,
+        start: offset,
+        ...(tag === undefined ? {} : { tag }),
+        ...(collection === undefined ? {} : { collection }),
+        ...(itemType === undefined ? {} : { itemType }),
+      },
+      signal,
+    );
+    const next = items.length > 0 && offset + limit < total ? offset + limit : null;
+    return {
+      text: [
+        `${total} found${items.length < total ? `, ${items.length} shown` : ''}`,
+        ...items.map(describeItem),
+        ...(next === null ? [] : [`and ${total - next} more: call again with offset ${next}`]),
+      ].join('\n'),
+      structured: { total, count: items.length, items: items.map(toItemAnswer), next_offset: next },
+    };
+  },
+});
 
 const toCiteAs = ({ citationKey, key }: LibraryItem): string =>
   /^[\p{L}\p{N}_](?:[\p{L}\p{N}_:.#$%&+?<>~/-]*[\p{L}\p{N}_/])?$/u.test(citationKey ?? key)
@@ -185,51 +186,49 @@ const bibliographySchema = z.object({
 
 type BibliographyAnswer = z.input<typeof bibliographySchema>;
 
-function bibliographyTool(library: ReferenceLibrary, sharing: SharingOptions): Tool {
-  return defineTool({
-    name: 'bibliography_for',
-    group: 'documents',
-    title: 'Get references from the library',
-    description:
-      'Get references of the Zotero library as CSL JSON or BibTeX, by keys as search_library shows them, or all of a collection. A document needs none: it looks up the keys that it cites.',
-    input: z.strictObject({
-      keys: listAs(z.array(z.string().min(1).max(200)).max(maxBibliographyKeys).default([]), {
-        type: 'array',
-        items: { type: 'string' },
-        description: 'Citation keys or keys of items, without @',
-      }),
-      collection: collectionNameSchema.optional(),
-      format: listAs(z.enum(['csljson', 'bibtex']).default('csljson'), {
-        type: 'string',
-        enum: ['csljson', 'bibtex'],
-      }),
+const bibliographyTool = declareTool({
+  name: 'bibliography_for',
+  group: 'documents',
+  title: 'Get references from the library',
+  description:
+    'Get references of the Zotero library as CSL JSON or BibTeX, by keys as search_library shows them, or all of a collection. A document needs none: it looks up the keys that it cites.',
+  input: z.strictObject({
+    keys: listAs(z.array(z.string().min(1).max(200)).max(maxBibliographyKeys).default([]), {
+      type: 'array',
+      items: { type: 'string' },
+      description: 'Citation keys or keys of items, without @',
     }),
-    output: bibliographySchema,
-    annotations: libraryToolAnnotations,
-    auditFields: { subject: [] },
-    async handle({ keys, collection, format }, context) {
-      const { signal } = context;
-      const wanted = toWantedReferences(keys, collection);
-      const found =
-        format === 'csljson'
-          ? toBibliographyAnswer(
-              await findAllReferences(wanted, (one) => library.references(one, signal)),
-              referencesToJson,
-            )
-          : toBibliographyAnswer(
-              await findAllReferences(wanted, (one) => library.bibtex(one, signal)),
-              referencesToBibtex,
-            );
-      const { content, count } = found;
-      if (content.length > maxBibliographyCharacters)
-        throw new WorkcrateError(
-          'too_large',
-          `These ${count} references have ${content.length} characters; at most ${maxBibliographyCharacters} fit into an answer. Ask for fewer; a document that cites them looks them up by itself.`,
-        );
-      return describeBibliography({ format, ...found }, sharing, context);
-    },
-  });
-}
+    collection: collectionNameSchema.optional(),
+    format: listAs(z.enum(['csljson', 'bibtex']).default('csljson'), {
+      type: 'string',
+      enum: ['csljson', 'bibtex'],
+    }),
+  }),
+  output: bibliographySchema,
+  annotations: libraryToolAnnotations,
+  auditFields: { subject: [] },
+  async handle({ library, ...sharing }: LibraryRoom, { keys, collection, format }, context) {
+    const { signal } = context;
+    const wanted = toWantedReferences(keys, collection);
+    const found =
+      format === 'csljson'
+        ? toBibliographyAnswer(
+            await findAllReferences(wanted, (one) => library!.references(one, signal)),
+            referencesToJson,
+          )
+        : toBibliographyAnswer(
+            await findAllReferences(wanted, (one) => library!.bibtex(one, signal)),
+            referencesToBibtex,
+          );
+    const { content, count } = found;
+    if (content.length > maxBibliographyCharacters)
+      throw new WorkcrateError(
+        'too_large',
+        `These ${count} references have ${content.length} characters; at most ${maxBibliographyCharacters} fit into an answer. Ask for fewer; a document that cites them looks them up by itself.`,
+      );
+    return describeBibliography({ format, ...found }, sharing, context);
+  },
+});
 
 /** A long one is a file, which build_exports_content takes as bibliographyFile. */
 async function describeBibliography(
@@ -303,3 +302,5 @@ const referencesToJson = (references: readonly unknown[]): string => JSON.string
 
 const referencesToBibtex = (references: readonly { readonly text: string }[]): string =>
   references.map(({ text }) => `${text}\n`).join('\n');
+
+export const libraryTools: readonly DeclaredTool<LibraryRoom>[] = [searchLibraryTool, bibliographyTool];

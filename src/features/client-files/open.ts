@@ -3,7 +3,14 @@
  * also gives runs their files. What a client may be asked is decided in `client-files/`.
  */
 import { existsSync } from 'node:fs';
-import { createCache, type ClientCache } from '../features/client-files/cache/cache.ts';
+import type { Core, SettingsOf } from '../../core/feature.ts';
+import type { Files } from '../../core/files/files.ts';
+import { isQuestion, type ToolContext } from '../../core/offer/tool.ts';
+import { readStoredBytes } from '../../core/runs/input-files.ts';
+import type { ClientFilePort, RequestedClientFile } from '../../core/runs/tools.ts';
+import { WorkcrateError } from '../../platform/errors.ts';
+import type { Log } from '../../platform/observability/log.ts';
+import { createCache } from './cache/cache.ts';
 import {
   buildSendFilesCommand,
   createClientFiles,
@@ -12,37 +19,17 @@ import {
   type ClientFiles,
   type ClientInstructions,
   type UnspentFile,
-} from '../features/client-files/client-files.ts';
-import {
-  listAbsoluteAllowed,
-  checkAllowedSetting,
-  type ProjectPaths,
-} from '../features/client-files/policy/policy.ts';
-import { defaultClientPaths } from '../features/client-files/settings.ts';
-import type { ServerConfig as Config } from './settings.ts';
-import { WorkcrateError } from '../platform/errors.ts';
-import { readStoredBytes } from '../core/runs/input-files.ts';
-import type { RequestedClientFile, ClientFilePort } from '../core/runs/tools.ts';
-import type { Files } from '../core/files/files.ts';
-import { isQuestion, type ToolContext } from '../core/offer/tool.ts';
-import type { Log } from '../platform/observability/log.ts';
-import type { AppContext } from './context.ts';
-import type { Stores } from './stores.ts';
+} from './client-files.ts';
+import { checkAllowedSetting, listAbsoluteAllowed, type ProjectPaths } from './policy/policy.ts';
+import { defaultClientPaths, type clientFileSettings } from './settings.ts';
 
-export interface ClientBridgeOptions extends AppContext {
-  readonly stores: Pick<Stores, 'files' | 'uploads'>;
-  /** The address that links name, once it is known. */
-  readonly baseUrl: () => string;
-  /** Whether the client runs on this machine (stdio), so that its folders can be looked at. */
-  readonly sharesMachine: boolean;
-}
+type Config = SettingsOf<typeof clientFileSettings>;
 
-/** Opens the cache and the bridge to the client: the part of the composition root for client files. */
-export function openClientBridge(options: ClientBridgeOptions): {
-  readonly bridge: ClientFiles;
-  readonly cache: ClientCache;
-} {
-  const { config, metrics, audit, clock, log, stores, baseUrl } = options;
+/** Opens the cache and the bridge to the client. */
+export function openClientBridge(
+  { metrics, audit, clock, log, files, uploads, baseUrl, sharesMachine }: Core,
+  config: Config,
+) {
   const cache = createCache({
     mostBytes: config.clientCache,
     mostEntries: config.clientCacheFiles,
@@ -54,7 +41,8 @@ export function openClientBridge(options: ClientBridgeOptions): {
   const projects = config.projects.map(({ root, filesystem }) => ({ root, read: filesystem.allowed_paths }));
   for (const warning of checkClientPaths(config)) log.warn('bridge.allowed_elsewhere', { warning });
   const bridge = createClientFiles({
-    ...stores,
+    files,
+    uploads,
     cache,
     audit,
     // As for sharing files by their paths, which needs no proof in these folders either.
@@ -72,7 +60,7 @@ export function openClientBridge(options: ClientBridgeOptions): {
     clock,
     log,
   });
-  if (options.sharesMachine) logAllowedPaths(config, projects, bridge, log);
+  if (sharesMachine) logAllowedPaths(config, projects, bridge, log);
   return { bridge, cache };
 }
 

@@ -3,8 +3,8 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { loadConfig, type ServerConfig as Config } from './settings.ts';
-import { openCrateSources } from './crates.ts';
+import { loadConfig, type ServerConfig as Config } from '../../server/settings.ts';
+import { openCrateSources } from './open.ts';
 import { findLocalPacks } from './pack-target.ts';
 
 async function folders() {

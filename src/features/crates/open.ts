@@ -1,32 +1,23 @@
 /**
- * Opens the sources of crates, the index, packing and validation, and looks at the sources regularly. It refuses sources
- * that overlap. It neither reads nor searches a crate: `features/crates/` does.
+ * Opens the sources of crates and the index as the settings say, and looks at the sources regularly. It refuses sources
+ * that overlap. It neither reads nor searches a crate: `crates.ts` does.
  */
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import type { ServerConfig as Config } from './settings.ts';
+import type { Files } from '../../core/files/files.ts';
+import type { Links } from '../../core/links/links.ts';
+import { isWorkcrateError, WorkcrateError } from '../../platform/errors.ts';
+import type { Log } from '../../platform/observability/log.ts';
+import type { Metrics } from '../../platform/observability/metrics.ts';
+import type { Source } from '../../ports/storage/source.ts';
 import {
   createCrates,
   openIndexedSources,
   type Crates,
   type IndexingSettings,
   type ConfiguredSource,
-} from '../features/crates/crates.ts';
-import { createPacking, type Packing, type PackingOptions } from '../features/packing/packing.ts';
-import { readLastingName, type SourceOptions } from '../features/crates/sources/address.ts';
-import {
-  findPackLeftovers,
-  partFileMaxAgeMs,
-  removePackLeftovers,
-} from '../features/crates/sources/folder-put.ts';
-import { isWorkcrateError, WorkcrateError } from '../platform/errors.ts';
-import type { Files } from '../core/files/files.ts';
-import type { Links } from '../core/links/links.ts';
-import type { Log } from '../platform/observability/log.ts';
-import type { Sessions } from '../core/runs/sessions/sessions.ts';
-import type { Source } from '../ports/storage/source.ts';
-import type { AppContext } from './context.ts';
+} from './crates.ts';
 import {
   findEarlierPackFolder,
   formatSourceAddress,
@@ -35,12 +26,19 @@ import {
   getPackTargetKind,
   identifyFolder,
 } from './pack-target.ts';
-import { getCrateIndexFile, getCrateRowsLocation, getQuotas, toSourceOptions } from './store-options.ts';
+import {
+  getCrateIndexFile,
+  getCrateRowsLocation,
+  toSourceOptions,
+  type CrateConfig,
+} from './source-options.ts';
+import { readLastingName, type SourceOptions } from './sources/address.ts';
+import { findPackLeftovers, partFileMaxAgeMs, removePackLeftovers } from './sources/folder-put.ts';
 
 export type CrateSources = Awaited<ReturnType<typeof openCrateSources>>;
 
 /** The sources that the settings name, and the one that packed crates go to, which is always one of them. */
-export async function openCrateSources(config: Config) {
+export async function openCrateSources(config: CrateConfig) {
   await using opened = new AsyncDisposableStack();
   const named = listNamedSources(config);
   const all: Source[] = [];
@@ -59,7 +57,7 @@ export async function openCrateSources(config: Config) {
 }
 
 /** Refuses settings of crates with which nothing could be opened. It opens nothing. */
-export function demandCrateSettings(config: Config): void {
+export function demandCrateSettings(config: CrateConfig): void {
   const { crateSources, semantics, embeddingsUrl, embeddingsModel } = config;
   if (semantics === 'endpoint' && (embeddingsUrl === null || embeddingsModel === null))
     throw new WorkcrateError(
@@ -76,7 +74,7 @@ export function demandCrateSettings(config: Config): void {
   );
 }
 
-function listNamedSources(config: Config): ConfiguredSource[] {
+function listNamedSources(config: CrateConfig): ConfiguredSource[] {
   const own = getOwnPackFolder(config);
   const packsGoTo = getPackTarget(config);
   if (packsGoTo.kind === 'folder' && packsGoTo.directory === own)
@@ -91,7 +89,7 @@ function listNamedSources(config: Config): ConfiguredSource[] {
 }
 
 /** The folder of this server, if crates were packed into it before they went elsewhere. */
-function listEarlierPacks(config: Config, target: SourceOptions): SourceOptions[] {
+function listEarlierPacks(config: CrateConfig, target: SourceOptions): SourceOptions[] {
   const directory = findEarlierPackFolder(config);
   if (directory === null) return [];
   const earlier = withLastingName({ kind: 'folder', directory }, config.crateSources);
@@ -114,13 +112,13 @@ function withLastingName(options: SourceOptions, others: readonly string[]): Sou
  * Removes what interrupted packings left behind, and returns how many there were: all of it in our own folder, which is
  * locked; in a folder that other servers may write to, only what is a day old.
  */
-export const removeCutOffPackings = (config: Config): number =>
+export const removeCutOffPackings = (config: CrateConfig): number =>
   sumOfPackFolders(config, ({ directory, isOurs }) =>
     removePackLeftovers(directory, isOurs ? 0 : partFileMaxAgeMs),
   );
 
 /** How many unfinished crates packings that were cut off have left. */
-export const countCutOffPackings = (config: Config): number =>
+export const countCutOffPackings = (config: CrateConfig): number =>
   sumOfPackFolders(config, ({ directory }) => findPackLeftovers(directory, 0).length);
 
 interface PackFolder {
@@ -129,7 +127,7 @@ interface PackFolder {
 }
 
 /** Our own folder is among them although crates may go elsewhere by now. */
-function sumOfPackFolders(config: Config, count: (folder: PackFolder) => number): number {
+function sumOfPackFolders(config: CrateConfig, count: (folder: PackFolder) => number): number {
   const [own, target] = [getOwnPackFolder(config), getPackTarget(config)];
   const folders = [{ directory: own, isOurs: config.packTo === null || target.kind !== 'folder' }];
   if (target.kind === 'folder' && target.directory !== own)
@@ -160,39 +158,22 @@ function refuseOverlaps(sources: readonly Pick<Source, 'kind' | 'url'>[]): void 
 const identifySource = ({ kind, url }: Pick<Source, 'kind' | 'url'>) =>
   kind === 'folder' ? identifyFolder(fileURLToPath(url)) : { own: null, above: [] };
 
-export interface OpenCratesOptions extends Pick<AppContext, 'config' | 'log'> {
+export interface OpenCratesOptions {
+  readonly config: CrateConfig;
+  readonly log: Log;
   readonly sources: CrateSources;
   readonly files: Files;
   readonly links: Links;
 }
 
-/** Opens index and search: the part of the composition root for crates. */
+/** Opens index and search. */
 export function openCrates({ config, sources, files, links, log }: OpenCratesOptions): Crates {
   const mostBytes = config.crateDownloadLimitMb * 1024 ** 2;
   const settings = toIndexingSettings(config, sources);
   return createCrates({ settings, sources: sources.all, files, links, mostBytes, log });
 }
 
-type PackRooms = Pick<PackingOptions, 'crates' | 'database' | 'files' | 'executions' | 'places'>;
-
-export interface OpenPackingOptions extends PackRooms, Pick<AppContext, 'config' | 'clock' | 'log'> {
-  readonly sources: CrateSources;
-  readonly sessions?: Pick<Sessions, 'cells'> | undefined;
-}
-
-/** Opens packing: crates go to the last of the sources. */
-export const openPacking = ({ config, sources, sessions, ...rooms }: OpenPackingOptions): Packing =>
-  createPacking({
-    ...rooms,
-    // A user may pack as much as they may keep in files.
-    quotas: getQuotas(config),
-    isForSeveral: config.auth.length > 0,
-    findSession: sessions?.cells,
-    target: sources.packs,
-    maxBytes: config.maxFileSize,
-  });
-
-function toIndexingSettings(config: Config, { named, all }: CrateSources): IndexingSettings {
+function toIndexingSettings(config: CrateConfig, { named, all }: CrateSources): IndexingSettings {
   const { embeddingsUrl: url, embeddingsModel: model, embeddingsKey: key, semantics } = config;
   return {
     location: getCrateRowsLocation(config),
@@ -214,7 +195,7 @@ const maxSyncEndMs = 2000;
 /** Syncs the sources at once and then regularly, unless there is nothing but an empty folder of packed crates. */
 export function watchCrates(
   crates: Pick<Crates, 'sync'>,
-  { config, log }: { config: Config; log: Log },
+  { config, log }: { config: CrateConfig; log: Log },
 ): AsyncDisposable {
   const stop = new AbortController();
   let running: Promise<unknown> | null = null;
@@ -251,7 +232,7 @@ async function waitForSyncEnd(running: Promise<unknown> | null): Promise<void> {
 }
 
 /** A worker takes memory: none is started for an empty folder. */
-function hasCratesToWatch(config: Config): boolean {
+function hasCratesToWatch(config: CrateConfig): boolean {
   const own = getOwnPackFolder(config);
   if (config.crateSources.length > 0 || config.packTo !== null || getPackTargetKind(config) !== 'folder')
     return true;
@@ -264,4 +245,16 @@ function logSyncFailure(error: unknown, { aborted }: AbortSignal, log: Log): 'bu
   if (isWorkcrateError(error, 'index_busy')) return 'busy';
   log.error('crates.sync_failed', { error });
   return null;
+}
+
+/** The same crates, with metrics of each sync. */
+export function meterCrates(crates: Crates, { cratesSynced }: Pick<Metrics, 'cratesSynced'>): Crates {
+  return {
+    ...crates,
+    async sync(watching) {
+      const result = await crates.sync(watching);
+      if (!result.joined) cratesSynced(result.reports);
+      return result;
+    },
+  };
 }

@@ -1,27 +1,23 @@
 /**
  * Decides where packed crates go, and knows the folder of this server that has those packed before they went elsewhere.
- * It opens no source: `crates.ts` does.
+ * It opens no source: `open.ts` does.
  */
 import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { ServerConfig as Config } from './settings.ts';
-import {
-  parseSourceAddress,
-  type SourceAddress,
-  type SourceOptions,
-} from '../features/crates/sources/address.ts';
-import { getErrno } from '../platform/errors.ts';
-import type { Log } from '../platform/observability/log.ts';
-import { getCrateRowsLocation, toSourceOptions, toStorageOptions } from './store-options.ts';
+import { toStorageOptions } from '../../core/store-options.ts';
+import { getErrno } from '../../platform/errors.ts';
+import type { Log } from '../../platform/observability/log.ts';
+import { getCrateRowsLocation, toSourceOptions, type CrateConfig } from './source-options.ts';
+import { parseSourceAddress, type SourceAddress, type SourceOptions } from './sources/address.ts';
 
 /** Beside `objects/` and `staging/` of the stored files, which alone are swept. */
 const storePrefix = 'crates/';
 
 /** The folder for packed crates in the data folder, which only this server sees. */
-export const getOwnPackFolder = ({ data }: Config): string => join(data, 'crates');
+export const getOwnPackFolder = ({ data }: CrateConfig): string => join(data, 'crates');
 
 /** The place that `--pack-to` names; else the store that all servers share; else the folder of this server. */
-export function getPackTarget(config: Config): SourceOptions {
+export function getPackTarget(config: CrateConfig): SourceOptions {
   if (config.packTo !== null) return toSourceOptions(config, config.packTo);
   const store = toStorageOptions(config);
   return store.kind === 's3' || store.kind === 'azure'
@@ -30,10 +26,16 @@ export function getPackTarget(config: Config): SourceOptions {
 }
 
 /** The same without a look at the settings of the store, which may be incomplete. */
-export function getPackTargetKind({ packTo, storage }: Config): SourceAddress['kind'] {
+export function getPackTargetKind({ packTo, storage }: CrateConfig): SourceAddress['kind'] {
   if (packTo !== null) return parseSourceAddress(packTo).kind;
   return storage === 's3' || storage === 'azure' ? storage : 'folder';
 }
+
+/** Whether crates are found, or packed ones kept, on other machines. */
+export const hasRemoteSources = (config: CrateConfig): boolean =>
+  [getPackTargetKind(config), ...config.crateSources.map((url) => parseSourceAddress(url).kind)].some(
+    (kind) => kind !== 'folder',
+  );
 
 /** The address of a source, as messages show it. */
 export function formatSourceAddress(address: SourceAddress): string {
@@ -51,7 +53,7 @@ export function formatSourceAddress(address: SourceAddress): string {
  * The folder of this server, if it has crates although new ones go elsewhere. Null where it is a source of its own, or
  * overlaps with one.
  */
-export function findEarlierPackFolder(config: Config): string | null {
+export function findEarlierPackFolder(config: CrateConfig): string | null {
   const own = getOwnPackFolder(config);
   if (!hasFiles(own)) return null;
   const { own: id, above } = identifyFolder(own);
@@ -101,7 +103,7 @@ interface LocalPacks {
 }
 
 /** Packed crates that other servers do not find although there may be some: those to come, and those of before. */
-export function findLocalPacks(config: Config): LocalPacks[] {
+export function findLocalPacks(config: CrateConfig): LocalPacks[] {
   const target = getPackTarget(config);
   const found: LocalPacks[] = [];
   if (config.packTo === null && target.kind === 'folder' && isIndexShared(config))
@@ -122,9 +124,9 @@ export function findLocalPacks(config: Config): LocalPacks[] {
 }
 
 /** On PostgreSQL, where other servers may use the same index. */
-const isIndexShared = (config: Config): boolean => getCrateRowsLocation(config).startsWith('postgres');
+const isIndexShared = (config: CrateConfig): boolean => getCrateRowsLocation(config).startsWith('postgres');
 
-export function warnOfLocalPacks(config: Config, log: Log): void {
+export function warnOfLocalPacks(config: CrateConfig, log: Log): void {
   for (const { folder, what, remedy } of findLocalPacks(config))
     log.warn('crates.packed_on_this_server', { folder, because: what, remedy });
 }

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { loadConfig } from './settings.ts';
-import { isWorkcrateError } from '../platform/errors.ts';
-import type { StorageOptions } from '../ports/storage/open.ts';
-import { toSourceOptions, toStorageOptions } from './store-options.ts';
+import { loadConfig } from '../../server/settings.ts';
+import { isWorkcrateError } from '../../platform/errors.ts';
+import type { StorageOptions } from '../../ports/storage/open.ts';
+import { toStorageOptions } from '../../core/store-options.ts';
+import { toSourceOptions } from './source-options.ts';
 
 type Settings = Readonly<Record<string, string>>;
 

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { loadConfig } from './settings.ts';
-import type { Crates } from '../features/crates/crates.ts';
-import { WorkcrateError } from '../platform/errors.ts';
-import { createLog } from '../platform/observability/log.ts';
-import { watchCrates } from './crates.ts';
+import { loadConfig } from '../../server/settings.ts';
+import type { Crates } from './crates.ts';
+import { WorkcrateError } from '../../platform/errors.ts';
+import { createLog } from '../../platform/observability/log.ts';
+import { watchCrates } from './open.ts';
 
 async function watching(t: TestContext, sync: Crates['sync']) {
   const data = await mkdtemp(join(tmpdir(), 'workcrate-watching-'));

@@ -1,10 +1,8 @@
 /**
- * Turns settings into the options of the database, the storage and the sources of crates, and refuses settings that do
- * not fit together. For the server and for commands that use the same data. It opens nothing.
+ * Turns settings into the options of the database and the storage, and refuses settings that do not fit together. For the server and for commands that use the same data. It opens nothing.
  */
 import { dirname, join } from 'node:path';
-import type { ServerConfig as Config } from './settings.ts';
-import { parseSourceAddress, type SourceOptions } from '../features/crates/sources/address.ts';
+import type { Config } from '../platform/config/config.ts';
 import { WorkcrateError } from '../platform/errors.ts';
 import type { StorageOptions } from '../ports/storage/open.ts';
 
@@ -17,13 +15,6 @@ export function getSqliteFolder(config: Config): string | null {
   const location = getDatabaseLocation(config);
   return location === ':memory:' || /^postgres(?:ql)?:\/\//i.test(location) ? null : dirname(location);
 }
-
-/** Where the rows of crates are: beside the state on PostgreSQL, else in a file of their own, which can be made again. */
-export const getCrateRowsLocation = ({ database, data }: Config): string =>
-  database !== null && /^postgres(?:ql)?:\/\//i.test(database) ? database : join(data, 'crates.db');
-
-/** The index for searching, which each server makes of the rows. */
-export const getCrateIndexFile = ({ data }: Config): string => join(data, 'crates-index.db');
 
 /** The folder of the bytes, where they are kept on disk. */
 export const getFilesFolder = ({ filesDir, data }: Config): string => filesDir ?? join(data, 'files');
@@ -59,21 +50,8 @@ export function toStorageOptions(config: Config): StorageOptions {
   }
 }
 
-/** The options of a crate source, which may be in the same store as the files. Refuses incomplete settings. */
-export function toSourceOptions(config: Config, url: string): SourceOptions {
-  const address = parseSourceAddress(url);
-  switch (address.kind) {
-    case 'folder':
-      return address;
-    case 's3':
-      return { ...toS3Options(config, 'A crate source s3://…'), ...address };
-    case 'azure':
-      return { ...toAzureOptions(config, 'A crate source azure://…'), ...address };
-  }
-}
-
 /** What is the same for every bucket. `wanter` is who needs a setting, for the message if it is missing. */
-function toS3Options(config: Config, wanter: string) {
+export function toS3Options(config: Config, wanter: string) {
   const { s3Endpoint: endpoint, s3PathStyle: pathStyle } = config;
   return {
     kind: 's3',
@@ -87,7 +65,8 @@ function toS3Options(config: Config, wanter: string) {
   } as const;
 }
 
-function toAzureOptions(config: Config, wanter: string) {
+/** The same for every container. */
+export function toAzureOptions(config: Config, wanter: string) {
   const given = parseConnectionString(config.azureConnectionString);
   const address = config.azureEndpoint ?? given['BlobEndpoint'] ?? null;
   if (address === null && given['UseDevelopmentStorage']?.toLowerCase() === 'true')
