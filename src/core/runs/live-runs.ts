@@ -22,7 +22,7 @@ import {
 import { newExecutionId, updateBackground, type BatchWriter } from './store.ts';
 
 /** A run is a job, and its row is that of the job. */
-export const runJobs: JobTable = { name: 'executions', underWay: "reason = 'running'" };
+const runJobs: JobTable = { name: 'executions', underWay: "reason = 'running'" };
 
 /** Of so many runs that went on without their calls, what they printed can be read by offsets after their ends. */
 const maxPastRuns = 64;
