@@ -6,7 +6,7 @@
  */
 import type { Clock } from '../../platform/clock.ts';
 import { createKeyedMutex } from '../../platform/concurrency/mutex.ts';
-import { createExclusiveJobs } from '../../core/jobs/exclusive.ts';
+import { createExclusiveJobs, type ExclusiveJobs } from '../../core/jobs/exclusive.ts';
 import { deleteJobs } from '../../core/jobs/rows.ts';
 import type { Database, Queries } from '../../ports/database/database.ts';
 import { WorkcrateError } from '../../platform/errors.ts';
@@ -139,23 +139,12 @@ export function createPackages(options: PackagesOptions) {
     );
   };
 
-  const tidyUp = async (owner: string): Promise<number> => {
-    const place = (await places.find(owner)) as PackagePlace | null;
-    if (place === null || !hasPackageFolders(place)) return 0;
-    const isWhole = packageLanguages.every((language) => !needsRepair(place, language));
-    const now = await readTrustedTime(database, clock());
-    if (isWhole && listLeftovers(place, mayStillUsePrevious(now)).length === 0) return 0;
-    await using lease = await installs.take(owner);
-    if (lease === null) return 0;
-    repairPackages(place, owner, log);
-    return await tidy(place, mayStillUsePrevious(now));
-  };
-
   /** Not where something is being installed: that tidies up itself. */
   const sweep = async (): Promise<number> => {
     let removed = 0;
     for (const { owner } of await listWorkspaces(database))
-      if (jobs.list(owner).length === 0) removed += await byUser(owner, () => tidyUp(owner));
+      if (jobs.list(owner).length === 0)
+        removed += await byUser(owner, () => tidyUp(options, installs, owner));
     return removed;
   };
 
@@ -213,6 +202,23 @@ export function createPackages(options: PackagesOptions) {
       await installs[Symbol.asyncDispose]();
     },
   };
+}
+
+/** What installs have left in the folders of a user, where none is under way. */
+async function tidyUp(
+  { database, places, clock, log }: PackagesOptions,
+  installs: ExclusiveJobs,
+  owner: string,
+): Promise<number> {
+  const place = (await places.find(owner)) as PackagePlace | null;
+  if (place === null || !hasPackageFolders(place)) return 0;
+  const isWhole = packageLanguages.every((language) => !needsRepair(place, language));
+  const now = await readTrustedTime(database, clock());
+  if (isWhole && listLeftovers(place, mayStillUsePrevious(now)).length === 0) return 0;
+  await using lease = await installs.take(owner);
+  if (lease === null) return 0;
+  repairPackages(place, owner, log);
+  return await tidy(place, mayStillUsePrevious(now));
 }
 
 const createLostError = (): WorkcrateError =>

@@ -98,6 +98,95 @@ export interface Registry extends AsyncDisposable {
 export function createRegistry(options: SessionsOptions): Registry {
   const { database, server, clock, log, networkEnvironment: environment = null } = options;
   const openLog = createLogOpener(options);
+  const held = createHeldSessions(options, openLog);
+  const { live, finish } = held;
+  /** The row before the interpreter: whoever gets no slot starts none. */
+  async function open(caller: Caller, wanted: NewSession, start: StartInterpreter): Promise<LiveSession> {
+    const { name, language, history } = wanted;
+    if (name !== null) demandName(name);
+    options.executions.shutdown.demandGoingOn();
+    const sandbox = demandLanguage(options.sandbox, language);
+    const id = newSessionId();
+    const { place, ownFolder, folder } = await makePlace(options, caller, wanted, id);
+    const owner = caller.user;
+    const record = toFreshRecord({ id, owner, name, language, folder, history, server }, clock());
+    held.opening.add(id);
+    try {
+      await takeRow(options, record);
+      if (ownFolder !== null) makeFolderFor(place.workspace, ownFolder, place.uid);
+      const request = { id, user: owner, place, language, workingDir: folder, environment };
+      const interpreter = await start(sandbox, request);
+      return welcome({ record, place, ownFolder, interpreter, log: openLog(id) });
+    } catch (error) {
+      await deleteRow(database, id);
+      if (ownFolder !== null) await removeIfEmpty(place.workspace, ownFolder);
+      await removeOwnPlace(place, live);
+      throw asWorkcrateError(error);
+    } finally {
+      held.opening.delete(id);
+    }
+  }
+
+  function welcome(given: Omit<NewLive, 'cancel' | 'lose'>): LiveSession {
+    const session = held.hold(given);
+    const { id, owner: user, name, language, folder } = given.record;
+    session.log.note('opened', { user, name, language, folder });
+    log.info('session.opened', { id, user, language });
+    // A cell that ended it says why; where there was none, the end of the interpreter does.
+    void awaitInterpreterEnd(options, session).then((end) => finish(session, toSessionEnd(end)));
+    return session;
+  }
+
+  function find({ user }: Caller, idOrName: string): LiveSession | null {
+    const found = sessionIdForm.test(idOrName)
+      ? live.get(idOrName)
+      : live.values().find(({ record }) => record.owner === user && record.name === idOrName);
+    return found !== undefined && found.record.owner === user ? found : null;
+  }
+
+  async function findRecord({ user }: Caller, idOrName: string): Promise<SessionRecord | null> {
+    const found = await findSession(database, user, idOrName);
+    if (found === null) return null;
+    // Its end may be about to be written.
+    await held.settled(found.id);
+    if (found.state !== 'open') return found;
+    if (found.server !== server) {
+      if ((await held.endLost({ id: found.id })) === 0) throw elsewhereError(found);
+      return findSession(database, user, found.id);
+    }
+    const end = held.findUnwrittenEnd(found.id) ?? forsakenEnd;
+    const isStuck = await endRow(database, found, end, clock());
+    return isStuck ? { ...found, state: 'ended', end } : findSession(database, user, found.id);
+  }
+
+  return {
+    live,
+    endLost: () => held.endLost(),
+    byOwner: createKeyedMutex(),
+    openLog,
+    open,
+    finish,
+    async close(session, end) {
+      finish(session, end);
+      const failure = await held.settled(session.record.id);
+      if (failure !== null) throw endNotRecordedError(session.record, failure);
+    },
+    findUnwrittenEnd: held.findUnwrittenEnd,
+    find,
+    async demand(caller, idOrName) {
+      const session = find(caller, idOrName);
+      if (session !== null) return session;
+      const found = await findRecord(caller, idOrName);
+      throw found === null ? unknownSessionError() : sessionEndedError(found, found.end!);
+    },
+    findRecord,
+    [Symbol.asyncDispose]: held[Symbol.asyncDispose],
+  };
+}
+
+/** Those that this process holds, with their ends until these are written. */
+function createHeldSessions(options: SessionsOptions, openLog: Registry['openLog']) {
+  const { database, server, clock, log } = options;
   const opening = new Set<string>();
   /** Each gives why the end could not be recorded, or null. */
   const ending = new Map<string, Promise<unknown>>();
@@ -120,8 +209,6 @@ export function createRegistry(options: SessionsOptions): Registry {
     lookFailed: (error) => log.error('session.not_reaped', { error }),
     isKnown: (id) => opening.has(id) || ending.has(id) || ends.find(id) !== null,
   });
-  const live = jobs.all;
-
   /** Its user was removed, or this server was silent for so long that another gave it up. */
   async function lose(session: LiveSession): Promise<void> {
     const { id, owner } = session.record;
@@ -139,75 +226,11 @@ export function createRegistry(options: SessionsOptions): Registry {
     const { cells, lastUsed } = session;
     // The row first: its slot is free from then on. The interpreter is closed whatever becomes of the row.
     const recording = ends.end(id, { row: { id, cells, lastUsed }, end, endedAt: clock() });
-    const work = settle(session, live)
+    const work = settle(session, jobs.all)
       .catch((error: unknown) => log.error('session.not_settled', { id, error }))
       .then(() => recording)
       .finally(() => ending.delete(id));
     ending.set(id, work);
-  }
-
-  /** The row before the interpreter: whoever gets no slot starts none. */
-  async function open(caller: Caller, wanted: NewSession, start: StartInterpreter): Promise<LiveSession> {
-    const { name, language, history } = wanted;
-    if (name !== null) demandName(name);
-    options.executions.shutdown.demandGoingOn();
-    const sandbox = demandLanguage(options.sandbox, language);
-    const id = newSessionId();
-    const { place, ownFolder, folder } = await makePlace(options, caller, wanted, id);
-    const owner = caller.user;
-    const record = toFreshRecord({ id, owner, name, language, folder, history, server }, clock());
-    opening.add(id);
-    try {
-      await takeRow(options, record);
-      if (ownFolder !== null) makeFolderFor(place.workspace, ownFolder, place.uid);
-      const request = { id, user: owner, place, language, workingDir: folder, environment };
-      const interpreter = await start(sandbox, request);
-      return welcome({ record, place, ownFolder, interpreter, log: openLog(id) });
-    } catch (error) {
-      await deleteRow(database, id);
-      if (ownFolder !== null) await removeIfEmpty(place.workspace, ownFolder);
-      await removeOwnPlace(place, live);
-      throw asWorkcrateError(error);
-    } finally {
-      opening.delete(id);
-    }
-  }
-
-  function welcome(given: Omit<NewLive, 'cancel' | 'lose'>): LiveSession {
-    const session: LiveSession = createLive({
-      ...given,
-      cancel: () => finish(session, removedEnd),
-      lose: () => void lose(session),
-    });
-    const { id, owner: user, name, language, folder } = given.record;
-    jobs.hold(id, session);
-    session.log.note('opened', { user, name, language, folder });
-    log.info('session.opened', { id, user, language });
-    // A cell that ended it says why; where there was none, the end of the interpreter does.
-    void awaitInterpreterEnd(options, session).then((end) => finish(session, toSessionEnd(end)));
-    return session;
-  }
-
-  function find({ user }: Caller, idOrName: string): LiveSession | null {
-    const found = sessionIdForm.test(idOrName)
-      ? live.get(idOrName)
-      : live.values().find(({ record }) => record.owner === user && record.name === idOrName);
-    return found !== undefined && found.record.owner === user ? found : null;
-  }
-
-  async function findRecord({ user }: Caller, idOrName: string): Promise<SessionRecord | null> {
-    const found = await findSession(database, user, idOrName);
-    if (found === null) return null;
-    // Its end may be about to be written.
-    await ending.get(found.id);
-    if (found.state !== 'open') return found;
-    if (found.server !== server) {
-      if ((await endLost({ id: found.id })) === 0) throw elsewhereError(found);
-      return findSession(database, user, found.id);
-    }
-    const end = ends.find(found.id)?.end ?? forsakenEnd;
-    const isStuck = await endRow(database, found, end, clock());
-    return isStuck ? { ...found, state: 'ended', end } : findSession(database, user, found.id);
   }
 
   /** Says of sessions that nobody holds any more that they are lost, and gives the number. */
@@ -225,27 +248,27 @@ export function createRegistry(options: SessionsOptions): Registry {
   }
 
   return {
-    live,
-    endLost,
-    byOwner: createKeyedMutex(),
-    openLog,
-    open,
+    live: jobs.all,
+    opening,
     finish,
-    async close(session, end) {
-      finish(session, end);
-      const failure = (await ending.get(session.record.id)) ?? null;
-      if (failure !== null) throw endNotRecordedError(session.record, failure);
+    endLost,
+
+    hold(given: Omit<NewLive, 'cancel' | 'lose'>): LiveSession {
+      const session: LiveSession = createLive({
+        ...given,
+        cancel: () => finish(session, removedEnd),
+        lose: () => void lose(session),
+      });
+      jobs.hold(session.record.id, session);
+      return session;
     },
-    findUnwrittenEnd: (id) => ends.find(id)?.end ?? null,
-    find,
-    async demand(caller, idOrName) {
-      const session = find(caller, idOrName);
-      if (session !== null) return session;
-      const found = await findRecord(caller, idOrName);
-      throw found === null ? unknownSessionError() : sessionEndedError(found, found.end!);
-    },
-    findRecord,
-    async [Symbol.asyncDispose]() {
+
+    /** Resolves when nothing of it is left, with why its end could not be recorded, or null. */
+    settled: async (id: string): Promise<unknown> => (await ending.get(id)) ?? null,
+
+    findUnwrittenEnd: (id: string): SessionEnd | null => ends.find(id)?.end ?? null,
+
+    async [Symbol.asyncDispose](): Promise<void> {
       await Promise.all(ending.values());
       await jobs[Symbol.asyncDispose]();
       await ends[Symbol.asyncDispose]();

@@ -21,7 +21,7 @@ export async function lookAfterSessions(
   finish: Registry['finish'],
 ): Promise<void> {
   const now = performance.now();
-  for (const [id, session] of [...live]) {
+  for (const [id, session] of live) {
     const { turns, lastUsedSteadily, notedUse } = session;
     if (turns.isFree() && now - lastUsedSteadily >= idleMs) finish(session, idleEnd(idleMs));
     else if (lastUsedSteadily !== notedUse) {
