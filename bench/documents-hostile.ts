@@ -36,7 +36,7 @@ const texts: readonly [what: string, text: string, format: DocumentFormat][] = [
 
 using folder = temporaryFolder();
 const { config } = loadConfig({ data: folder.path, 'document-timeout': String(seconds) }, {});
-const { documents } = openDocuments({ config, clock: Date.now, log: createLog('off') });
+const documents = openDocuments({ config, library: () => null, log: createLog('off') });
 await using _ = documents;
 head('document', 'answer', `at most, with ${seconds} s`, 'kept');
 for (const [what, text, format] of texts) {

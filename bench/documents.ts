@@ -84,7 +84,7 @@ async function compare(name: keyof typeof sizes, sections: number): Promise<void
 
 function open() {
   const { config } = loadConfig({ data: folder.path, 'document-idle': String(idleSeconds) }, {});
-  const { documents } = openDocuments({ config, clock: Date.now, log: createLog('error') });
+  const documents = openDocuments({ config, library: () => null, log: createLog('error') });
   return { documents, [Symbol.asyncDispose]: () => documents[Symbol.asyncDispose]() };
 }
 

@@ -23,7 +23,7 @@ interface Part {
 
 /** A new setting falls into the part in which it stands. */
 function partsOfSettings(): Part[] {
-  const starts = [...parts.map(([first]) => names.indexOf(first)), names.length];
+  const starts = [...parts.map(([first]) => names.indexOf(first as SettingName)), names.length];
   if (starts[0] !== 0 || starts.some((start, at) => at > 0 && start <= starts[at - 1]!))
     throw new Error('The parts in settings-notes.ts do not fit the order of the settings.');
   return parts.map(([, title], at) => ({ title, names: names.slice(starts[at], starts[at + 1]) }));

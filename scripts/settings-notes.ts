@@ -1,7 +1,7 @@
 import type { SettingName } from '../src/server/settings.ts';
 
 /** The parts of the list of settings, each from the setting that it begins with. */
-export const parts: readonly (readonly [first: SettingName, title: string])[] = [
+export const parts: readonly (readonly [first: string, title: string])[] = [
   ['host', 'Address and data'],
   ['s3Bucket', 'S3'],
   ['azureContainer', 'Azure Blob'],

@@ -14,6 +14,8 @@ import { createLog } from '../platform/observability/log.ts';
 import { openBelow, parsePath } from '../platform/paths/paths.ts';
 import { openDocuments } from '../features/documents/open.ts';
 import { formatBytes } from '../platform/text/text.ts';
+import { features } from '../server/features.ts';
+import { openLibrary } from '../server/open-features.ts';
 import type { ProgramInput } from './command.ts';
 import { createInterruptSignal } from '../platform/command-line/signals.ts';
 import { usageError } from '../platform/command-line/usage-error.ts';
@@ -24,8 +26,9 @@ export async function runBuild(input: ProgramInput): Promise<number> {
   const path = words[0]!;
   await using opened = new AsyncDisposableStack();
   const { signal } = opened.use(createInterruptSignal());
-  const { documents } = openDocuments({ config, clock: Date.now, log: createLog('warn') });
-  opened.use(documents);
+  const log = createLog('warn');
+  const library = await openLibrary(features, config, { clock: Date.now, log });
+  const documents = opened.use(openDocuments({ config, library: () => library, log }));
   const result = await documents.build(localCaller, toBuildRequest(path, flags), {
     signal,
     pictures: openPicturesBelow(dirname(resolve(path))),

@@ -182,8 +182,7 @@ const triedDocument = { layout: {}, bibliography: null, style: { name: null, con
 
 /** Whether documents can be built here: by building one. */
 async function checkDocuments(config: Config): Promise<Finding[]> {
-  const { documents } = openDocuments({ config, clock: Date.now, log: createLog('off') });
-  await using _ = documents;
+  await using documents = openDocuments({ config, library: () => null, log: createLog('off') });
   try {
     const { built, failures } = await documents.build(
       localCaller,

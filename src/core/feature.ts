@@ -26,6 +26,7 @@ import type { DeclaredResources } from './offer/resource.ts';
 import type { DeclaredTool, ToolGroup } from './offer/tool.ts';
 import type { Toolbox } from './offer/toolbox.ts';
 import type { Log } from '../platform/observability/log.ts';
+import type { ReferenceLibrary } from './reference-library.ts';
 import type { Metrics } from '../platform/observability/metrics.ts';
 import type { Workspaces } from './workspaces/workspaces.ts';
 
@@ -98,6 +99,8 @@ export interface Core {
   /** To be called for every document that was made of what users sent. */
   readonly exported: Webhook['exported'];
   readonly places: Workspaces;
+  /** What documents cite from; null where no feature brings it. */
+  readonly library: () => ReferenceLibrary | null;
   readonly database: Database;
   readonly audit: Audit;
   readonly folders: CoreFolders;
@@ -114,6 +117,8 @@ export interface Core {
 export interface Brought {
   /** Downloads of what is no stored file. */
   readonly externalTargets: ExternalTargets;
+  /** What documents cite from. */
+  readonly library: ReferenceLibrary;
   /** Files of crates, for runs. */
   readonly crateFiles: FindCrateFiles;
   /** Files of the client, for runs. */
@@ -171,6 +176,11 @@ export interface FeatureDefinition<
   check?(settings: SettingsWith<Settings, Needs>): unknown;
   /** What clients are told of it with these settings. A feature without it is no part of a server. */
   declare?(known: Known<SettingsWith<Settings, Needs>>): Promise<Declared<NoInfer<Room>>>;
+  /** What documents cite from with these settings, for a command that builds one without a server. */
+  openLibrary?(
+    settings: SettingsWith<Settings, Needs>,
+    around: Pick<Core, 'clock' | 'log'>,
+  ): Promise<ReferenceLibrary | null>;
   open?(
     core: Core,
     settings: SettingsWith<Settings, Needs>,
@@ -186,6 +196,7 @@ export interface Feature<
   readonly needs?: NeededFeatures;
   check?(settings: Config): unknown;
   declare?(known: Known<Config>): Promise<Declared<unknown>>;
+  openLibrary?(settings: Config, around: Pick<Core, 'clock' | 'log'>): Promise<ReferenceLibrary | null>;
   open?(core: Core, settings: Config, needed: Readonly<Record<string, unknown>>): Promise<OpenFeature<Room>>;
 }
 

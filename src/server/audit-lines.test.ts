@@ -83,7 +83,7 @@ const link = toPublicId(hashToken(token));
 
 /** As they are declared: tools are looked at here, and none is called. */
 const { tools } = await createClosedOffer(
-  { ...loadConfig({}, {}).config, tools: ['all'], zoteroLibrary: 'users/1' },
+  { ...loadConfig({ 'zotero-library': 'users/1' }, {}).config, tools: ['all'] },
   null,
 );
 

@@ -16,6 +16,11 @@ export interface FeaturePackage {
 
 const packages: readonly FeaturePackage[] = [
   { name: '@workcrate/ask', settings: ['endpoint', 'model', 'apiKey', 'endpointTimeout'], command: 'ask' },
+  {
+    name: '@workcrate/zotero',
+    settings: ['zoteroLibrary', 'zoteroUrl', 'zoteroKey'],
+    command: null,
+  },
 ];
 
 export const loadPackages = (): Promise<Feature[]> => Promise.all(packages.map(loadPackage));

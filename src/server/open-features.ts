@@ -16,6 +16,7 @@ import type {
   TokenRoute,
   Web,
 } from '../core/feature.ts';
+import type { ReferenceLibrary } from '../core/reference-library.ts';
 import { bindExtension, type Extension } from '../core/offer/extension.ts';
 import { bindPrompt, type Prompt } from '../core/offer/prompt.ts';
 import { bindResources, type ResourceKind } from '../core/offer/resource.ts';
@@ -85,6 +86,19 @@ export const joinOffers = (offers: readonly FeatureOffer[]): FeatureOffer => ({
   prompts: offers.flatMap(({ prompts }) => prompts),
   extensions: offers.flatMap(({ extensions }) => extensions),
 });
+
+/** What documents cite from where no server runs: of the first feature that has it. */
+export async function openLibrary(
+  features: readonly Feature[],
+  config: Config,
+  around: Pick<Core, 'clock' | 'log'>,
+): Promise<ReferenceLibrary | null> {
+  for (const feature of features) {
+    const library = await feature.openLibrary?.(pickSettings(feature, config), around);
+    if (library) return library;
+  }
+  return null;
+}
 
 /** Features that are open, with all that they offer together. */
 export interface OpenFeatures extends AsyncDisposable {

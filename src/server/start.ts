@@ -293,7 +293,8 @@ async function openAllFeatures(
     database,
     audit,
   };
-  const core = { ...around, ...rooms, terms, offersGroup, folders, metrics, clock, log };
+  const library = () => brought.library ?? null;
+  const core = { ...around, ...rooms, library, terms, offersGroup, folders, metrics, clock, log };
   return openFeatures(declared, core, config, brought);
 }
 

@@ -107,7 +107,7 @@ it('every npm script that a page names exists', () => {
 });
 
 it('docs/reference/tools.md lists exactly the tools that a server offers', async () => {
-  await using server = await startServer({ zoteroLibrary: 'users/0', tools: ['all'] });
+  await using server = await startServer({ ...{ zoteroLibrary: 'users/0' }, tools: ['all'] });
   const { tools } = await server.client.listTools();
   const listed = [...readPage('docs/reference/tools.md').matchAll(/^\| `(\w+)` /gm)].map(([, name]) => name!);
   assert.deepEqual(listed.toSorted(), tools.map(({ name }) => name).toSorted());

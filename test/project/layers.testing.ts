@@ -154,9 +154,6 @@ export const doors: Readonly<Record<string, Doors>> = {
   'features/documents/worker': {
     all: 'worker open',
   },
-  'features/documents/zotero': {
-    all: 'zotero library tools',
-  },
   'features/gateway': {
     assembly: 'gateway pins upstream-tool',
   },

@@ -12,7 +12,7 @@ import type { DocumentFormat, DocumentLayout } from './document.ts';
 import { readUserPictures, type UserFiles } from './user-files.ts';
 import type { DocumentWorker, DocumentWorkers } from './worker/open.ts';
 import type { GivenBibliography, KeptDocument, WriteStep, DocumentWriteResult } from './worker/worker.ts';
-import type { ReferenceLibrary } from './zotero/library.ts';
+import type { ReferenceLibrary } from '../../core/reference-library.ts';
 
 export { documentFormats, type DocumentFormat, type DocumentLayout } from './document.ts';
 export type { UserFiles } from './user-files.ts';
@@ -36,7 +36,7 @@ export type DocumentBuildResult = DocumentWriteResult;
 export interface DocumentBuilderOptions {
   readonly workers: DocumentWorkers;
   /** Looks up keys that are in no bibliography; null: there is no library. */
-  readonly library: ReferenceLibrary | null;
+  readonly library: () => ReferenceLibrary | null;
   /** The operator's folder of citation styles; null: only the bundled ones. */
   readonly cslFolder: string | null;
   /** How many documents are built at once, in all and of one user. */
@@ -114,7 +114,8 @@ async function buildDocument(
   { text, bibliography, layout, formats, style, cites, referenceDoc }: DocumentBuildRequest,
   options: DocumentBuilderOptions & BuildContext,
 ): Promise<DocumentBuildResult> {
-  const { mostBytes, cslFolder, library, pictures, signal, progress } = options;
+  const { mostBytes, cslFolder, pictures, signal, progress } = options;
+  const library = options.library();
   const total = formats.length + 2;
   progress(0, total, 'reading');
   const csl = cites ? await readCitationStyle({ ...style, folder: cslFolder }) : null;

@@ -11,20 +11,20 @@ export const documents = defineFeature({
     demandDocumentSettings(settings);
   },
 
-  async declare({ terms: { fileTtl, maxTtl }, settings: { zoteroLibrary } }) {
+  async declare({ terms: { fileTtl, maxTtl } }) {
     const { declareDocumentTools } = await import('./tools.ts');
-    return { tools: declareDocumentTools({ hasLibrary: zoteroLibrary !== null, fileTtl, maxTtl }) };
+    return { tools: declareDocumentTools({ fileTtl, maxTtl }) };
   },
 
   /** No process starts before the first document. */
   async open(core, settings): Promise<OpenFeature<DocumentsRoom>> {
     const { meterDocuments, openDocuments } = await import('./open.ts');
-    const { artifacts, files, links, exported, baseUrl, metrics, clock, log } = core;
-    const { documents: builder, library } = openDocuments({ config: settings, clock, log });
+    const { artifacts, files, links, exported, baseUrl, library, metrics, log } = core;
+    const builder = openDocuments({ config: settings, library, log });
     const { fileTtl, maxTtl } = settings;
     const documents = meterDocuments(builder, metrics, log);
     return {
-      room: { documents, library, artifacts, files, links, exported, fileTtl, maxTtl, baseUrl },
+      room: { documents, artifacts, files, links, exported, fileTtl, maxTtl, baseUrl },
       [Symbol.asyncDispose]: () => builder[Symbol.asyncDispose](),
     };
   },

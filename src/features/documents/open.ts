@@ -1,10 +1,6 @@
-/**
- * Opens what builds documents: worker processes and the Zotero library. No process starts before the first document.
- * The text is sanitized and built in `documents/`.
- */
+/** Opens what builds documents: worker processes, of which none starts before the first document. */
 import type { SettingsOf } from '../../core/feature.ts';
 import type { Caller } from '../../core/identity.ts';
-import type { Clock } from '../../platform/clock.ts';
 import { toFairLimits } from '../../platform/concurrency/fair-queue.ts';
 import { asWorkcrateError, isOurFault, WorkcrateError } from '../../platform/errors.ts';
 import { createLog, type Log } from '../../platform/observability/log.ts';
@@ -13,32 +9,24 @@ import {
   createDocumentBuilder,
   type BuildContext,
   type DocumentBuilder,
+  type DocumentBuilderOptions,
   type DocumentBuildRequest,
   type DocumentBuildResult,
 } from './documents.ts';
 import type { documentSettings } from './settings.ts';
 import { findFonts } from './typst/fonts.ts';
 import { openDocumentWorkers } from './worker/open.ts';
-import { toZoteroAddress, type ReferenceLibrary } from './zotero/library.ts';
-import { openZotero } from './zotero/zotero.ts';
 
 type Config = SettingsOf<typeof documentSettings>;
 
-export interface OpenDocumentsOptions {
+export interface OpenDocumentsOptions extends Pick<DocumentBuilderOptions, 'library'> {
   readonly config: Config;
-  readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Opens workers and library. */
-export function openDocuments(options: OpenDocumentsOptions): {
-  readonly documents: DocumentBuilder;
-  readonly library: ReferenceLibrary | null;
-} {
-  const { config, log } = options;
+export function openDocuments({ config, library, log }: OpenDocumentsOptions): DocumentBuilder {
   // It logs the fonts that cannot be used.
   if (config.documentFonts.length > 0) findFonts(config.documentFonts, log);
-  const library = openLibrary(options);
   const workers = openDocumentWorkers({
     processes: config.maxDocuments,
     idleSeconds: config.documentIdle,
@@ -48,7 +36,7 @@ export function openDocuments(options: OpenDocumentsOptions): {
     fontFolders: config.documentFonts,
     log,
   });
-  const documents = createDocumentBuilder({
+  return createDocumentBuilder({
     workers,
     library,
     cslFolder: config.cslFolder,
@@ -56,7 +44,6 @@ export function openDocuments(options: OpenDocumentsOptions): {
     timeoutMs: config.documentTimeout * 1000,
     mostBytes: config.documentSize,
   });
-  return { documents, library };
 }
 
 /** Pandoc alone needs most of it. */
@@ -64,19 +51,12 @@ const leastMemory = 400 * 1024 ** 2;
 
 /** Refuses settings with which no document could be built. It opens nothing. */
 export function demandDocumentSettings(config: Config): void {
-  const { zoteroLibrary: library, zoteroUrl: url, zoteroKey: key } = config;
-  if (library !== null) toZoteroAddress({ url, library, key });
   if (config.documentFonts.length > 0) findFonts(config.documentFonts, createLog('off'));
   if (config.documentMemory >= leastMemory) return;
   throw new WorkcrateError(
     'config_invalid',
     '--document-memory takes 400MB or more: with less, no document can be built.',
   );
-}
-
-function openLibrary({ config, clock, log }: OpenDocumentsOptions): ReferenceLibrary | null {
-  const { zoteroLibrary: library, zoteroUrl: url, zoteroKey: key } = config;
-  return library === null ? null : openZotero({ url, library, key, clock, log });
 }
 
 type DocumentMetrics = Pick<Metrics, 'documentBuilt' | 'documentsTook' | 'watchDocuments'>;

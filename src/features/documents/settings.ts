@@ -1,13 +1,5 @@
-/** The settings of documents, and of the library that they cite from. */
-import {
-  bytes,
-  integer,
-  list,
-  optionalBaseUrl,
-  optionalInteger,
-  optionalText,
-  seconds,
-} from '../../platform/config/kinds.ts';
+/** The settings of documents. */
+import { bytes, integer, list, optionalInteger, optionalText, seconds } from '../../platform/config/kinds.ts';
 import { day, defineSetting, gigabyte, megabyte } from '../../platform/config/setting.ts';
 
 export const documentSettings = {
@@ -42,15 +34,4 @@ export const documentSettings = {
     null,
     'folder of citation styles (*.csl) that can be chosen by name',
   ),
-  zoteroLibrary: defineSetting(
-    optionalText,
-    null,
-    'Zotero library to cite from: users/ID, groups/ID or users/0',
-  ),
-  zoteroUrl: defineSetting(
-    optionalBaseUrl,
-    null,
-    'base of the Zotero API; default: the web API, or http://127.0.0.1:23119/api for users/0',
-  ),
-  zoteroKey: defineSetting(optionalText, null, 'key of the Zotero web API', { secret: true }),
 };

@@ -1,22 +1,16 @@
-/** The list of all tools for documents. What they do is in `tools/` and `zotero/tools.ts`. */
+/** The list of all tools for documents. What they do is in `tools/`. */
 import type { DeclaredTool } from '../../core/offer/tool.ts';
 import { declareBuildTool, type BuildRoom } from './tools/build.ts';
 import { validateTool } from './tools/validate.ts';
-import { libraryTools, type LibraryRoom } from './zotero/tools.ts';
 
-export type DocumentsRoom = BuildRoom & LibraryRoom;
+export type DocumentsRoom = BuildRoom;
 
 interface DocumentTerms {
-  readonly hasLibrary: boolean;
   readonly fileTtl: number;
   readonly maxTtl: number;
 }
 
-export const declareDocumentTools = ({
-  hasLibrary,
-  ...terms
-}: DocumentTerms): DeclaredTool<DocumentsRoom>[] => [
+export const declareDocumentTools = (terms: DocumentTerms): DeclaredTool<DocumentsRoom>[] => [
   declareBuildTool(terms),
   validateTool,
-  ...(hasLibrary ? libraryTools : []),
 ];

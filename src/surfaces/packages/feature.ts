@@ -6,6 +6,6 @@ export {
   type KnownConfig,
   type ReachableServer,
 } from '../../core/command.ts';
-export { defineFeature } from '../../core/feature.ts';
+export { defineFeature, type Core, type OpenFeature, type SettingsOf } from '../../core/feature.ts';
 export { optionalBaseUrl, optionalText, seconds } from '../../platform/config/kinds.ts';
 export { defineSetting } from '../../platform/config/setting.ts';

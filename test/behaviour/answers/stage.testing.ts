@@ -20,7 +20,7 @@ import {
   collection,
   key,
   serveZotero,
-} from '../../../src/features/documents/zotero/zotero-server.testing.ts';
+} from '../../../packages/zotero/zotero-server.testing.ts';
 import { startPythonIndex } from '../../../src/features/packages/registries.testing.ts';
 import { connectBy, type Connected } from '../client-files/clients.testing.ts';
 import { honest } from '../client-files/honest.testing.ts';
@@ -99,9 +99,8 @@ export async function openStage(overrides: Partial<Config>): Promise<Stage> {
       auditLevel: 'trace',
       crateSources: sources.map((folder) => pathToFileURL(folder).href),
       crateInterval: 0,
-      zoteroLibrary: 'users/475425',
-      zoteroUrl: zotero.url,
-      zoteroKey: key,
+      // Settings of a package of its own, which the type does not have.
+      ...{ zoteroLibrary: 'users/475425', zoteroUrl: zotero.url, zoteroKey: key },
       ...(await allowSite(await makeFolder(opened), new URL(zotero.url).host)),
       pipIndexUrl: index.url,
       packagesAllow: ['alpha', 'beta', 'pip', 'left'],

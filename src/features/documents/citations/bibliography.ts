@@ -1,6 +1,6 @@
 /**
  * Reads a bibliography in any of five formats into CSL JSON, with each key once. It does not cite (`cite.ts`) and does
- * not ask a library (`zotero/`).
+ * not ask a library (`documents.ts`).
  */
 import { WorkcrateError } from '../../../platform/errors.ts';
 import type { Pandoc } from '../pandoc/pandoc.ts';

@@ -2,8 +2,7 @@
  * The backend of the port: a Zotero library, by the web API or by a Zotero on this machine. Requests, retries and the
  * cache are in `client.ts`. It never writes to the library.
  */
-import type { Clock } from '../../../platform/clock.ts';
-import type { Log } from '../../../platform/observability/log.ts';
+import type { Clock, Log } from 'workcrate/toolkit';
 import { createZoteroClient, type ZoteroClient } from './client.ts';
 import { chooseCollection, createReferenceFinder, readCollections } from './collections.ts';
 import { toBibtexEntry, sanitizeCsl, parseZoteroItems, toLibraryItem } from './items.ts';
@@ -13,7 +12,7 @@ import {
   runLibraryCall,
   type ZoteroAddressOptions,
   type LibraryCall,
-  type ReferenceLibrary,
+  type ZoteroLibrary,
   type LibraryItem,
   type LibraryQuery,
 } from './library.ts';
@@ -34,7 +33,7 @@ export function openZotero({
   clock,
   log,
   ...given
-}: ZoteroOptions): ReferenceLibrary {
+}: ZoteroOptions): ZoteroLibrary {
   const address = toZoteroAddress(given);
   const client = createZoteroClient({ address, timeoutMs, clock, log });
   const choose = createReferenceFinder(client, clock);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createLog } from '../../../platform/observability/log.ts';
+import { createLog } from '../../src/platform/observability/log.ts';
 import { openZotero } from './zotero.ts';
 
 export const key = 'sEcReTkEyOfTheWebApi1234';

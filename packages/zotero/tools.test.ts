@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ToolAnswer, ToolContext } from '../../../core/offer/tool.ts';
-import type { ReferenceLibrary } from './library.ts';
-import { declareDocumentTools } from '../tools.ts';
+import type { ToolAnswer, ToolContext } from 'workcrate/toolkit';
+import type { ZoteroLibrary } from './library.ts';
+import feature from './feature.ts';
 import { libraryTools } from './tools.ts';
 import { article, articles, collection, keyOf, patient, serveZotero } from './zotero-server.testing.ts';
 
@@ -17,7 +17,7 @@ const sharing = {
   baseUrl: () => assert.fail('no link was asked for'),
 };
 
-async function call(library: ReferenceLibrary, name: string, input: object) {
+async function call(library: ZoteroLibrary, name: string, input: object) {
   const tool = libraryTools.find((one) => one.name === name)!;
   const context = { signal: patient() } as ToolContext;
   const answer = (await tool.handle(
@@ -74,12 +74,11 @@ test('more references than a conversation holds are refused', async () => {
   await assert.rejects(call(it.zotero, 'bibliography_for', { collection: 'Papers' }), { code: 'too_large' });
 });
 
-test('without a library there are no tools for one', () => {
-  const names = (hasLibrary: boolean) =>
-    declareDocumentTools({ hasLibrary, fileTtl: 60, maxTtl: 60 }).map((tool) => tool.name);
-  const ofLibrary = libraryTools.map((tool) => tool.name);
-  assert.deepEqual(
-    names(true).filter((name) => !names(false).includes(name)),
-    ofLibrary,
-  );
+test('without a library there are no tools for one', async () => {
+  const list = async (zoteroLibrary: string | null) => {
+    const { tools = [] } = await feature.declare!({ settings: { zoteroLibrary } } as never);
+    return tools.map(({ name }) => name);
+  };
+  assert.deepEqual(await list(null), []);
+  assert.deepEqual(await list('users/1'), ['search_library', 'bibliography_for']);
 });

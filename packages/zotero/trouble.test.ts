@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { eventually } from '../../../platform/eventually.testing.ts';
+import { eventually } from '../../src/platform/eventually.testing.ts';
 import { article, articles, collection, key, keyOf, patient, serveZotero } from './zotero-server.testing.ts';
 
 const all = { limit: 100, start: 0 };

@@ -1,6 +1,6 @@
+import type { FoundReferences } from 'workcrate/toolkit';
 import { z } from 'zod';
-import type { Clock } from '../../../platform/clock.ts';
-import { WorkcrateError } from '../../../platform/errors.ts';
+import { type Clock, WorkcrateError } from 'workcrate/toolkit';
 import type { ZoteroClient } from './client.ts';
 import {
   findCitationKey,
@@ -14,7 +14,6 @@ import {
   tooManyReferencesError,
   libraryUnreachableError,
   type LibraryCall,
-  type FoundReferences,
   type LibraryCollection,
   type WantedReferences,
 } from './library.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { WorkcrateError } from '../../../platform/errors.ts';
+import { WorkcrateError } from 'workcrate/toolkit';
 import { article, articles, collection, key, keyOf, patient, serveZotero } from './zotero-server.testing.ts';
-import { recordProof } from '../../../../test/requirements/requirements.testing.ts';
+import { recordProof } from '../../test/requirements/requirements.testing.ts';
 
 const all = { limit: 100, start: 0 };
 

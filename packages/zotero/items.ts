@@ -1,12 +1,11 @@
+import type { CslReference, CslValue } from 'workcrate/toolkit';
 import { z } from 'zod';
-import type { Clock } from '../../../platform/clock.ts';
+import type { Clock } from 'workcrate/toolkit';
 import type { ZoteroClient } from './client.ts';
 import {
   buildItemsListing,
   libraryUnreachableError,
   type BibtexEntry,
-  type CslReference,
-  type CslValue,
   type LibraryCall,
   type LibraryItem,
 } from './library.ts';

@@ -2,24 +2,29 @@
  * The tools `search_library` and `bibliography_for`. Documents look up the keys that they cite by themselves, in
  * `documents.ts`.
  */
+import type { FoundReferences } from 'workcrate/toolkit';
 import { z } from 'zod';
-import { WorkcrateError } from '../../../platform/errors.ts';
-import type { Files } from '../../../core/files/files.ts';
-import { linkShape, toLinkAnswer } from '../../../core/links/link-result.ts';
-import type { Links } from '../../../core/links/links.ts';
-import { listAs, makeText } from '../../../core/offer/schema.ts';
 import {
+  WorkcrateError,
+  type Files,
+  linkShape,
+  toLinkAnswer,
+  type Links,
+  listAs,
+  makeText,
   declareTool,
   type DeclaredTool,
   type ToolAnswer,
   type ToolContext,
-} from '../../../core/offer/tool.ts';
-import { quoteName, quoteShort, toPlainJson } from '../../../platform/text/text.ts';
-import type { FoundReferences, ReferenceLibrary, LibraryItem, WantedReferences } from './library.ts';
+  quoteName,
+  quoteShort,
+  toPlainJson,
+} from 'workcrate/toolkit';
+import type { ZoteroLibrary, LibraryItem, WantedReferences } from './library.ts';
 
 export interface LibraryRoom extends SharingOptions {
   /** Null where the settings name none: then there are no tools. */
-  readonly library: ReferenceLibrary | null;
+  readonly library: ZoteroLibrary | null;
 }
 
 /** For a bibliography that is too long for a conversation. */

@@ -3,9 +3,14 @@
  * makes no requests: `client.ts` does.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Clock } from '../../../platform/clock.ts';
-import { WorkcrateError } from '../../../platform/errors.ts';
-import { isLoopbackHost } from '../../../platform/net/addresses.ts';
+import {
+  isLoopbackHost,
+  WorkcrateError,
+  type Clock,
+  type CslReference,
+  type FoundReferences,
+  type ReferenceLibrary,
+} from 'workcrate/toolkit';
 import type { ZoteroClient } from './client.ts';
 
 /** A search. All conditions have to match. */
@@ -49,31 +54,8 @@ export interface LibraryCollection {
   readonly items: number | null;
 }
 
-export type CslValue =
-  | string
-  | number
-  | boolean
-  | readonly CslValue[]
-  | { readonly [name: string]: CslValue };
-
-/** One reference as CSL JSON. Its `id` is what the document cites. */
-export interface CslReference {
-  readonly id: string;
-  readonly type: string;
-  readonly [name: string]: CslValue;
-}
-
 /** Keys of items or citation keys; or all of a collection, by key, path or name. */
 export type WantedReferences = readonly string[] | { readonly collection: string };
-
-/** The references that were found. */
-export interface FoundReferences<T> {
-  readonly references: readonly T[];
-  /** Keys that the library does not have, as they were given. */
-  readonly missing: readonly string[];
-  /** What people should know, such as that the library is too large to search all of it. */
-  readonly notes: readonly string[];
-}
 
 /** One entry of a .bib file, under the key that the document cites. */
 export interface BibtexEntry {
@@ -82,13 +64,11 @@ export interface BibtexEntry {
 }
 
 /**
- * The port for a library of references, read only. Every call has limits of time and size, and stops at once when the
- * signal fires; it then fails with the reason of the signal. If the library refuses access, a call fails with
- * `library_refused`; if it cannot be reached, or asks to wait longer than the call may take, with `library_unreachable`
- * and, if known, `details.retryAfter` in seconds; if a library or collection does not exist, with `not_found`. Notes and
- * attachments are left out. A key that does not exist is not a failure: it is in `missing`.
+ * What the tools use besides what documents do. Every call has the limits and the failures of `ReferenceLibrary`, with
+ * `details.retryAfter` in seconds where it is known; if a library or collection does not exist, it fails with `not_found`.
+ * Notes and attachments are left out.
  */
-export interface ReferenceLibrary {
+export interface ZoteroLibrary extends ReferenceLibrary {
   /** Such as `users/123`. */
   readonly name: string;
   search(
@@ -96,7 +76,6 @@ export interface ReferenceLibrary {
     signal: AbortSignal,
   ): Promise<{ readonly total: number; readonly items: readonly LibraryItem[] }>;
   collections(signal: AbortSignal): Promise<readonly LibraryCollection[]>;
-  /** In the order of the keys; an item wanted under two keys is there twice. */
   references(wanted: WantedReferences, signal: AbortSignal): Promise<FoundReferences<CslReference>>;
   bibtex(wanted: WantedReferences, signal: AbortSignal): Promise<FoundReferences<BibtexEntry>>;
 }

@@ -1,16 +1,18 @@
 import { z } from 'zod';
-import type { Clock } from '../../../platform/clock.ts';
-import { BoundedMap } from '../../../platform/concurrency/bounded-map.ts';
-import { createFairQueue, toFairLimits } from '../../../platform/concurrency/fair-queue.ts';
-import { isWorkcrateError, WorkcrateError } from '../../../platform/errors.ts';
 import {
+  type Clock,
+  BoundedMap,
+  createFairQueue,
+  toFairLimits,
+  isWorkcrateError,
+  WorkcrateError,
   fetchBounded,
   FetchError,
   type FetchAnswer,
   type FetchHeaders,
   type FetchPolicy,
-} from '../../../platform/net/bounded-fetch.ts';
-import type { Log } from '../../../platform/observability/log.ts';
+  type Log,
+} from 'workcrate/toolkit';
 import {
   libraryNotFoundError,
   searchRefusedError,
