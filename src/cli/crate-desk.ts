@@ -4,7 +4,10 @@ import { openPacking, type Packing } from '../features/packing/packing.ts';
 import { makeDataFolder } from '../platform/data-folder/data-folder.ts';
 import { openDatabase } from '../ports/database/open.ts';
 import { isWorkcrateError, WorkcrateError } from '../platform/errors.ts';
-import { createKeptReader, getCalls, getExecution } from '../core/runs/executions.ts';
+import { getExecution } from '../core/runs/executions.ts';
+import { readCallRecord } from '../features/code-mode/store.ts';
+import { createKeptReader } from '../features/provenance/provenance.ts';
+import { runRecord } from '../server/run-record.ts';
 import { createFiles } from '../core/files/files.ts';
 import { localCaller, type Caller } from '../core/identity.ts';
 import { createLinks } from '../core/links/links.ts';
@@ -83,12 +86,14 @@ export async function openCrateDesk({ config: given, flags }: ProgramInput): Pro
     clock,
   });
   const executions = {
-    get: (who: Caller, id: string) => getExecution(database, who, id),
-    getCalls: (who: Caller, id: string) => getCalls(database, who, id),
-    ...createKeptReader({ database, places }),
+    get: (who: Caller, id: string) => getExecution(database, runRecord, who, id),
   };
+  const keptResults = createKeptReader({ database, places });
   const crates = opened.use(openCrates({ config, log, sources, files, links }));
-  const packing = openPacking(config, { crates, clock, log, database, sources, files, executions, places });
+  const readCalls = (id: string) => readCallRecord(database, id);
+  const runs = { executions, keptResults, readCalls };
+  const rooms = { ...runs, crates, clock, log, database, sources, files, places };
+  const packing = openPacking(config, rooms);
   const { signal } = opened.use(createInterruptSignal());
   const all = opened.move();
   return {

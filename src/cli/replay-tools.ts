@@ -9,7 +9,8 @@ import { localCaller } from '../core/identity.ts';
 import type { ToolContext } from '../core/offer/tool.ts';
 import type { Toolbox } from '../core/offer/toolbox.ts';
 import { createLog } from '../platform/observability/log.ts';
-import { createRunQuestions, createToolCalls, type ToolCall } from '../features/code-mode/tool-calls.ts';
+import { createRunQuestions } from '../core/runs/questions.ts';
+import { createToolCalls, type ToolCall } from '../features/code-mode/tool-calls.ts';
 
 const replayRun = { id: 'exec_000000000000', user: 'replay' };
 

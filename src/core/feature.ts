@@ -13,6 +13,8 @@ import type { Config } from '../platform/config/config.ts';
 import type { SettingList, ValuesOf } from '../platform/config/setting.ts';
 import type { Database } from '../ports/database/database.ts';
 import type { Executions, OutputBounds } from './runs/executions.ts';
+import type { RunExtension, RunRecordPart } from './runs/extension.ts';
+import type { RunRecord } from './runs/executions.ts';
 import type { RunProgram } from './runs/run-program.ts';
 import type { Sessions } from './runs/sessions/sessions.ts';
 import type { Surroundings } from './runs/surroundings.ts';
@@ -21,6 +23,7 @@ import type { Files } from './files/files.ts';
 import type { Caller } from './identity.ts';
 import type { ExternalTargets, Links, Uploads, Webhook } from './links/links.ts';
 import type { DeclaredExtension } from './offer/extension.ts';
+import type { CallJudge } from './offer/judge.ts';
 import type { DeclaredPrompt } from './offer/prompt.ts';
 import type { DeclaredResources } from './offer/resource.ts';
 import type { DeclaredTool, ToolGroup } from './offer/tool.ts';
@@ -32,6 +35,8 @@ import type { Workspaces } from './workspaces/workspaces.ts';
 
 /** What the settings of the core mean for the tools of every feature. */
 export interface Terms {
+  /** The record of runs, with what features add to it. */
+  readonly record: RunRecord;
   readonly timeoutMs: number;
   readonly maxTimeoutMs: number;
   /** After how long a call that lasts is answered where its client cannot wait; null: never. */
@@ -155,6 +160,19 @@ export interface TokenRoute {
   handle(req: IncomingMessage, res: ServerResponse, token: string): Promise<void>;
 }
 
+/** Judges calls, answers and runs. It is opened before anything can run, and closed after all that runs has ended. */
+export interface OpenJudge extends AsyncDisposable {
+  readonly calls: CallJudge;
+  readonly runs: RunExtension;
+}
+
+/** What judges are made of. */
+export interface JudgeRooms {
+  readonly audit: Audit;
+  readonly files: Files;
+  readonly log: Log;
+}
+
 /** What routes are made with. */
 export interface Web {
   /** Who made a request, by what the framework knows of it. */
@@ -186,6 +204,15 @@ export interface FeatureDefinition<
     settings: SettingsWith<Settings, Needs>,
     needed: RoomsOf<Needs>,
   ): Promise<OpenFeature<Room>>;
+  /** What it adds to the record of runs. */
+  record?(): Promise<RunRecordPart>;
+  readonly judge?: JudgeOfFeature<SettingsWith<Settings, Needs>>;
+}
+
+/** A judge, where the settings ask for one: then nothing is told before it is open. */
+export interface JudgeOfFeature<Settings> {
+  isWanted(settings: Settings): boolean;
+  open(rooms: JudgeRooms, settings: Settings): Promise<OpenJudge>;
 }
 
 /** A feature as the list has it: what it is given is typed by its definition alone. */
@@ -198,6 +225,9 @@ export interface Feature<
   declare?(known: Known<Config>): Promise<Declared<unknown>>;
   openLibrary?(settings: Config, around: Pick<Core, 'clock' | 'log'>): Promise<ReferenceLibrary | null>;
   open?(core: Core, settings: Config, needed: Readonly<Record<string, unknown>>): Promise<OpenFeature<Room>>;
+  /** What it adds to the record of runs. */
+  record?(): Promise<RunRecordPart>;
+  readonly judge?: JudgeOfFeature<Config>;
 }
 
 /** Gives the functions their types from the settings and from what is needed. */

@@ -4,8 +4,7 @@
 import type { Audit } from '../core/audit/audit.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { ServerConfig as Config } from './settings.ts';
-import type { Guard } from '../features/guard/guard.ts';
-import type { JudgeAnswer } from '../core/offer/request.ts';
+import type { OpenJudge } from '../core/feature.ts';
 import type { Log } from '../platform/observability/log.ts';
 import type { Metrics } from '../platform/observability/metrics.ts';
 import type { Tracing } from '../platform/observability/tracing.ts';
@@ -16,10 +15,8 @@ export interface AppContext {
   readonly metrics: Metrics;
   readonly tracing: Tracing;
   readonly audit: Audit;
-  /** Judges calls; null where the operator asked for none. */
-  readonly guard: Guard | null;
-  /** The guard, for whatever is answered to requests that are no calls. */
-  readonly judge: JudgeAnswer | undefined;
+  /** Judges calls, answers and runs; null where the operator asked for that of no feature. */
+  readonly judge: OpenJudge | null;
   readonly clock: Clock;
   readonly log: Log;
 }

@@ -6,14 +6,16 @@
 import type { McpServerFactory } from '@modelcontextprotocol/server';
 import type { ServerConfig as Config } from './settings.ts';
 import { asWorkcrateError, WorkcrateError } from '../platform/errors.ts';
-import type { JudgeAnswer } from '../core/offer/request.ts';
+import type { JudgeAnswer } from '../core/offer/judge.ts';
 import { wrapHandler } from '../surfaces/mcp/handlers.ts';
 import { deferOffer } from '../surfaces/mcp/late-offer.ts';
 import { createServerFactory, type ExtendServer } from '../surfaces/mcp/server.ts';
 import { deferUpstream } from '../core/offer/upstream.ts';
 import type { Log } from '../platform/observability/log.ts';
 import type { CallControl } from './call-control.ts';
+import { features } from './features.ts';
 import { createClosedOffer, toFactoryTerms } from './offer.ts';
+import { findJudging } from './open-features.ts';
 import { recallSurroundings } from './remembered-surroundings.ts';
 import type { Workcrate } from './start.ts';
 
@@ -55,9 +57,9 @@ export async function createEarlyFactory(
   });
   const judged = opening.then((server) => server.judge!, explainFailedStart);
   judged.catch(() => {});
-  // What a guard has not seen is not shown, however early it is.
+  // What was not judged is not shown, however early it is.
   const judge: JudgeAnswer | undefined =
-    config.guard === null
+    findJudging(features, config) === undefined
       ? undefined
       : async (method, context, work) => {
           greet();

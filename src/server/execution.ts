@@ -13,11 +13,13 @@ import { toFairLimits } from '../platform/concurrency/fair-queue.ts';
 import type { ServerConfig as Config } from './settings.ts';
 import type { Database } from '../ports/database/database.ts';
 import { isWorkcrateError } from '../platform/errors.ts';
-import { createExecutions } from '../core/runs/executions.ts';
+import { createExecutions, type Execution } from '../core/runs/executions.ts';
 import { createProgramRunner } from '../core/runs/run-program.ts';
+import { createProvenance, filesOfRun } from '../features/provenance/provenance.ts';
+import { runRecord } from './run-record.ts';
 import { describePythonToOperator, readSurroundings } from '../core/runs/tools.ts';
 import type { Files } from '../core/files/files.ts';
-import { localCaller } from '../core/identity.ts';
+import { localCaller, type Caller } from '../core/identity.ts';
 import type { Links } from '../core/links/links.ts';
 import { traceExecutions, traceSandbox } from './instrumentation/instrumentation.ts';
 import type { Log } from '../platform/observability/log.ts';
@@ -29,7 +31,9 @@ import { createSessions } from '../core/runs/sessions/sessions.ts';
 import { createInputProvider } from '../features/packing/provide-input.ts';
 import { createWorkspaces, type Workspaces } from '../core/workspaces/workspaces.ts';
 import type { AppContext } from './context.ts';
-import { auditNetworkUse, openNetworks, type RunNetworks } from './network.ts';
+import { auditUse, openNetworks, type RunNetworks } from './network.ts';
+import { createRunNetwork } from '../features/network/runs.ts';
+import type { RunExtension } from '../core/runs/extension.ts';
 import { openPackages } from './packages.ts';
 import { createPackageCheck } from './missing-packages.ts';
 import { getOutputBounds } from './offer.ts';
@@ -52,7 +56,7 @@ export type CodeRunner = Awaited<ReturnType<typeof startCodeRunner>>;
 
 /** Opens workspaces, sandbox, executions and artifacts: the part of the composition root for code. */
 export async function startCodeRunner(options: CodeRunnerOptions) {
-  const { config, database, server, files, metrics, tracing, guard, clock, log } = options;
+  const { config, database, server, files, metrics, tracing, clock, log } = options;
   const outputBounds = getOutputBounds(config);
   await using started = new AsyncDisposableStack();
   const folder = getWorkspacesFolder(config);
@@ -69,29 +73,24 @@ export async function startCodeRunner(options: CodeRunnerOptions) {
   const network = { allowedHosts: networks.port?.allowed ?? null, canInstall: packages !== null };
   const surroundings = await readSurroundings(sandbox, onlyPlace, network);
   const serverFolders = listServerFolders(config, folder);
+  const { provenance, inUse } = openProvenance(options, places, sandbox);
+  started.use(provenance);
   const executions = createExecutions({
     database,
     files,
     places,
-    sandbox: typeof sandbox === 'string' ? sandbox : traceSandbox(sandbox, tracing),
+    sandbox: inUse,
     changes,
-    network: networks.port,
-    guard,
-    ...openToolCalls(options),
+    extensions: [provenance.extension, ...openRunExtensions(options, networks)],
+    record: runRecord,
     data: config.data,
     server,
     serverFolders,
-    timeoutMs: config.runTimeout * 1000,
-    maxTimeoutMs: config.runMaxTimeout * 1000,
-    outputBytes: config.runOutput,
-    keepOutputSeconds: config.fileTtl,
-    ...toRecordLimits(config),
-    orphanGraceMs: config.orphanGrace * 1000,
+    ...toRunTerms(config),
     outputBounds,
     ended(execution) {
       metrics.executionEnded(execution);
       sessions.noteCell(execution);
-      auditNetworkUse(options.audit, execution);
       scripts.noteRun(execution);
     },
     clock,
@@ -113,8 +112,11 @@ export async function startCodeRunner(options: CodeRunnerOptions) {
     executions,
     files,
     places,
-    sandbox: executions.sandbox,
-    provideInput: createInputProvider({ executions, places }),
+    sandbox: inUse,
+    filesOfCells: {
+      ...filesOfRun,
+      provide: createInputProvider({ executions, keptResults: provenance, places }),
+    },
     networkEnvironment: networks.port?.environment ?? null,
     data: config.data,
     workspaces: folder,
@@ -131,7 +133,7 @@ export async function startCodeRunner(options: CodeRunnerOptions) {
   metrics.watchCodeSessions(sessions.openCount);
   log.info('start.sessions_lost', { count: await sessions.recover() });
   await restoreRunAudit(options, await executions.lastEnded());
-  const runProgram = createProgramRunner(executions.sandbox, places);
+  const runProgram = createProgramRunner(inUse, places);
   const artifacts = createArtifacts({ places, sizeLimit: config.artifactSizeLimitMb * 1024 ** 2, log });
   const running = started.move();
   return {
@@ -142,7 +144,8 @@ export async function startCodeRunner(options: CodeRunnerOptions) {
     runProgram,
     findMissingPackages: createPackageCheck(runProgram),
     artifacts,
-    showPictures: createPictureViewer({ places }),
+    keptResults: provenance,
+    showPictures: createRunPictures(places),
     places,
     occupancy: () => (typeof sandbox === 'string' ? noRuns : sandbox.occupancy()),
     where: describeSandbox(sandbox),
@@ -152,14 +155,56 @@ export async function startCodeRunner(options: CodeRunnerOptions) {
   };
 }
 
-/** How much of runs is kept, and for how long. */
-function toRecordLimits({ keepSuccesses, keepFailures, recordsUserBytes, keepResults }: Config) {
-  return {
-    retention: { successDays: keepSuccesses, failureDays: keepFailures },
-    recordBytes: recordsUserBytes,
-    keepBytes: keepResults,
-  };
+/** Hashes and keeps what runs made, and the sandbox for which that gives way. */
+function openProvenance(
+  { config, database, tracing, clock, log }: CodeRunnerOptions,
+  places: Workspaces,
+  sandbox: Sandbox | string,
+) {
+  const provenance = createProvenance({
+    database,
+    places,
+    sandbox,
+    keepBytes: config.keepResults,
+    clock,
+    log,
+  });
+  const inUse =
+    typeof sandbox === 'string' ? sandbox : provenance.letKeptGiveWay(traceSandbox(sandbox, tracing));
+  return { provenance, inUse };
 }
+
+/** Shows pictures among files that a run made, as they were when it ended. */
+function createRunPictures(places: Workspaces) {
+  const view = createPictureViewer({ places });
+  return (caller: Caller, execution: Execution, paths: readonly string[]) =>
+    view(caller, filesOfRun.addHashes(execution, paths));
+}
+
+/** What features add to runs, in the order in which they are asked. */
+const openRunExtensions = (
+  { judge, audit, ...options }: CodeRunnerOptions,
+  { port }: RunNetworks,
+): RunExtension[] => [
+  ...(judge === null ? [] : [judge.runs]),
+  createRunNetwork({ port, used: (execution, use) => auditUse(audit, execution, use) }),
+  openToolCalls({ ...options, audit }),
+];
+
+/** Later than the client is told that its time to answer is over. */
+const extraAnswerMs = 5000;
+
+/** How long runs may take, how much of them is kept, and for how long. */
+const toRunTerms = (config: Config) => ({
+  timeoutMs: config.runTimeout * 1000,
+  maxTimeoutMs: config.runMaxTimeout * 1000,
+  askMs: config.clientTimeout * 1000 + extraAnswerMs,
+  orphanGraceMs: config.orphanGrace * 1000,
+  outputBytes: config.runOutput,
+  keepOutputSeconds: config.fileTtl,
+  retention: { successDays: config.keepSuccesses, failureDays: config.keepFailures },
+  recordBytes: config.recordsUserBytes,
+});
 
 /** Writes audit lines that were lost in a crash again. */
 async function restoreRunAudit(

@@ -215,7 +215,7 @@ function createRoutes(
   ready: () => Promise<void>,
   { instance, previews }: { readonly instance: string; readonly previews: Previews },
 ) {
-  const { executions, sessions, artifacts, occupancy, where: codeRunsIn } = code;
+  const { executions, keptResults, sessions, artifacts, occupancy, where: codeRunsIn } = code;
   const { database, server, links } = stores;
   const { crates } = features.roomOf(cratesFeature);
   const storageKind = stores.storage.kind;
@@ -243,6 +243,7 @@ function createRoutes(
     createPageRoutes({
       toolbox,
       executions,
+      keptResults,
       operatorAccess: createOperatorAccess({
         ...pageOptions,
         server,

@@ -10,7 +10,8 @@ import { readEnvironmentVariable } from '../platform/config/config.ts';
 import type { ServerConfig as Config } from './settings.ts';
 import { createEgress, demandUsableSecrets, loadSecrets, type Egress } from '../features/network/egress.ts';
 import { isWorkcrateError, WorkcrateError } from '../platform/errors.ts';
-import type { Execution, NetworkPort } from '../core/runs/executions.ts';
+import type { Execution } from '../core/runs/executions.ts';
+import type { NetworkPort } from '../features/network/runs.ts';
 import { formatHostRules, narrowRules, parseHostRules, type HostRules } from '../platform/net/host-rules.ts';
 import type { Log } from '../platform/observability/log.ts';
 import type { OpenNetwork } from '../features/packages/packages.ts';
@@ -135,11 +136,7 @@ const badAddressError = (entry: string): WorkcrateError =>
 const maxAuditedHosts = 20;
 
 /** A line for each run that used the network, and a warning where something was refused. */
-export function auditNetworkUse(audit: Audit, execution: Execution): void {
-  if (execution.network !== null) auditUse(audit, execution, execution.network);
-}
-
-function auditUse(
+export function auditUse(
   audit: Audit,
   { id, owner }: Pick<Execution, 'id' | 'owner'>,
   { hosts, refused, more }: NonNullable<Execution['network']>,

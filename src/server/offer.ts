@@ -20,9 +20,11 @@ import {
   type FeatureOffer,
 } from './open-features.ts';
 import { chooseGroups, declareCore, sortByGroup, type CoreRoom } from './tools.ts';
+import { runRecord } from './run-record.ts';
 
 /** What every feature is told of the settings of the core. */
 export const toTerms = (config: Config): Terms => ({
+  record: runRecord,
   timeoutMs: config.runTimeout * 1000,
   maxTimeoutMs: config.runMaxTimeout * 1000,
   detachMs: config.detachAfter === 0 ? null : config.detachAfter * 1000,

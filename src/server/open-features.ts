@@ -14,6 +14,8 @@ import type {
   Known,
   OpenFeature,
   TokenRoute,
+  JudgeRooms,
+  OpenJudge,
   Web,
 } from '../core/feature.ts';
 import type { ReferenceLibrary } from '../core/reference-library.ts';
@@ -66,6 +68,19 @@ export const listChecks = (features: readonly Feature[]) =>
   features.map(
     (feature) => [feature.name, (config: Config) => feature.check?.(pickSettings(feature, config))] as const,
   );
+/** The judge of calls and runs that the settings ask for; null where they ask for none. */
+export async function openJudge(
+  features: readonly Feature[],
+  config: Config,
+  rooms: JudgeRooms,
+): Promise<OpenJudge | null> {
+  const judging = findJudging(features, config);
+  return judging === undefined ? null : judging.judge!.open(rooms, pickSettings(judging, config));
+}
+
+/** The feature that judges calls with these settings. */
+export const findJudging = (features: readonly Feature[], config: Config): Feature | undefined =>
+  features.find((feature) => feature.judge?.isWanted(pickSettings(feature, config)));
 
 /** What a feature declares, bound to the room that it works on. */
 export function bindFeature(

@@ -23,9 +23,7 @@ import { createLog, type Log } from '../platform/observability/log.ts';
 import { createMetrics } from '../platform/observability/metrics.ts';
 import { openTracing } from '../platform/observability/tracing.ts';
 import { readTrustedTime } from '../ports/database/trusted-clock.ts';
-import { createAnswerJudge, guardTool } from '../features/guard/wrappers.ts';
 import { wasRemoved } from '../core/users/remove.ts';
-import { openGuard } from './guard.ts';
 import { createCallControl, type CallControl } from './call-control.ts';
 import type { AppContext } from './context.ts';
 import { startCodeRunner, type CodeRunner } from './execution.ts';
@@ -37,10 +35,12 @@ import {
   bindFeature,
   joinOffers,
   openFeatures,
+  openJudge,
   type DeclaredFeature,
   type FeatureOffer,
 } from './open-features.ts';
 import { chooseGroups, type CoreRoom } from './tools.ts';
+import { features as allFeatures } from './features.ts';
 import { takePlace, type TakePlace } from './place.ts';
 import { describeServerPlace } from './server-id.ts';
 import { demandStartable } from './startable.ts';
@@ -75,9 +75,9 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
   const brought: Partial<Brought> = {};
   const stores = started.use(await openStores({ ...base, brought, endsWithClient: mode.sharesMachine }));
   const audit = await startAudit(base, stores, started);
-  const guard = openGuard({ ...base, audit });
-  if (guard !== null) started.use(guard);
-  const context: AppContext = { ...base, audit, guard, judge: createAnswerJudge(guard) };
+  const judge = await openJudge(allFeatures, config, { audit, files: stores.files, log });
+  if (judge !== null) started.use(judge);
+  const context: AppContext = { ...base, audit, judge };
   // It is closed after what runs, which says how its tasks ended.
   const tasks = started.use(await openTasks(context, stores));
   const code = started.use(await startCodeRunner({ ...context, ...stores }));
@@ -99,6 +99,7 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
     ...toFactoryTerms(config),
     ...calls,
     ...offer,
+    judge: judge?.calls.judgeAnswer,
     extend: mode.extend,
     stateKey,
     refused,
@@ -137,7 +138,7 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
     offer,
     refused,
     answered,
-    judge: context.judge,
+    judge: judge?.calls.judgeAnswer,
     tasks,
     upstream: gateway?.upstream ?? null,
     metrics: context.metrics,
@@ -149,7 +150,7 @@ export async function startWorkcrate(settings: Config, mode: ServerMode) {
 }
 
 async function startAudit(
-  { config, clock, log }: Omit<AppContext, 'audit' | 'guard' | 'judge'>,
+  { config, clock, log }: Omit<AppContext, 'audit' | 'judge'>,
   { database, server }: Stores,
   started: AsyncDisposableStack,
 ): Promise<Audit> {
@@ -234,7 +235,7 @@ interface AroundFeatures {
 
 /** The tools, resources and prompts of the groups that are switched on. */
 function createOpenOffer(
-  { config, tracing, audit, guard, log }: AppContext,
+  { config, tracing, audit, judge, log }: AppContext,
   { files, links, uploads }: Stores,
   { packages, ...code }: CodeRunner,
   { baseUrl, toolbox, brought }: AroundFeatures & { readonly toolbox: Toolbox },
@@ -260,7 +261,8 @@ function createOpenOffer(
   };
   const ofCore = bindFeature(declared as Declared<unknown>, room);
   const { everyTool, ...offer } = selectOffer(config, joinOffers([ofCore, ofFeatures]));
-  const watch = (tool: Tool): Tool => auditTool(guardTool(traceTool(tool, tracing), guard), audit);
+  const judged = (tool: Tool): Tool => judge?.calls.judgeTool(tool) ?? tool;
+  const watch = (tool: Tool): Tool => auditTool(judged(traceTool(tool, tracing)), audit);
   const watched = new Map(everyTool.map((tool) => [tool, watch(tool)]));
   const ownNames = new Set(everyTool.map(({ name }) => name));
   const tools = offer.tools.map((tool) => watched.get(tool)!);

@@ -10,7 +10,6 @@ import type { ServerConfig as Config } from './settings.ts';
 import { leavesReserve, measureFreeSpace } from '../platform/data-folder/disk-reserve.ts';
 import { checkBackend } from '../ports/database/open.ts';
 import { isWorkcrateError, WorkcrateError } from '../platform/errors.ts';
-import { loadRules } from '../features/guard/rule-file.ts';
 import { demandOffload } from '../core/links/offload.ts';
 import { isLoopbackHost } from '../platform/net/addresses.ts';
 import { checkTracing } from '../platform/observability/tracing.ts';
@@ -39,7 +38,6 @@ const demands = {
   output: getOutputBounds,
   network: demandNetworkSettings,
   packages: ({ packages, packagesAllow }: Config) => packages && createAllowedPackages(packagesAllow),
-  guard: ({ guard }: Config) => guard !== null && loadRules(guard),
   gateway: demandGatewayFile,
   sandbox: ({ sandbox, allowSandbox }: Config) => checkKindAllowed(sandbox, allowSandbox),
   tracing: ({ tracing }: Config) => checkTracing(tracing),

@@ -4,7 +4,8 @@
  */
 import type { Hono } from 'hono';
 import type { Database } from '../ports/database/database.ts';
-import { executionId, executionShape, pageShape, searchInput } from '../core/runs/schema.ts';
+import { executionId, pageShape, searchInput } from '../core/runs/schema.ts';
+import { runRecord } from './run-record.ts';
 import { readTotalUsage } from '../core/files/files.ts';
 import { statusRoute } from '../surfaces/http/app.ts';
 import { openApiDocument, openApiRoute } from '../surfaces/http/openapi.ts';
@@ -34,7 +35,7 @@ export function createOperatorRoutes({
   metrics.watchUsage(() => readTotalUsage(database));
   metrics.watchSessions(mcp.sessions);
   const shapes = {
-    execution: executionShape,
+    execution: runRecord.shape,
     executionPage: pageShape,
     executionSearch: searchInput,
     executionId,

@@ -36,7 +36,7 @@ import { watchPaths } from './watched-paths.ts';
 
 export type Stores = Awaited<ReturnType<typeof openStores>>;
 
-interface StoresOptions extends Omit<AppContext, 'audit' | 'guard' | 'judge'> {
+interface StoresOptions extends Omit<AppContext, 'audit' | 'judge'> {
   /** Whether the server ends with the client that started it. */
   readonly endsWithClient: boolean;
   /** What features bring once they are open. */

@@ -7,6 +7,8 @@ import { WorkcrateError } from '../platform/errors.ts';
 import type { Files } from '../core/files/files.ts';
 import { readSegments, type Links } from '../core/links/links.ts';
 import type { ToolContext } from '../core/offer/tool.ts';
+import type { RunExtension } from '../core/runs/extension.ts';
+import { createCallingRuns } from '../features/code-mode/runs.ts';
 import { createCallStore, type RunOfCalls } from '../features/code-mode/store.ts';
 import {
   createToolCalls,
@@ -22,11 +24,7 @@ export interface ToolCallsRooms extends Pick<AppContext, 'config' | 'clock' | 'l
   readonly audit: Audit;
 }
 
-/** Later than the client is told that its time to answer is over. */
-const extraAnswerMs = 5000;
-
-/** As executions take it. */
-export function openToolCalls({ config, files, links, audit, clock, log }: ToolCallsRooms) {
+export function openToolCalls({ config, files, links, audit, clock, log }: ToolCallsRooms): RunExtension {
   const callStore = createCallStore({ noted: (run, call) => auditToolCall(audit, run, call) });
   const toolCalls = createToolCalls({
     mostCalls: config.toolCalls,
@@ -36,7 +34,7 @@ export function openToolCalls({ config, files, links, audit, clock, log }: ToolC
     clock,
     log,
   });
-  return { toolCalls, callStore, askMs: config.clientTimeout * 1000 + extraAnswerMs };
+  return createCallingRuns({ toolCalls, callStore, log });
 }
 
 /** A tool of ours has a line of its own too; this one says which code called it, and what was refused. */

@@ -3,9 +3,7 @@
  */
 
 /** Imports of a layer above, by the room that imports. None is to be added. */
-export const upward: Readonly<Record<string, readonly string[]>> = {
-  'core/runs': ['features/code-mode', 'features/guard'],
-};
+export const upward: Readonly<Record<string, readonly string[]>> = {};
 
 /** Rooms that are collections: every file is a door. */
 export const openRooms: readonly string[] = [
@@ -61,11 +59,15 @@ export const doors: Readonly<Record<string, Doors>> = {
     },
   },
   'core/runs': {
-    all: 'executions describe-run run-program',
+    all: 'executions describe-run extension run-program',
     only: {
       'features/apps': 'answer schema',
       'features/packing': 'schema',
       'features/client-files': 'input-files tools',
+      'features/code-mode': 'fields questions',
+      'features/guard': 'fields',
+      'features/network': 'fields',
+      'features/provenance': 'difference fields working-dir',
       'features/scripts': 'client-and-crate-files fields schema store tools',
       'features/prompts': 'resources',
       'surfaces/pages': 'answer schema sessions/manage-tool sessions/schema sessions/sessions',
@@ -88,9 +90,8 @@ export const doors: Readonly<Record<string, Doors>> = {
     all: 'list read',
   },
   'features/code-mode': {
-    assembly: 'store tool-calls',
+    assembly: 'runs store tool-calls',
     only: {
-      'core/runs': 'call-summary store tool-calls',
       'features/packing': 'offered-tool recorded store',
     },
   },
@@ -158,13 +159,13 @@ export const doors: Readonly<Record<string, Doors>> = {
     assembly: 'gateway pins upstream-tool',
   },
   'features/guard': {
-    assembly: 'guard rule-file wrappers',
-    only: {
-      'core/runs': 'guard',
-    },
+    assembly: 'guard',
   },
   'features/network': {
-    assembly: 'egress',
+    assembly: 'egress runs',
+    only: {
+      'features/packing': 'runs',
+    },
   },
   'features/packages': {
     assembly: 'packages tools',
@@ -173,8 +174,15 @@ export const doors: Readonly<Record<string, Doors>> = {
   'features/packing': {
     assembly: 'pack packing provide-input replay',
   },
+  'features/provenance': {
+    assembly: 'provenance record',
+    only: {
+      'features/packing': 'provenance',
+      'surfaces/pages': 'provenance',
+    },
+  },
   'features/scripts': {
-    assembly: 'scripts tools',
+    assembly: 'record scripts tools',
   },
   'features/skills': {
     assembly: 'schema skills',

@@ -3,7 +3,6 @@
  * it reached a tool. Who answers and refuses them is in `surfaces/mcp/`.
  */
 import type { WorkcrateError } from '../../platform/errors.ts';
-import type { ToolContext } from './tool.ts';
 
 /** A request that has been answered, well or not. */
 export interface AnsweredRequest {
@@ -32,10 +31,3 @@ export interface RefusedCall {
    */
   readonly error: WorkcrateError;
 }
-
-/** Does the work of a request, and gives what may be shown of its answer. Rejects where nothing of it may. */
-export type JudgeAnswer = <T>(
-  method: string,
-  context: ToolContext,
-  work: (context: ToolContext) => Promise<T>,
-) => Promise<T>;

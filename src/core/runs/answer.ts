@@ -31,9 +31,7 @@ import {
 } from './describe-run.ts';
 import { backgrounds, type Execution } from './fields.ts';
 import { describeMissingPackage, describeRealFolders, type Surroundings } from './surroundings.ts';
-import { demandJudgedOutput, showToldVerdicts, toVerdictLines, toldVerdictsShape } from './guarded-run.ts';
-import { toUnhashedLines, type ResultFile } from './made-results.ts';
-import { networkShape, showNetworkUse, toNetworkLines } from './network-use.ts';
+import type { RunRecord } from './record.ts';
 import type { SpooledOutput, OutputPart, OutputBounds } from './output.ts';
 import {
   buildResultAnswer,
@@ -45,14 +43,13 @@ import {
 import { answeredShape, showAnswered, showEnd } from './schema.ts';
 import type { LiveRun } from './live.ts';
 
-/** What a run came to (D2). */
-export const endedShape = z.object({
+/** What a run came to (D2), without what extensions say of it. */
+const endedShape = z.object({
   ...answeredShape,
   duration_ms: z.number(),
   artifacts: differenceShape.describe('Files below the working folder, and /artifacts/… for those in there'),
   temporary_files: temporaryFilesShape.optional(),
   unenforced: z.array(z.string()).describe('Walls and limits that this server cannot enforce'),
-  network: networkShape.optional().describe('Hosts that it spoke to, and what was refused'),
   folders: z
     .record(z.string(), z.string().nullable())
     .optional()
@@ -63,8 +60,6 @@ export const endedShape = z.object({
   full_stdout: linkShape.nullable().describe('All of stdout, where it was cut'),
   full_stderr: linkShape.nullable().describe('All of stderr, where it was cut'),
   session: cellShape.optional().describe('The session of which it was a cell'),
-  guard: toldVerdictsShape.optional().describe('What the guard changed or recorded'),
-  script: z.string().optional().describe('The saved script that it ran, with its version'),
   background: z
     .enum(backgrounds)
     .nullable()
@@ -77,7 +72,12 @@ export const endedShape = z.object({
 
 export type EndedRun = z.output<typeof endedShape>;
 
+/** What all tools that run code answer with. */
+export const makeEndedShape = ({ answer }: RunRecord): typeof endedShape =>
+  endedShape.extend(answer.shape) as unknown as typeof endedShape;
+
 export interface AnswerOptions extends ResultAnswerOptions {
+  readonly record: RunRecord;
   /** What code finds where it runs, for hints; null where that is not known. */
   readonly surroundings?: Surroundings | null;
   /** Shows pictures among files that a run made; without it none are shown. */
@@ -87,7 +87,8 @@ export interface AnswerOptions extends ResultAnswerOptions {
 /** Finds the pictures among files that a run made, and says of each that is not shown why, in a line. */
 type ShowPictures = (
   caller: Caller,
-  made: readonly Pick<ResultFile, 'path' | 'sha256'>[],
+  execution: Execution,
+  made: readonly string[],
 ) => Promise<{ readonly pictures: readonly ContentBlock[]; readonly notes: readonly string[] }>;
 
 /** What the caller wants to see of a run besides its text. */
@@ -105,7 +106,8 @@ export async function buildAnswer(
   ended: EndedExecution,
 ): Promise<ExecutionAnswer> {
   const { execution, spooled } = ended;
-  demandJudgedOutput(execution);
+  const { record } = options;
+  const further = record.answer.show(execution);
   const stdout = await shareFullOutput(options, caller, 'stdout', spooled.stdout);
   const stderr = await shareFullOutput(options, caller, 'stderr', spooled.stderr);
   const clientFiles = listClientInputs(execution.inputs, execution.startedAt);
@@ -115,18 +117,17 @@ export async function buildAnswer(
     ? await showResultPictures(options, caller, execution)
     : noPictures;
   const made =
-    (show === true && (await options.showPictures?.(caller, listHashedFiles(execution)))) || noPictures;
+    (show === true && (await options.showPictures?.(caller, execution, listMadeFiles(execution)))) ||
+    noPictures;
   const { pictures, notes } = joinPictures(drawn, made);
-  const told = showToldVerdicts(execution.guard);
   return {
     text: [
       ...toOutputLines(execution),
       ...results.lines,
-      ...toEndLines(execution),
+      ...toEndLines(record, execution),
       ...describeBackground(execution.background),
       ...toCellLines(execution, ended.session),
-      ...toScriptLines(execution),
-      ...toVerdictLines(execution.guard, true),
+      ...record.describe(execution, 'answer'),
       ...(hint === null ? [] : [hint]),
       ...clientFiles.map(describeClientInput),
       ...stdout.lines,
@@ -144,7 +145,6 @@ export async function buildAnswer(
         ? { temporary_files: showTemporaryFiles(execution.temporaryFiles) }
         : {}),
       unenforced: [...execution.limits.unenforced],
-      ...(execution.network === null ? {} : { network: showNetworkUse(execution.network)! }),
       ...(ended.folders === null ? {} : { folders: { ...ended.folders } }),
       hint,
       ...(clientFiles.length === 0 ? {} : { client_files: clientFiles }),
@@ -152,8 +152,7 @@ export async function buildAnswer(
       full_stdout: stdout.link?.structured ?? null,
       full_stderr: stderr.link?.structured ?? null,
       ...(ended.session === null ? {} : { session: showCell(execution, ended.session) }),
-      ...(execution.script === null ? {} : { script: execution.script }),
-      ...(told.length === 0 ? {} : { guard: told }),
+      ...further,
       background: execution.background,
       output_next: null,
     },
@@ -184,12 +183,6 @@ const getPictureData = (picture: ContentBlock): string => (picture.type === 'ima
 /** The files that a run created or modified, by their paths inside. */
 function listMadeFiles({ artifacts: { created, modified }, workingDir }: Execution): string[] {
   return [...created, ...modified].map((name) => (name.startsWith('/') ? name : `${workingDir}/${name}`));
-}
-
-/** With the hashes that they had when it ended: another run may have changed them already. */
-function listHashedFiles(execution: Execution): Pick<ResultFile, 'path' | 'sha256'>[] {
-  const hashes = new Map(execution.resultFiles?.files.map(({ path, sha256 }) => [path, sha256]));
-  return listMadeFiles(execution).map((path) => ({ path, sha256: hashes.get(path) ?? null }));
 }
 
 /** Where a client on the same machine finds what the run made. */
@@ -241,12 +234,11 @@ export function toOutputLines({ stdout, stderr }: Execution): string[] {
 }
 
 /** How it ended and what it changed, in a line each. */
-export function toEndLines(execution: Execution): string[] {
-  const { id, artifacts, workingDir, limits } = execution;
+export function toEndLines(record: RunRecord, execution: Execution): string[] {
+  const { artifacts, workingDir, limits } = execution;
   const { created, modified, deleted } = artifacts;
-  const end = showEnd(execution);
   return [
-    `[${id}: ${describeEnd(end)}]`,
+    describeEndOfRun(execution),
     ...toNameLines([
       ...groupByFolder('Created', workingDir, created),
       ...groupByFolder('Modified', workingDir, modified),
@@ -254,9 +246,8 @@ export function toEndLines(execution: Execution): string[] {
     ]),
     ...describeUnnamedChanges(artifacts),
     ...toTemporaryLines(execution),
-    ...listLosses(end, artifacts),
-    ...toUnhashedLines(execution),
-    ...toNetworkLines(execution.network),
+    ...listLosses(showEnd(execution), artifacts),
+    ...record.describe(execution, 'end'),
     ...describeUnenforced(limits.unenforced),
   ];
 }
@@ -279,6 +270,10 @@ function groupByFolder(what: string, workingDir: string, names: readonly string[
   ];
 }
 
+/** How it ended, in a line. */
+export const describeEndOfRun = (execution: Execution): string =>
+  `[${execution.id}: ${describeEnd(showEnd(execution))}]`;
+
 /** In all lines together: whoever needs more can list the folder. */
 const maxNamedChanges = 20;
 const maxChangeNameLength = 200;
@@ -299,10 +294,6 @@ function quoteChangedName(name: string): string {
 
 /** The longest wait that one call of get_execution takes: most clients give up on a call after a minute. */
 export const maxWaitMs = 50_000;
-
-/** Which saved script it runs or ran, in a line, if it does. */
-export const toScriptLines = ({ script }: Pick<Execution, 'script'>): string[] =>
-  script === null ? [] : [`Script ${script}.`];
 
 /** How to go on with a run that is under way; null: what it prints cannot be read by offsets here. */
 export function describeNextStep(id: string, outputFrom: number | null): string {
@@ -328,6 +319,7 @@ export function toPartLines(part: OutputPart, asked: number, isRunning: boolean)
 
 /** The answer of a call whose run goes on without it. */
 export function buildRunningAnswer(
+  record: RunRecord,
   live: LiveRun,
   slot: CellSlot | null,
   bounds: OutputBounds,
@@ -346,7 +338,7 @@ export function buildRunningAnswer(
       `It goes on without this call; its limit is ${formatDuration(timeoutMs)}. Changed files are told at its end.`,
       describeNextStep(id, output.next),
       ...toCellLines({ state: null }, slot),
-      ...toScriptLines(begun),
+      ...record.describe(begun, 'running'),
       ...describeUnenforced(unenforced),
     ].join('\n'),
     structured: {
@@ -367,7 +359,7 @@ export function buildRunningAnswer(
       background,
       output_next: output.next,
       ...(slot === null ? {} : { session: showCell({ state: null }, slot) }),
-      ...(begun.script === null ? {} : { script: begun.script }),
+      ...record.answer.show(begun),
     },
   };
 }

@@ -7,7 +7,7 @@ import { readEndOfCall, type Question, type ToolContext } from '../offer/tool.ts
 import type { EndedExecution, ExecutionRequest } from './execute.ts';
 import type { Executions } from './executions.ts';
 import type { LiveRun } from './live.ts';
-import { lateAnswerError, readAskedRun, toRunQuestion } from './run-tools.ts';
+import { lateAnswerError, readAskedRun, toRunQuestion } from './questions.ts';
 
 export interface AttendOptions {
   readonly executions: Pick<Executions, 'begin' | 'findLive'>;
@@ -83,7 +83,7 @@ async function attendRun(live: LiveRun, signal: AbortSignal, detachMs: number | 
   if (signal.aborted) endCall();
   signal.addEventListener('abort', endCall, { once: true });
   using questions = live.questions.attend();
-  const asked = questions.next.then((pending) => ({ question: toRunQuestion(live, pending) }));
+  const asked = questions.next.then((pending) => ({ question: toRunQuestion(live.id, pending) }));
   try {
     return await Promise.race([endOrLeave(live, left), asked]);
   } finally {

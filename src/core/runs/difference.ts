@@ -2,6 +2,7 @@
  * What a run did to the files of its folders: which are compared, how much is named, and how it is recorded and told; also
  * what it left where nothing is kept. The comparison itself is in `core/artifacts/changes.ts`, which `server/` hands in.
  */
+import { fstatSync } from 'node:fs';
 import { z } from 'zod';
 import { formatBytes, quoteName } from '../../platform/text/text.ts';
 import { isWorkcrateError } from '../../platform/errors.ts';
@@ -68,6 +69,17 @@ export interface FileState {
   /** When anything of it was last changed, in nanoseconds. No program can set this. */
   readonly changed: bigint;
 }
+
+export const formatFileState = ({ size, inode, changed }: FileState): string => `${size} ${inode} ${changed}`;
+
+/** The state of an open file. */
+export function readFileState(fd: number): FileState {
+  const { size, ino: inode, ctimeNs: changed } = fstatSync(fd, { bigint: true });
+  return { size, inode, changed };
+}
+
+export const isInState = (fd: number, state: FileState): boolean =>
+  formatFileState(readFileState(fd)) === formatFileState(state);
 
 /** The regular files below a folder at one time, by their paths from there. */
 export interface FolderSnapshot {

@@ -10,8 +10,8 @@ import { recordProof } from '../../../test/requirements/requirements.testing.ts'
 import { sampleExecution } from './execution.testing.ts';
 import type { Execution } from './executions.ts';
 import { toJournalLine } from './journal.ts';
+import { runRecord } from '../../server/run-record.ts';
 import { ada, openRoom, until, type RoomOptions, type TestRoom } from './room.testing.ts';
-import { insertRunning, updateEnded } from './store.ts';
 
 const server = await findPostgres();
 after(() => server?.[Symbol.asyncDispose]());
@@ -48,8 +48,8 @@ const told = (room: TestRoom): string[][] =>
 
 async function keep(room: TestRoom, given: Partial<Execution>, owner = 'local'): Promise<Execution> {
   const made = sampleExecution(given.startedAt ?? noon, given);
-  await insertRunning(room.database, made, owner);
-  if (made.reason !== 'running') await updateEnded(room.database, made);
+  await runRecord.insertRunning(room.database, made, owner);
+  if (made.reason !== 'running') await runRecord.updateEnded(room.database, made);
   return made;
 }
 
@@ -98,7 +98,10 @@ for (const [name, { skip, location }] of Object.entries(backends)) {
         ]),
       );
       assert.equal(told(room).length, 2);
-      assert.equal(await updateEnded(room.database, { ...cut, reason: 'exit', endedAt: noon }), false);
+      assert.equal(
+        await runRecord.updateEnded(room.database, { ...cut, reason: 'exit', endedAt: noon }),
+        false,
+      );
       assert.equal((await room.executions.get(ada, cut.id)).reason, 'lost');
     });
 
@@ -112,9 +115,13 @@ for (const [name, { skip, location }] of Object.entries(backends)) {
         sampleExecution(noon, given),
       );
       mkdirSync(logs(room));
-      writeFileSync(pathOf(room), `${toJournalLine(ok!, false)}{"torn\n${toJournalLine(bad!, false)}`, {
-        mode: 0o600,
-      });
+      writeFileSync(
+        pathOf(room),
+        `${toJournalLine(runRecord, ok!, false)}{"torn\n${toJournalLine(runRecord, bad!, false)}`,
+        {
+          mode: 0o600,
+        },
+      );
       /** A clock that jumps is believed only after a while. */
       const sweepUntil = async (hours: number): Promise<number> => {
         let journals = 0;

@@ -6,7 +6,6 @@
 import { isWorkcrateError, WorkcrateError, asWorkcrateError, publicMessage } from '../../platform/errors.ts';
 import { type Queries, isConnectionLost } from '../../ports/database/database.ts';
 import type { Caller } from '../identity.ts';
-import { toVerdictError, type Verdict } from '../../features/guard/guard.ts';
 import { parseName } from '../../platform/paths/paths.ts';
 import {
   type SandboxFolders,
@@ -20,22 +19,25 @@ import {
 } from '../../ports/sandbox/sandbox.ts';
 import type { ExecutionsOptions } from './executions.ts';
 import type { Background, Execution, Reason } from './fields.ts';
-import { type FileHashes, recordMakers } from './file-hashes.ts';
-import { judgeCode, toRunVerdict } from './guarded-run.ts';
+import {
+  judgeRun,
+  prepareParts,
+  type EndedRun,
+  type PreparingRun,
+  type RecordedPart,
+  type RequestedTools,
+  type RunJudgement,
+  type RunPart,
+  type RunParts,
+} from './extension.ts';
 import { copyInputs, type CopyContext, type Inputs, type OtherFile } from './input-files.ts';
-import { endWatch, startWatch, type RunWatch, unknownInputs } from './input-watch.ts';
 import type { MadeSpace } from './made-space.ts';
-import type { RequestedTools } from '../../features/code-mode/tool-calls.ts';
-import { grantToRun, openRunTools, type RunToolCalls } from './run-tools.ts';
 import type { RunUnderWay } from './live.ts';
 import type { createEndWriter } from './lost.ts';
-import type { KeptResults } from './kept-results.ts';
-import { recordResults, unknownResults } from './made-results.ts';
-import { openNetwork, type OpenNetwork } from './network-use.ts';
 import type { CellSlot } from './cell-slot.ts';
 import { followRun, type ReportProgress, type SpooledOutput, type RunOutputs } from './output.ts';
 import { demandLanguage } from './run-program.ts';
-import { wasInput, type BatchWriter, insertRunning } from './store.ts';
+import { wasInput, type BatchWriter } from './store.ts';
 import {
   makeFolderFor,
   parseWorkingDir,
@@ -44,8 +46,14 @@ import {
   type InsideFolder,
   toInsidePath,
 } from './working-dir.ts';
-import type { EndedCalls } from '../../features/code-mode/store.ts';
-import { type MadeFile, noDifference, unseenDifference, type Difference } from './difference.ts';
+import {
+  noDifference,
+  startComparison,
+  unseenDifference,
+  type Comparison,
+  type Difference,
+  type EndedComparison,
+} from './difference.ts';
 
 export interface ExecutionRequest {
   readonly tool: string;
@@ -64,23 +72,15 @@ export interface ExecutionRequest {
   readonly network?: readonly string[] | null | undefined;
   /** Where it is a cell of a session: `language` and `workingDir` are those of the session then. */
   readonly session?: CellSlot | undefined;
-  /** The saved script whose code it is. */
-  readonly script?: ScriptOfRun | undefined;
   /** The program that asks for it, and the trace or agent that it names. */
   readonly client?: string | null;
   readonly trace?: string | null;
-  /** What the guard decided of its code, where it was asked before. */
-  readonly judged?: Verdict | null;
   /** The tools that its code may call; none without it. */
   readonly tools?: RequestedTools | undefined;
-}
-
-/** What a run knows of the saved script whose code it runs. Scripts themselves are in `features/scripts/`, above this room. */
-export interface ScriptOfRun {
-  /** `name@version`. */
-  readonly label: string;
-  /** Counts the run, together with the row of it. */
-  count(queries: Queries, execution: Pick<Execution, 'id' | 'owner' | 'startedAt'>): Promise<void>;
+  /** What was said of its code, where that was asked before. */
+  readonly judged?: RunJudgement | null;
+  /** What those who ask for it add to it, beside the extensions. */
+  readonly part?: RunPart | undefined;
 }
 
 export interface RunControl {
@@ -108,10 +108,8 @@ export interface EndedExecution {
 }
 
 export interface ExecuteContext extends ExecutionsOptions {
-  readonly hashes: FileHashes;
   readonly write: BatchWriter;
   readonly ends: Pick<ReturnType<typeof createEndWriter>, 'end' | 'refuse'>;
-  readonly kept: Pick<KeptResults, 'startKeeping' | 'watch'>;
   readonly made: MadeSpace;
 }
 
@@ -122,20 +120,22 @@ export async function executeRequest(
   request: ExecutionRequest,
   underWay: RunUnderWay,
 ): Promise<EndedExecution> {
+  const { extensions } = room;
   const sandbox = demandLanguage(room.sandbox, request.language);
   const { id, signal } = underWay;
   signal.throwIfAborted();
-  const judged = request.judged ?? (await judgeCode(room.guard ?? null, caller, request, id));
-  const blocked = judged && toVerdictError(judged);
-  if (blocked !== null) {
-    const begun = toBegunExecution(room, sandbox, null, caller, id, getFolder(room, id, request), request);
-    await recordBlocked(room, { ...begun, guard: [toRunVerdict(judged!)] }, underWay, blocked);
-    throw blocked;
+  const judged = request.judged ?? (await judgeRun(extensions, caller, request, id));
+  if (judged?.refusal) {
+    const folder = getFolder(room, id, request);
+    const begun = toBegunExecution(room, sandbox, null, caller, id, folder, request);
+    await recordRefused(room, { ...begun, ...judged.fields }, underWay, judged.refusal);
+    throw judged.refusal;
   }
   const home = await room.places.of(caller.user);
   const place = request.session?.place ?? home;
-  room.kept.watch(home);
-  const grant = await grantToRun(room, request);
+  const workingDir = toInsidePath(getFolder(room, id, request));
+  const preparing: PreparingRun = { id, caller, request, sandbox, place, home, workingDir, underWay };
+  using parts = await prepareParts(extensions, preparing);
   const folder = prepareFolder(room, caller, place, id, request);
   let given: Inputs | null = null;
   let tidying: Promise<void> | null = null;
@@ -153,25 +153,22 @@ export async function executeRequest(
     given = inputs;
     const runtime = await asking;
     const isFresh = request.workingDir === null && inputs.files.length === 0;
-    const looking = { place, folder, isFresh, language: request.language, owner: caller.user };
-    const startWatching = () => startWatch({ ...room, ...looking, given: inputs.files });
-    const watch = request.session === undefined ? await startWatching() : null;
+    const look = async (): Promise<Comparison> => {
+      const comparison = await startComparison(room.changes, place, folder, isFresh);
+      for (const part of parts.all) await part.look?.({ comparison, folder, given: inputs.files });
+      return comparison;
+    };
+    const comparison = request.session === undefined ? await look() : null;
     const begun = {
       ...toBegunExecution(room, sandbox, runtime, caller, id, folder, request),
       inputs: inputs.files,
       background: underWay.background,
-      guard: judged && [toRunVerdict(judged)],
+      ...judged?.fields,
+      ...parts.fields,
     };
-    const { session = null, script = null, client = null } = request;
-    const network = openNetwork(room.network ?? null, caller, id, request.network ?? null);
-    using tools = openRunTools(room, { sandbox, place, begun, underWay }, request.tools, grant);
-    const parts = { place, home, begun, inputs, session, script, network, client, tools };
-    const prepared = { sandbox, ...parts, startWatching, watch, underWay, tidy };
-    try {
-      return await runWithRow(room, prepared);
-    } finally {
-      network?.close();
-    }
+    const { session = null } = request;
+    const prepared = { sandbox, place, begun, inputs, session, parts, look, comparison, underWay };
+    return await runWithRow(room, { ...prepared, tidy });
   } finally {
     request.session?.release();
     await tidy();
@@ -225,18 +222,13 @@ function prepareFolder(
 interface PreparedRun {
   readonly sandbox: Sandbox;
   readonly place: Workspace;
-  /** The user's own folders, beside which results are kept. */
-  readonly home: Workspace;
   readonly begun: Execution;
   readonly inputs: Inputs;
   readonly session: CellSlot | null;
-  readonly network: OpenNetwork | null;
-  readonly script: ScriptOfRun | null;
-  readonly client: string | null;
-  readonly tools: RunToolCalls | null;
-  readonly startWatching: () => Promise<RunWatch>;
+  readonly parts: RunParts;
+  readonly look: () => Promise<Comparison>;
   /** Null until the turn of a cell has come: until then the cells before it change files. */
-  watch: RunWatch | null;
+  comparison: Comparison | null;
   readonly underWay: RunUnderWay;
   /** Is done once, by the first who asks. */
   readonly tidy: () => Promise<void>;
@@ -244,43 +236,33 @@ interface PreparedRun {
 
 /** From here on there is a row, and whatever happens it gets its end. */
 async function runWithRow(room: ExecuteContext, prepared: PreparedRun): Promise<EndedExecution> {
-  const { begun, underWay } = prepared;
+  const { begun, parts, underWay } = prepared;
   underWay.endPreparation();
-  await recordBegin(room, begun, prepared.script);
+  await recordBegin(room, begun, parts.all);
   underWay.begun(begun);
   using writing = room.made.begin(begun.owner, 'may write');
   const run = await startRun(prepared, underWay.signal).catch(async (error: unknown) => {
     const reason = underWay.signal.aborted ? 'cancelled' : 'refused';
-    await recordEnd(room, underWay, toFailedExecution(begun, room.clock(), reason, error));
+    await recordFailed(room, prepared, reason, error);
     throw error;
   });
   writing.follow(run.ended);
-  const takers = prepared.watch === null ? [] : [prepared.watch];
-  const followed = await followRun(room, begun, run, { ...underWay, client: prepared.client }, takers).catch(
-    async (error: unknown) => {
-      underWay.stop();
-      await Promise.allSettled([run.ended]);
-      await recordEnd(room, underWay, toFailedExecution(begun, room.clock(), 'lost', error));
-      throw error;
-    },
-  );
-  const { end, outputs, results, verdict } = followed;
-  const network = prepared.network?.close() ?? null;
-  prepared.tools?.[Symbol.dispose]();
+  const followed = await followRun(room, begun, run, underWay, parts).catch(async (error: unknown) => {
+    underWay.stop();
+    await Promise.allSettled([run.ended]);
+    await recordFailed(room, prepared, 'lost', error);
+    throw error;
+  });
+  parts[Symbol.dispose]();
+  const { end, outputs, results } = followed;
   const removed = await writing.removeIfStopped(prepared.place, end);
-  const watched = await endWatch(room.log, begun.id, prepared.watch);
-  const { made, moreMade, knowledge } = watched;
-  const difference = { ...watched.difference, removed };
-  const taken = await recordResults(room, prepared, { difference, made, moreMade });
+  const compared = await endComparison(room, begun, prepared.comparison);
+  const recorded = await finishParts(parts.all, begun, { compared });
   // The disk does that while it is recorded. Who executes it waits for it, and hears of a failure.
   prepared.tidy().catch(() => {});
-  const guard = verdict === null ? begun.guard : [...(begun.guard ?? []), verdict];
-  const ended = { ...toEndedExecution(begun, room.clock(), end, outputs, difference), guard };
-  // Both within one turn, so that they share a transaction.
-  const recordingMade = recordMade(room, ended, made);
-  const recorded = { ...ended, ...results, ...knowledge, ...taken, network };
-  const { execution, isRecorded } = await recordEnd(room, underWay, recorded);
-  await recordingMade;
+  const difference = { ...(compared?.difference ?? unseenDifference), removed };
+  const ended = toEndedExecution(begun, room.clock(), end, outputs, difference);
+  const { execution, isRecorded } = await recordEnd(room, underWay, { ...ended, ...results }, recorded);
   return {
     execution,
     isRecorded,
@@ -292,7 +274,7 @@ async function runWithRow(room: ExecuteContext, prepared: PreparedRun): Promise<
 }
 
 async function startRun(prepared: PreparedRun, signal: AbortSignal): Promise<SandboxRun> {
-  const { sandbox, place, begun, inputs, session, network, tools } = prepared;
+  const { sandbox, place, begun, inputs, session, parts } = prepared;
   if (session !== null) return startCell(prepared, session, signal);
   const run = await sandbox.start({
     id: begun.id,
@@ -305,8 +287,8 @@ async function startRun(prepared: PreparedRun, signal: AbortSignal): Promise<San
     timeoutMs: begun.limits.timeoutMs,
     startedAt: begun.startedAt,
     signal,
-    network,
-    tools: tools?.tools ?? null,
+    network: parts.network,
+    tools: parts.tools,
   });
   inputs.keep();
   return run;
@@ -315,8 +297,8 @@ async function startRun(prepared: PreparedRun, signal: AbortSignal): Promise<San
 async function startCell(prepared: PreparedRun, session: CellSlot, signal: AbortSignal): Promise<SandboxRun> {
   const { code, stdin, limits, startedAt } = prepared.begun;
   await session.waitForTurn(signal);
-  prepared.watch = await prepared.startWatching();
-  const { network } = prepared;
+  prepared.comparison = await prepared.look();
+  const { network } = prepared.parts;
   const { timeoutMs } = limits;
   const run = await session.run({ code, stdin, timeoutMs, startedAt, signal, network });
   prepared.inputs.keep();
@@ -327,19 +309,16 @@ async function startCell(prepared: PreparedRun, session: CellSlot, signal: Abort
  * Resolves once the row is durable. Not before that does the sandbox get the code: a run that nobody knows of would be
  * made again. Where it fails, nothing runs; a row that may be there all the same, or come later, gets its end.
  */
-async function recordBegin(
-  room: ExecuteContext,
-  begun: Execution,
-  script: ScriptOfRun | null,
-): Promise<void> {
+async function recordBegin(room: ExecuteContext, begun: Execution, parts: readonly RunPart[]): Promise<void> {
   const insert = (queries: Queries): Promise<void> =>
-    insertRunning(queries, begun, room.server, room.database.sharedClock);
+    room.record.insertRunning(queries, begun, room.server, room.database.sharedClock);
+  const writers = parts.filter(({ writeBegin }) => writeBegin !== undefined);
   try {
-    if (script === null) await room.write(insert);
+    if (writers.length === 0) await room.write(insert);
     else
       await room.database.transaction(async (tx) => {
         await insert(tx);
-        await script.count(tx, begun);
+        for (const part of writers) await part.writeBegin!(tx, begun);
       });
   } catch (error) {
     if (isConnectionLost(error)) room.ends.refuse(toFailedExecution(begun, room.clock(), 'refused', error));
@@ -348,38 +327,48 @@ async function recordBegin(
 }
 
 /** Nothing is made for code that may not run, but there is a record of it. */
-async function recordBlocked(
+async function recordRefused(
   room: ExecuteContext,
   begun: Execution,
   underWay: RunUnderWay,
   error: WorkcrateError,
 ): Promise<void> {
-  await recordBegin(room, begun, null);
-  await recordEnd(room, underWay, toFailedExecution(begun, room.clock(), 'refused', error));
+  await recordBegin(room, begun, []);
+  await recordEnd(room, underWay, toFailedExecution(begun, room.clock(), 'refused', error), []);
 }
 
-async function recordMade(
-  { write, log }: ExecuteContext,
-  execution: Execution,
-  made: readonly MadeFile[],
+/** The end of a run that did not start, or was not followed to its end. */
+async function recordFailed(
+  room: ExecuteContext,
+  { begun, parts, underWay }: PreparedRun,
+  reason: Reason,
+  error: unknown,
 ): Promise<void> {
-  if (made.length === 0) return;
-  try {
-    await write((queries) => recordMakers(queries, execution, made));
-  } catch (error) {
-    log.warn('execution.made_files_not_recorded', { id: execution.id, error });
-  }
+  const failed = toFailedExecution(begun, room.clock(), reason, error);
+  await recordEnd(room, underWay, failed, await finishParts(parts.all, begun, null));
 }
 
-async function recordCalls(
-  { write, log }: ExecuteContext,
+async function finishParts(
+  parts: readonly RunPart[],
+  begun: Execution,
+  ended: EndedRun | null,
+): Promise<RecordedPart[]> {
+  const recorded: RecordedPart[] = [];
+  for (const part of parts) if (part.finish !== undefined) recorded.push(await part.finish(begun, ended));
+  return recorded;
+}
+
+/** Null where nothing can be compared any more: that must not cost the result. */
+async function endComparison(
+  { log }: ExecuteContext,
   { id }: Execution,
-  calls: EndedCalls | null,
-): Promise<void> {
+  comparison: Comparison | null,
+): Promise<EndedComparison | null> {
   try {
-    if (calls !== null) await write((queries) => calls.write(queries));
+    return (await comparison?.end()) ?? null;
   } catch (error) {
-    log.warn('execution.calls_not_recorded', { id, error });
+    log.error('execution.not_compared', { id, error });
+    return null;
   }
 }
 
@@ -388,15 +377,18 @@ async function recordEnd(
   room: ExecuteContext,
   { background, cancelledBy }: RunUnderWay,
   ended: Execution,
+  parts: readonly RecordedPart[],
 ): Promise<Pick<EndedExecution, 'execution' | 'isRecorded'>> {
   const canceller = ended.reason === 'cancelled' ? (cancelledBy ?? 'client') : null;
-  const calls = room.callStore?.end(ended.id) ?? null;
-  const called = calls === null ? {} : { toolCalls: calls.summary, toolCallBytes: calls.bytes };
-  const execution = { ...ended, ...called, background, cancelledBy: canceller };
-  // Both within one turn, so that they share a transaction.
-  const recordingCalls = recordCalls(room, execution, calls);
+  const further = Object.assign({}, ...parts.map(({ fields }) => fields)) as Partial<Execution>;
+  const execution = { ...ended, ...further, background, cancelledBy: canceller };
+  // All within one turn, so that they share a transaction.
+  const writing = parts.map(async ({ write, failed }) => {
+    if (write !== undefined)
+      await room.write((queries) => write(queries, execution)).catch((error: unknown) => failed?.(error));
+  });
   const isRecorded = await room.ends.end(execution);
-  await recordingCalls;
+  await Promise.all(writing);
   room.ended(execution);
   const { id, owner: user, language, reason, durationMs: ms } = execution;
   room.log.info('execution.ended', { id, user, language, reason, ms, background });
@@ -405,13 +397,13 @@ async function recordEnd(
 
 /** As it is when it starts. */
 function toBegunExecution(
-  room: ExecutionsOptions,
+  room: ExecuteContext,
   sandbox: Sandbox,
   runtime: string | null,
   caller: Caller,
   id: string,
   folder: InsideFolder,
-  { tool, language, code, stdin, timeoutMs, session, script, trace }: ExecutionRequest,
+  { tool, language, code, stdin, timeoutMs, session, part, trace }: ExecutionRequest,
 ): Execution {
   return {
     id,
@@ -439,13 +431,8 @@ function toBegunExecution(
     results: [],
     moreResults: 0,
     inputs: [],
-    ...unknownInputs,
-    ...unknownResults,
     artifacts: noDifference,
     temporaryFiles: null,
-    network: null,
-    toolCalls: null,
-    toolCallBytes: 0,
     background: null,
     cancelledBy: null,
     limits: {
@@ -458,11 +445,11 @@ function toBegunExecution(
     sessionId: session?.id ?? null,
     cell: session?.number ?? null,
     state: null,
-    script: script?.label ?? null,
-    guard: null,
     peakMemoryBytes: null,
     traceId: trace ?? null,
-  };
+    ...room.record.initial,
+    ...part?.fields,
+  } as Execution;
 }
 
 /** As it is when it has come to its end. */

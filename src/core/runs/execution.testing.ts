@@ -1,7 +1,6 @@
 import { noDifference } from './difference.ts';
 import { type Execution } from './fields.ts';
-import { unknownInputs } from './input-watch.ts';
-import { unknownResults } from './made-results.ts';
+import { runRecord } from '../../server/run-record.ts';
 import { newExecutionId } from './store.ts';
 
 /** A run that went well, at this time, but for what is given. */
@@ -32,23 +31,17 @@ export function sampleExecution(startedAt: number, given: Partial<Execution> = {
     results: [],
     moreResults: 0,
     inputs: [],
-    ...unknownInputs,
-    ...unknownResults,
+    ...runRecord.initial,
     artifacts: noDifference,
     temporaryFiles: null,
-    network: null,
-    toolCalls: null,
-    toolCallBytes: 0,
     sessionId: null,
     cell: null,
     state: null,
     background: null,
     cancelledBy: null,
-    script: null,
-    guard: null,
     peakMemoryBytes: null,
     traceId: null,
     limits: { timeoutMs: 1, unenforced: [] as string[] } as unknown as Execution['limits'],
     ...given,
-  };
+  } as Execution;
 }

@@ -11,8 +11,6 @@ import type { Caller } from '../identity.ts';
 import type { Log } from '../../platform/observability/log.ts';
 import type { Sandbox } from '../../ports/sandbox/sandbox.ts';
 import { readTrustedTime } from '../../ports/database/trusted-clock.ts';
-import type { ToolCalls } from '../../features/code-mode/tool-calls.ts';
-import { readCallRecord, type CallRecord, type CallStore } from '../../features/code-mode/store.ts';
 import type { Workspaces } from '../workspaces/workspaces.ts';
 import {
   executeRequest,
@@ -22,10 +20,8 @@ import {
   type RunControl,
 } from './execute.ts';
 import type { Execution } from './fields.ts';
-import { createFileHashes } from './file-hashes.ts';
 import type { Changes } from './difference.ts';
-import type { Guard } from '../../features/guard/guard.ts';
-import { judgeCode, type JudgedRequest } from './guarded-run.ts';
+import { judgeRun, type JudgedRequest, type RunExtension } from './extension.ts';
 import {
   createJournal,
   type Journal,
@@ -35,29 +31,28 @@ import {
   type RunWithoutLine,
 } from './journal.ts';
 import { createFollower } from './follow.ts';
-import { createKeptResults, type KeptResults } from './kept-results.ts';
 import { createLiveRuns } from './live-runs.ts';
 import { createMadeSpace } from './made-space.ts';
-import type { NetworkPort } from './network-use.ts';
 import type { LiveRun } from './live.ts';
 import { createEndWriter, endLostRuns } from './lost.ts';
 import {
   findExecutions,
   type FoundPage,
   type ExecutionSearch,
-  executionFromRow,
   sweepExecutions,
   createBatchWriter,
   type ForgottenRun,
   type Retention,
   type SweptExecutions,
 } from './store.ts';
+import type { RunRecord } from './record.ts';
 import { createRecordQuota } from './record-quota.ts';
 import type { OutputBounds } from './output.ts';
 
 export type { FindCrateFiles, WantedCrateFile } from './client-and-crate-files.ts';
-export type { RunningRun } from './store.ts';
-export type { EndedExecution, ExecutionRequest, ScriptOfRun } from './execute.ts';
+export { executionIdForm, type RunningRun } from './store.ts';
+export type { RunRecord } from './record.ts';
+export type { EndedExecution, ExecutionRequest } from './execute.ts';
 export type { Changes } from './difference.ts';
 export type { Execution } from './fields.ts';
 export { requestCancel } from './live-runs.ts';
@@ -65,10 +60,6 @@ export type { LiveRun } from './live.ts';
 export { type OutputPiece, type OutputPieces, type OutputBounds } from './output.ts';
 export type { InputFileRecord, OtherFile } from './input-files.ts';
 export { writeNotebook } from './notebook.ts';
-export type { KnownInput } from './input-watch.ts';
-export { createKeptReader, type ReadResult } from './kept-results.ts';
-export { describeGap, type RecordedResults, type ResultFile, type ResultFiles } from './made-results.ts';
-export type { NetworkPort, NetworkUse, OpenNetwork } from './network-use.ts';
 export { getExtension, maxResults, parseResult } from './results.ts';
 
 export interface ExecutionsOptions {
@@ -78,16 +69,12 @@ export interface ExecutionsOptions {
   /** What code runs in, or why there is nothing and what would help, as a sentence. */
   readonly sandbox: Sandbox | string;
   readonly changes: Changes;
-  /** Judges code before it runs, and what it prints after; without it nothing is judged. */
-  readonly guard?: Guard | null;
-  /** Gives runs a way out; without it they have none, or that of the host. */
-  readonly network?: NetworkPort | null;
-  /** Lets code call tools; without it none can. */
-  readonly toolCalls?: ToolCalls | null;
+  /** What features add to runs, in the order in which they are asked. */
+  readonly extensions: readonly RunExtension[];
+  /** The record, with what they add to it. */
+  readonly record: RunRecord;
   /** How long a person may take to answer a question of a run. */
   readonly askMs?: number;
-  /** Has what was noted of the tools that runs called; without it they call none. */
-  readonly callStore?: Pick<CallStore, 'end'> | null;
   /** The data folder; the journal is in `logs` below it. */
   readonly data: string;
   /** Tells this server from others on the same database. */
@@ -102,8 +89,6 @@ export interface ExecutionsOptions {
   readonly retention: Retention;
   /** Bytes of records that are kept for a user; the oldest go first. */
   readonly recordBytes: number;
-  /** Bytes of the results of one run that are kept until it is packed. */
-  readonly keepBytes: number;
   /** How long a run whose call lost its connection goes on if nobody of its user asks for it. */
   readonly orphanGraceMs: number;
   /** How much of each output is shown and recorded. */
@@ -118,27 +103,28 @@ export type Executions = ReturnType<typeof createExecutions>;
 
 /** Runs code for users, and remembers what they ran and what came of it. */
 export function createExecutions(options: ExecutionsOptions) {
-  const { database, server, guard = null, clock, log } = options;
+  const { database, server, extensions, record, clock, log } = options;
   const write = createBatchWriter(database);
   const logs = join(options.data, 'logs');
-  const journal = createJournal(logs, clock, (error) => log.error('execution.journal_not_synced', { error }));
-  const { note, writeOwed } = createLineWriter(database, journal, log);
-  const ends = createEndWriter({ database, server, write, note, log });
-  const { kept, forget, ended, settle } = createRetention(options, () => live.isBusy());
+  const journal = createJournal(record, logs, clock, (error) =>
+    log.error('execution.journal_not_synced', { error }),
+  );
+  const { note, writeOwed } = createLineWriter(database, record, journal, log);
+  const ends = createEndWriter({ database, record, server, write, note, log });
+  const { forgetting, ended, settle } = createRetention(options);
   const live = createLiveRuns({ ...options, write, isKnown: ends.isWaiting });
-  const sandbox = letKeptGiveWay(options.sandbox, kept);
   const made = createMadeSpace(options);
-  const hashes = createFileHashes();
-  const room: ExecuteContext = { ...options, sandbox, ended, ends, write, kept, made, hashes };
+  const room: ExecuteContext = { ...options, ended, ends, write, made };
 
   const begin = (caller: Caller, request: ExecutionRequest, control: RunControl): Promise<LiveRun> =>
     live.begin(caller, control, (underWay) => executeRequest(room, caller, request, underWay));
 
   /** Whoever asks for a run that lost its call keeps it; one whose server is silent is found lost. */
   async function get(caller: Caller, id: string): Promise<Execution> {
-    const execution = await getExecution(database, caller, id);
+    const execution = await getExecution(database, record, caller, id);
     if (execution.reason !== 'running') return execution;
-    if ((await endLostRuns(live, clock(), note, { id })) > 0) return getExecution(database, caller, id);
+    const lost = await endLostRuns(record, live, clock(), note, { id });
+    if (lost > 0) return getExecution(database, record, caller, id);
     await askFor(caller, [execution]);
     return execution;
   }
@@ -168,15 +154,15 @@ export function createExecutions(options: ExecutionsOptions) {
   async function recover(): Promise<number> {
     const torn = await journal.removeTorn();
     if (torn > 0) log.warn('start.torn_lines_removed', { files: torn });
-    const count = await endLostRuns(live, clock(), note, { isAlone: !database.isShared });
-    const restored = await restoreLines(database, server, journal, logs);
+    const count = await endLostRuns(record, live, clock(), note, { isAlone: !database.isShared });
+    const restored = await restoreLines(database, record, server, journal, logs);
     if (restored > 0) log.warn('start.lines_restored', { count: restored });
     return count;
   }
 
   /** Rows that should have got their end long ago, and did not: the database failed, or their server never came back. */
   async function mend(): Promise<void> {
-    const count = await endLostRuns(live, clock(), note);
+    const count = await endLostRuns(record, live, clock(), note);
     if (count > 0) log.warn('execution.found_lost', { count });
   }
 
@@ -190,14 +176,13 @@ export function createExecutions(options: ExecutionsOptions) {
     /** Says that files are made in the folders of a user that no run makes. */
     beginWriting: ({ user }: Pick<Caller, 'user'>, does: 'writes' | 'may write') => made.begin(user, does),
 
-    /** What code runs in. What is kept of runs gives way to what is claimed there. */
-    sandbox,
+    record,
 
     /** Counts what is under way, and refuses new runs. */
     shutdown: live.shutdown,
 
     /** Judges code before anything is made ready for it. A run of it has to be told, as `judged`. */
-    judge: (caller: Caller, asked: JudgedRequest) => judgeCode(guard, caller, asked, null),
+    judge: (caller: Caller, asked: JudgedRequest) => judgeRun(extensions, caller, asked, null),
 
     /** The caller's run, if it is under way on this server. */
     findLive: live.find,
@@ -218,15 +203,6 @@ export function createExecutions(options: ExecutionsOptions) {
 
     /** How many cells of a session are recorded as given to its interpreter. */
     countCells: (sessionId: string) => countCells(database, sessionId),
-
-    /** The tools that the code of the caller's execution called; `not_found` where there is no such run. */
-    getCalls: (caller: Caller, id: string): Promise<CallRecord> => getCalls(database, caller, id),
-
-    /** The bytes of a result of the caller's run, as they were when it ended; null where they are not kept, or gone. */
-    findResult: kept.findResult,
-
-    /** These runs of the caller are in a crate now: what is kept of them goes first. */
-    notePacked: kept.notePacked,
 
     /** The caller's executions, newest first. */
     search,
@@ -250,9 +226,9 @@ export function createExecutions(options: ExecutionsOptions) {
     async sweep(): Promise<SweptExecutions> {
       await mend();
       await writeOwed();
-      await kept.sweep();
+      for (const extension of extensions) await extension.sweep?.();
       const now = await readTrustedTime(database, clock());
-      return sweepExecutions(database, journal, now, options.retention, forget);
+      return sweepExecutions(database, journal, now, options.retention, forgetting);
     },
 
     /** Cancels what is under way, and waits until that is recorded. */
@@ -266,7 +242,7 @@ export function createExecutions(options: ExecutionsOptions) {
 }
 
 /** Writes the line of each run that has ended, and later those that could not be written, of their rows. */
-function createLineWriter(database: Database, journal: Journal, log: Log) {
+function createLineWriter(database: Database, record: RunRecord, journal: Journal, log: Log) {
   const owed = new Set<string>();
   return {
     /** A journal that cannot be written must not cost anybody the result: the row has it too. */
@@ -279,58 +255,42 @@ function createLineWriter(database: Database, journal: Journal, log: Log) {
       }
     },
     async writeOwed(): Promise<void> {
-      for (const id of owed) await appendRows(database, journal, [id]).then(() => owed.delete(id));
+      for (const id of owed) await appendRows(database, record, journal, [id]).then(() => owed.delete(id));
     },
   };
 }
 
-/** Where the disk is full, kept results go before a run is refused. */
-const letKeptGiveWay = (sandbox: Sandbox | string, kept: Pick<KeptResults, 'withRoom'>): Sandbox | string =>
-  typeof sandbox === 'string'
-    ? sandbox
-    : {
-        ...sandbox,
-        claimDisk: (place, bytes) => kept.withRoom(place, bytes, () => sandbox.claimDisk(place, bytes)),
-        start: (request) => kept.withRoom(request.place, 0, () => sandbox.start(request)),
-        startSession: (request) => kept.withRoom(request.place, 0, () => sandbox.startSession(request)),
-      };
-
-/** What stays of runs, their records and the bytes of their results, and what goes. */
-function createRetention(options: ExecutionsOptions, isBusy: () => boolean) {
-  const { database, recordBytes: mostBytes, log } = options;
-  const kept = createKeptResults({ ...options, isBusy });
-  const forget = (gone: readonly ForgottenRun[]): Promise<void> =>
-    kept.removeFiles(gone.filter((run) => run.kept_bytes > 0));
-  const share = createRecordQuota({ database, mostBytes, forget, log });
+/** What stays of runs and their records, and what goes. */
+function createRetention(options: ExecutionsOptions) {
+  const { database, extensions, record, recordBytes: mostBytes, log } = options;
+  const forget = async (gone: readonly ForgottenRun[]): Promise<void> => {
+    for (const extension of extensions) await extension.forget?.(gone);
+  };
+  const share = createRecordQuota({ database, record, mostBytes, forget, log });
   return {
-    kept,
-    forget,
+    forgetting: { columns: record.forgottenColumns, forget },
     ended(execution: Execution): void {
       share.add(execution);
-      kept.noteEnded(execution);
+      for (const extension of extensions) extension.noteEnded?.(execution);
       options.ended(execution);
     },
-    async settle(): Promise<void> {
-      await share.settled();
-      await kept[Symbol.asyncDispose]();
-    },
+    settle: (): Promise<void> => share.settled(),
   };
 }
 
 /** The caller's execution; `not_found` where there is none. */
-export async function getExecution(database: Database, { user }: Caller, id: string): Promise<Execution> {
+export async function getExecution(
+  database: Database,
+  record: RunRecord,
+  { user }: Caller,
+  id: string,
+): Promise<Execution> {
   const [row] = await database.query('SELECT * FROM executions WHERE id = ? AND owner = ?', id, user);
-  if (row) return executionFromRow(row);
+  if (row) return record.fromRow(row);
   throw new WorkcrateError(
     'not_found',
     'No execution of yours has this id. search_executions shows what there is.',
   );
-}
-
-/** The tools that the code of the caller's execution called; `not_found` where there is no such run. */
-export async function getCalls(database: Database, caller: Caller, id: string): Promise<CallRecord> {
-  await getExecution(database, caller, id);
-  return readCallRecord(database, id);
 }
 
 export interface RecordedCell {

@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import type { Execution } from './fields.ts';
 import { toJournalLine } from './journal.ts';
 import { openRoom } from './room.testing.ts';
-import { executionShape, pageShape, showExecution, toExecutionPage } from './schema.ts';
-import { executionFromRow, insertRunning, updateEnded } from './store.ts';
+import { runRecord } from '../../server/run-record.ts';
+import { pageShape, toExecutionPage } from './schema.ts';
 
 const sample: Execution = {
   id: 'exec_0123456789ab',
@@ -132,7 +132,7 @@ describe('an execution in all its forms', () => {
   it('is a line of the journal', () => {
     const start = '{"user":"ada","ended_at":"2026-05-04T12:00:01.501Z",';
     assert.equal(
-      toJournalLine(sample, false),
+      toJournalLine(runRecord, sample, false),
       `${start}${shownJson.slice(1).replace('@@', String.raw`\u0085`)}\n`,
     );
     const brief =
@@ -148,15 +148,15 @@ describe('an execution in all its forms', () => {
       String.raw`"unenforced":["cpu"]},"session_id":"sess_0123456789ab","cell":3,"state":"lost","background":"asked","cancelled_by":null,"script":"plot@3",` +
       String.raw`"guard":[{"when":"after","verdict":"redact","rules":[{"rule":"aws-key","count":2}],"reason":"Why."}],"peak_memory_bytes":77,"trace_id":"t1","result_files":null,"code_bytes":13,` +
       String.raw`"code_sha256":"ab11716162a7dfbb2fc811f2ce985120835c38f6cba1f479d17dcd9834deab29"}`;
-    assert.equal(toJournalLine(sample, true), `${brief}\n`);
+    assert.equal(toJournalLine(runRecord, sample, true), `${brief}\n`);
   });
 
   it('is the JSON of tools and routes, by their schema', () => {
-    assert.equal(JSON.stringify(showExecution(sample)), shownJson.replace('@@', '\u0085'));
+    assert.equal(JSON.stringify(runRecord.show(sample)), shownJson.replace('@@', '\u0085'));
     const names =
       'execution_id tool language code stdin_bytes working_dir end_reason succeeded exit_code signal timed_out started_at duration_ms stdout stderr stdout_bytes stderr_bytes truncated stdout_file stderr_file results more_results temporary_files inputs known_inputs inputs_may_be_incomplete input_notes libraries network tool_calls session_id cell state background cancelled_by script guard peak_memory_bytes trace_id result_files artifacts limits';
-    assert.equal(Object.keys(executionShape.shape).join(' '), names);
-    assert.deepEqual(executionShape.parse(showExecution(sample)), showExecution(sample));
+    assert.equal(Object.keys(runRecord.shape.shape).join(' '), names);
+    assert.deepEqual(runRecord.shape.parse(runRecord.show(sample)), runRecord.show(sample));
   });
 
   it('is an entry of a list', () => {
@@ -201,10 +201,10 @@ describe('an execution in all its forms', () => {
       haystack: 'print("ä")\u0085\nout\n\nerr\nfig',
       server: 'srv',
     };
-    await insertRunning(room.database, sample, 'srv');
+    await runRecord.insertRunning(room.database, sample, 'srv');
     const [first] = await rows();
     for (const [column, value] of Object.entries(begun)) assert.equal(first![column], value, column);
-    assert.ok(await updateEnded(room.database, sample));
+    assert.ok(await runRecord.updateEnded(room.database, sample));
     const [last] = await rows();
     assert.deepEqual(
       { ...last },
@@ -253,7 +253,7 @@ describe('an execution in all its forms', () => {
         kept_since: 1777896001501,
       },
     );
-    assert.deepEqual(executionFromRow(last!), { ...sample, stdin: 'in\u2400' });
+    assert.deepEqual(runRecord.fromRow(last!), { ...sample, stdin: 'in\u2400' });
   });
 
   it('names each column once in the SQL that writes it', async () => {
@@ -264,8 +264,8 @@ describe('an execution in all its forms', () => {
         return [];
       },
     };
-    await insertRunning(database, sample, 'srv');
-    await updateEnded(database, sample);
+    await runRecord.insertRunning(database, sample, 'srv');
+    await runRecord.updateEnded(database, sample);
     assert.deepEqual(asked, [
       'INSERT INTO executions (id, owner, tool, language, code, stdin, stdin_bytes, working_dir, started_at, inputs, limits, session_id, cell, background, script, trace_id, haystack, server, seen_at, reason, succeeded) ' +
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 'running', 0) ON CONFLICT (id) DO NOTHING",
@@ -290,7 +290,7 @@ describe('an execution in all its forms', () => {
       result_files: 'null',
       temporary_files: 'null',
     };
-    const read = executionFromRow(old as never);
+    const read = runRecord.fromRow(old as never);
     assert.deepEqual(read.artifacts, {
       created: [],
       modified: [],

@@ -1,14 +1,10 @@
 /**
  * The fields of an execution, in one table: their columns, when these are written, their names and types in JSON, and
- * who sees them. Rows, SQL, journal lines, the answers of tools and their schemas are derived from it. It runs no SQL.
+ * who sees them. Extensions add their own (`FieldTables`). Rows, SQL, journal lines, the answers of tools and their
+ * schemas are derived from it in `record.ts`. It runs no SQL.
  */
 import { z } from 'zod';
 import type { SqlValue } from '../../ports/database/database.ts';
-import {
-  callSummaryShape,
-  showCallSummary,
-  type CallSummary,
-} from '../../features/code-mode/call-summary.ts';
 import {
   endReasons,
   languages,
@@ -24,11 +20,7 @@ import {
   showTemporaryFiles,
   temporaryFilesShape,
 } from './difference.ts';
-import { showVerdicts, verdictsShape, type RunVerdict } from './guarded-run.ts';
 import type { InputFileRecord } from './input-files.ts';
-import { knownInputShape, showKnownInput, type KnownInput } from './input-watch.ts';
-import { shownResultFiles, type RecordedResults, type ResultFiles } from './made-results.ts';
-import { networkShape, showNetworkUse, type NetworkUse } from './network-use.ts';
 import { restoreResults, resultShape, showResult } from './results.ts';
 
 /** `refused` is a run that never started. */
@@ -108,7 +100,7 @@ interface StoredField<T, Json extends string | null, Schema extends z.ZodType> {
 const passThrough = (value: unknown): never => value as never;
 
 /** A value that is the same in the database, in memory and in JSON. */
-const makePlainField = <
+export const makePlainField = <
   const Column extends string,
   Schema extends z.ZodType,
   const Json extends string = Column,
@@ -126,7 +118,7 @@ const makeTextField = <const Column extends string>(column: Column, written: Wri
   toSql: toStorable,
 });
 
-const makeFlagField = <const Column extends string>(column: Column, written: Written) => ({
+export const makeFlagField = <const Column extends string>(column: Column, written: Written) => ({
   ...makePlainField(column, written, z.boolean()),
   toSql: (value: boolean) => (value ? 1 : 0),
   fromSql: (value: SqlValue) => value === 1,
@@ -140,12 +132,14 @@ const makeOutputFileField = <const Column extends string>(column: Column, stream
   );
 
 /** In the row, and not in JSON. */
-const hideField = <T>(stored: StoredField<T, string, z.ZodType<T>>): StoredField<T, null, z.ZodNever> => {
+export const hideField = <T>(
+  stored: StoredField<T, string, z.ZodType<T>>,
+): StoredField<T, null, z.ZodNever> => {
   return { ...stored, json: null, schema: z.never(), toJson: passThrough };
 };
 
 /** Kept as JSON in its column. `restore` adds what rows of earlier releases lack. */
-const makeJsonField = <T, const Column extends string, Schema extends z.ZodType>(
+export const makeJsonField = <T, const Column extends string, Schema extends z.ZodType>(
   column: Column,
   written: Written,
   schema: Schema,
@@ -157,14 +151,14 @@ const makeJsonField = <T, const Column extends string, Schema extends z.ZodType>
 };
 
 /** Shown beside the fields, and worked out of them. */
-interface DerivedField<Json extends string, Schema extends z.ZodType> {
+export interface DerivedField<Json extends string, Schema extends z.ZodType, From = never> {
   readonly column: null;
   readonly json: Json;
   readonly schema: Schema;
-  readonly derive: (execution: RecordedResults & { readonly reason: Reason }) => z.input<Schema>;
+  readonly derive: (execution: From) => z.input<Schema>;
 }
 
-const timedOutField: DerivedField<'timed_out', z.ZodBoolean> = {
+const timedOutField: DerivedField<'timed_out', z.ZodBoolean, { readonly reason: Reason }> = {
   column: null,
   json: 'timed_out',
   schema: z.boolean(),
@@ -172,7 +166,7 @@ const timedOutField: DerivedField<'timed_out', z.ZodBoolean> = {
 };
 
 /** In the order of JSON, which the bytes of journal lines depend on. */
-export const executionFields = {
+export const coreFields = {
   id: makePlainField('id', 'start', z.string(), 'execution_id'),
   owner: hideField(makePlainField('owner', 'start', z.string())),
   /** Which tool asked for it. */
@@ -242,50 +236,6 @@ export const executionFields = {
       parsed.map((file) => ({ ...file, origin: file.origin ?? null })),
     (files) => files.map(showInput),
   ),
-  /** Files that it may have read beside those that it was given. */
-  knownInputs: makeJsonField(
-    'known_inputs',
-    'end',
-    z.array(knownInputShape).describe('Files that it read or found, beside inputs'),
-    (parsed: readonly KnownInput[]) => parsed,
-    (files) => files.map(showKnownInput),
-  ),
-  /** True as long as nobody can tell, and in rows of earlier releases. */
-  inputsMayBeIncomplete: makeFlagField('inputs_may_be_incomplete', 'end'),
-  /** Why there may be more inputs, in a sentence each. */
-  inputNotes: makeJsonField(
-    'input_notes',
-    'end',
-    z.array(z.string()),
-    (parsed: readonly string[]) => parsed,
-    (notes) => [...notes],
-  ),
-  /** The versions of the libraries that it used, by their names. */
-  libraries: makeJsonField(
-    'libraries',
-    'end',
-    z.record(z.string(), z.string()),
-    (parsed: Readonly<Record<string, string>>) => parsed,
-    (versions) => ({ ...versions }),
-  ),
-  /** Null where it had no network of its own. */
-  network: makeJsonField(
-    'network',
-    'end',
-    networkShape.nullable().describe('Hosts that it spoke to, and what was refused'),
-    (parsed: NetworkUse | null) => parsed,
-    showNetworkUse,
-  ),
-  /** Null where it called no tools. */
-  toolCalls: makeJsonField(
-    'tool_calls',
-    'end',
-    callSummaryShape.nullable().describe('Tools that its code called'),
-    (parsed: CallSummary | null) => parsed,
-    showCallSummary,
-  ),
-  /** What the calls take in their own table. */
-  toolCallBytes: hideField(makePlainField('tool_call_bytes', 'end', z.number())),
   limits: makeJsonField(
     'limits',
     'start',
@@ -303,16 +253,6 @@ export const executionFields = {
     z.enum(backgrounds).nullable().describe('Why it went on without the call that began it'),
   ),
   cancelledBy: makePlainField('cancelled_by', 'end', z.enum(cancellers).nullable()),
-  /** The saved script that it ran, as `name@version`. */
-  script: makePlainField('script', 'start', z.string().nullable().describe('The saved script that it ran')),
-  /** What the guard decided of it; null where there was none. */
-  guard: makeJsonField(
-    'guard',
-    'end',
-    verdictsShape.describe('What the guard decided, before and after'),
-    (parsed: readonly RunVerdict[] | null) => parsed,
-    showVerdicts,
-  ),
   /** Null where nobody counted. */
   peakMemoryBytes: makePlainField(
     'peak_memory_bytes',
@@ -323,29 +263,29 @@ export const executionFields = {
   traceId: makePlainField('trace_id', 'start', z.string().nullable().describe('As the client gave it')),
   /** Null while it runs, and in rows of earlier releases. */
   endedAt: hideField(makePlainField('ended_at', 'end', z.number().nullable())),
-  /** Files that it made or changed, with their hashes. */
-  resultFiles: hideField(
-    makeJsonField(
-      'result_files',
-      'end',
-      z.custom<ResultFiles | null>(),
-      (parsed: ResultFiles | null) => parsed,
-      passThrough,
-    ),
-  ),
-  shownResultFiles,
-  keptBytes: hideField(makePlainField('kept_bytes', 'end', z.number())),
-  keptSince: hideField(makePlainField('kept_since', 'end', z.number())),
 };
 
-type ExecutionFields = typeof executionFields;
+/**
+ * The fields that extensions add: each declares its table here, by merging with this interface, as it hands the table in
+ * (`extension.ts`). So the types of the record know them, and this room does not.
+ */
+export interface FieldTables {
+  readonly core: typeof coreFields;
+}
+
+type Intersect<T> = (T extends unknown ? (value: T) => void : never) extends (value: infer All) => void
+  ? All
+  : never;
+
+export type FieldTable = Intersect<FieldTables[keyof FieldTables]>;
+
 type StoredName = {
-  [K in keyof ExecutionFields]: ExecutionFields[K]['column'] extends null ? never : K;
-}[keyof ExecutionFields];
+  [K in keyof FieldTable]: FieldTable[K] extends { readonly column: null } ? never : K;
+}[keyof FieldTable];
 
 /** One bounded run of code: what was asked for, and what came of it. */
 export type Execution = {
-  readonly [K in StoredName]: ExecutionFields[K] extends { readonly fromSql: (value: SqlValue) => infer T }
+  readonly [K in StoredName]: FieldTable[K] extends { readonly fromSql: (value: SqlValue) => infer T }
     ? T
     : never;
 };
@@ -365,15 +305,19 @@ export const listedFields = [
 
 export type ListedExecution = Pick<Execution, (typeof listedFields)[number]>;
 
-type ShownName<K extends keyof ExecutionFields> = K extends keyof ExecutionFields
-  ? ExecutionFields[K]['json'] extends string
+type ShownName<K extends keyof FieldTable> = K extends keyof FieldTable
+  ? FieldTable[K] extends { readonly json: string }
     ? K
     : never
   : never;
 
 /** The names and schemas of fields in JSON. */
-export type ShownShape<K extends keyof ExecutionFields> = {
-  [Name in ShownName<K> as ExecutionFields[Name]['json'] & string]: ExecutionFields[Name]['schema'];
+export type ShownShape<K extends keyof FieldTable> = {
+  [
+    Name in ShownName<K> as FieldTable[Name] extends { readonly json: infer Json extends string }
+      ? Json
+      : never
+  ]: FieldTable[Name] extends { readonly schema: infer Schema extends z.ZodType } ? Schema : never;
 };
 
 function showInput({ fileId, origin, name, size, sha256 }: InputFileRecord): z.input<typeof inputShape> {

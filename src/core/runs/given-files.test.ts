@@ -7,8 +7,8 @@ import { WorkcrateError } from '../../platform/errors.ts';
 import { sampleExecution } from './execution.testing.ts';
 import type { OtherFile } from './executions.ts';
 import { plainSandbox } from './plain-sandbox.testing.ts';
+import { runRecord } from '../../server/run-record.ts';
 import { ada, openRoom, watching, type TestRoom } from './room.testing.ts';
-import { insertRunning } from './store.ts';
 
 const origin = { crate_id: 'crate_1', path: 'data/a.csv' };
 
@@ -281,7 +281,7 @@ test('records of before, without origins and runtimes, are read as they were mea
   await using room = await openRoom();
   const file = { fileId: 'file_1', name: 'a', size: 1, sha256: 'ab' };
   const old = sampleExecution(Date.now(), { inputs: [file] as never });
-  await insertRunning(room.database, old, 'local');
+  await runRecord.insertRunning(room.database, old, 'local');
   const { inputs, limits } = await room.executions.get(ada, old.id);
   assert.deepEqual(inputs, [{ ...file, origin: null }]);
   assert.equal(limits.runtime, null);

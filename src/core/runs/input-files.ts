@@ -15,9 +15,8 @@ import { programName } from '../../platform/program.ts';
 import type { Workspace, Sandbox } from '../../ports/sandbox/sandbox.ts';
 import { formatBytes } from '../../platform/text/text.ts';
 import { hashExisting } from './client-and-crate-files.ts';
-import { readFileState, formatFileState } from './file-hashes.ts';
 import { isTemporary, type InsideFolder } from './working-dir.ts';
-import type { FileState } from './difference.ts';
+import { formatFileState, readFileState, type FileState } from './difference.ts';
 
 /** A file that a run was given: enough to tell later what it worked on. */
 export interface InputFileRecord {

@@ -15,13 +15,13 @@ import fc from 'fast-check';
 import { sampleExecution } from './execution.testing.ts';
 import { noDifference } from './difference.ts';
 import { type Execution } from './fields.ts';
+import { runRecord } from '../../server/run-record.ts';
 import { toJournalLine, createJournal } from './journal.ts';
-import type { showExecution } from './schema.ts';
 
 const day = 86_400_000;
 const noon = Date.parse('2026-05-04T12:00:00Z');
 
-type Line = ReturnType<typeof showExecution>;
+type Line = ReturnType<typeof runRecord.show>;
 
 const execution = (given: Partial<Execution> = {}): Execution =>
   sampleExecution(noon, { id: 'exec_000000000000', ...given });
@@ -55,6 +55,7 @@ test('no code, output or file name can forge a line', async () => {
   const path = join(logs.path, 'executions-2026-05-04.jsonl');
   let lines = 0;
   await using journal = createJournal(
+    runRecord,
     logs.path,
     () => noon,
     () => {},
@@ -77,6 +78,7 @@ test('no code, output or file name can forge a line', async () => {
 test('a line tells how much came in on stdin, and does not hold it', async () => {
   using logs = folder();
   await using journal = createJournal(
+    runRecord,
     logs.path,
     () => noon,
     () => {},
@@ -90,6 +92,7 @@ test('a line tells how much came in on stdin, and does not hold it', async () =>
 test('lines stand in the order in which they came, in a file that only the owner may read', async () => {
   using logs = folder();
   await using journal = createJournal(
+    runRecord,
     join(logs.path, 'logs'),
     () => noon,
     () => {},
@@ -110,6 +113,7 @@ test('each day (UTC) has its file, and those of days long gone are removed', asy
   using logs = folder();
   let now = Date.parse('2026-05-04T23:59:59.999Z');
   await using journal = createJournal(
+    runRecord,
     logs.path,
     () => now,
     () => {},
@@ -135,6 +139,7 @@ test('a line that a crash has torn stays by itself', async () => {
   const path = join(logs.path, 'executions-2026-05-04.jsonl');
   appendFileSync(path, '{"id":"exec_torn');
   await using journal = createJournal(
+    runRecord,
     logs.path,
     () => noon,
     () => {},
@@ -147,7 +152,7 @@ test('a line that a crash has torn stays by itself', async () => {
 });
 
 test('what a loss of power left in place of lines is removed before the first line, and nothing else', async () => {
-  const whole = (id: string): string => toJournalLine(execution({ id }), false);
+  const whole = (id: string): string => toJournalLine(runRecord, execution({ id }), false);
   const [one, two, three] = ['exec_00000000000a', 'exec_00000000000b', 'exec_00000000000c'].map(whole);
   const nothing = '\0'.repeat(9000);
   const cases: readonly [name: string, left: string, kept: string][] = [
@@ -167,6 +172,7 @@ test('what a loss of power left in place of lines is removed before the first li
     const files = ['executions-2026-05-03.jsonl', 'executions-2026-05-04.jsonl'];
     for (const file of files) writeFileSync(join(logs.path, file), left);
     await using journal = createJournal(
+      runRecord,
       logs.path,
       () => noon,
       () => {},

@@ -9,11 +9,11 @@ import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { getErrno } from '../../platform/errors.ts';
 import type { Execution } from './fields.ts';
-import { showExecution } from './schema.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { BoundedMap } from '../../platform/concurrency/bounded-map.ts';
 import type { Database, Row } from '../../ports/database/database.ts';
-import { executionFromRow, selectFields } from './store.ts';
+import type { RunRecord } from './record.ts';
+import { selectFields } from './store.ts';
 
 /** Whole lines from a place on, without their ends. Where that is not the beginning, the first begins behind it. */
 async function* readLinesFrom(path: string, from: number): AsyncGenerator<Buffer> {
@@ -108,11 +108,11 @@ const escapeForJournal = (character: string): string =>
   `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 /** An execution that has ended, as a line of JSON. A brief one leaves out all that grows with what the user sent. */
-export function toJournalLine(execution: Execution, isBrief: boolean): string {
+export function toJournalLine(record: RunRecord, execution: Execution, isBrief: boolean): string {
   const endedAt = execution.endedAt ?? execution.startedAt + (execution.durationMs ?? 0);
   const who = { user: execution.owner, ended_at: new Date(endedAt).toISOString() };
-  const shown = showExecution(execution);
-  const told = isBrief ? { ...shown, ...emptyBriefFields } : shown;
+  const shown = record.show(execution);
+  const told = isBrief ? { ...shown, ...emptyBriefFields, ...record.brief } : shown;
   const line = { ...who, ...told, ...toBriefCode(execution.code, isBrief ? 0 : maxBriefCode) };
   return `${JSON.stringify(line).replace(unprintableInJournal, escapeForJournal)}\n`;
 }
@@ -122,11 +122,6 @@ const emptyBriefFields = {
   stderr: '',
   results: [],
   inputs: [],
-  known_inputs: [],
-  result_files: null,
-  libraries: {},
-  network: null,
-  tool_calls: null,
   temporary_files: null,
   artifacts: { created: [], modified: [], deleted: [], complete: false },
 };
@@ -274,7 +269,12 @@ export type Journal = ReturnType<typeof createJournal>;
  * that come while it writes go together. A line is in the file when `append` resolves, and on disk a second later: one
  * that a loss of power takes is written again from its row at the next start.
  */
-export function createJournal(folder: string, clock: Clock, syncFailed: (error: unknown) => void) {
+export function createJournal(
+  record: RunRecord,
+  folder: string,
+  clock: Clock,
+  syncFailed: (error: unknown) => void,
+) {
   let waiting: { execution: Execution; done: PromiseWithResolvers<void> }[] = [];
   let writing: Promise<void> | null = null;
   let current: CurrentJournal | null = null;
@@ -316,7 +316,7 @@ export function createJournal(folder: string, clock: Clock, syncFailed: (error: 
   function lineFor(execution: Execution): string {
     const { owner } = execution;
     const before = written.get(owner) ?? 0;
-    const line = toJournalLine(execution, before >= maxUserBytes);
+    const line = toJournalLine(record, execution, before >= maxUserBytes);
     written.set(owner, before + line.length);
     return line;
   }
@@ -431,6 +431,7 @@ const restoreWholeRows = 20;
  */
 export async function restoreLines(
   database: Database,
+  record: RunRecord,
   server: string,
   journal: Journal,
   folder: string,
@@ -442,7 +443,7 @@ export async function restoreLines(
   const there = await readIdsSince(folder, since);
   const missing = ended.filter((id) => !there.has(id));
   for (let at = 0; at < missing.length; at += restoreWholeRows)
-    await appendRows(database, journal, missing.slice(at, at + restoreWholeRows));
+    await appendRows(database, record, journal, missing.slice(at, at + restoreWholeRows));
   return missing.length;
 }
 
@@ -467,6 +468,7 @@ async function listEndedSince(database: Database, server: string, since: number)
 /** Writes the lines of these runs, of their rows. */
 export async function appendRows(
   database: Database,
+  record: RunRecord,
   journal: Journal,
   ids: readonly string[],
 ): Promise<void> {
@@ -474,7 +476,7 @@ export async function appendRows(
     `SELECT * FROM executions WHERE id IN (${ids.map(() => '?').join(', ')}) ORDER BY ended_at`,
     ...ids,
   );
-  for (const row of rows) await journal.append(executionFromRow(row));
+  for (const row of rows) await journal.append(record.fromRow(row));
 }
 
 /** A run that is over, in few words. */

@@ -4,7 +4,7 @@
  */
 import type { EndedExecution, RunControl } from './execute.ts';
 import type { Background, CancelledBy, Execution } from './fields.ts';
-import { createRunQuestions, type RunQuestions } from '../../features/code-mode/tool-calls.ts';
+import { createRunQuestions, type RunQuestions } from './questions.ts';
 import { createLiveOutput, type LiveOutput } from './output.ts';
 
 /** A run that is recorded, and is waiting in the queue or running. It needs nobody who waits for it. */

@@ -8,25 +8,28 @@ import type { Log } from '../../platform/observability/log.ts';
 import type { Execution } from './fields.ts';
 import type { LostTerms } from '../jobs/jobs.ts';
 import type { LiveRuns } from './live-runs.ts';
-import { executionFromRow, maxSearchedCode, updateEnded, upsertEnded, type BatchWriter } from './store.ts';
+import type { RunRecord } from './record.ts';
+import { maxSearchedCode, type BatchWriter } from './store.ts';
 
 /** Says of runs that nobody holds any more that they are lost, each once, and gives the number. */
 export const endLostRuns = (
+  record: RunRecord,
   live: Pick<LiveRuns, 'claimLost'>,
   now: number,
   each: (execution: Execution) => Promise<void>,
   which: Pick<LostTerms, 'id' | 'isAlone'> = {},
 ): Promise<number> =>
-  live.claimLost((row) => each(executionFromRow(row)), {
+  live.claimLost((row) => each(record.fromRow(row)), {
     ...which,
     set: { sql: "reason = 'lost', ended_at = ?", values: [now] },
   });
 
-/** Files that runs made whose ends wait to be written, of which one run can have 10,000. */
-const maxWaitingResultFiles = 500_000;
+/** What extensions have in ends that wait to be written, such as 10,000 files that one run made. */
+const maxWaitingBytes = 150_000_000;
 
 export interface EndWriterOptions {
   readonly database: Database;
+  readonly record: RunRecord;
   /** The id of this server. */
   readonly server: string;
   readonly write: BatchWriter;
@@ -45,11 +48,11 @@ interface WaitingEnd {
  * Writes the ends of runs to their rows, and then their lines. Where the database fails, an end waits: its caller has its
  * result already. What is given up, or still waits when the server ends, stays `running` until it is found lost.
  */
-export function createEndWriter({ database, server, write, note, log }: EndWriterOptions) {
+export function createEndWriter({ database, record: rows, server, write, note, log }: EndWriterOptions) {
   const ends = createJobEnds<WaitingEnd>({
     write: (_, end) => recordKept(end),
-    weigh: ({ execution: { resultFiles } }) => resultFiles?.files.length ?? 0,
-    maxWeight: maxWaitingResultFiles,
+    weigh: ({ execution }) => rows.countBytes(execution),
+    maxWeight: maxWaitingBytes,
     told: {
       notWritten: (id, error) => log.error('execution.end_not_written', { id, error }),
       stillNotWritten: (id, error) => log.debug('execution.end_not_written', { id, error }),
@@ -61,7 +64,7 @@ export function createEndWriter({ database, server, write, note, log }: EndWrite
   /** The row first: a line without one could be contradicted by what is found at the next start. */
   async function record(execution: Execution): Promise<void> {
     let isEnded = false;
-    await write(async (queries) => void (isEnded = await updateEnded(queries, execution)));
+    await write(async (queries) => void (isEnded = await rows.updateEnded(queries, execution)));
     if (isEnded) await note(execution);
     else log.warn('execution.end_refused', { id: execution.id, reason: execution.reason });
   }
@@ -71,7 +74,7 @@ export function createEndWriter({ database, server, write, note, log }: EndWrite
     const isEnded = await writeEnd(database, execution);
     if (!isEnded) return log.warn('execution.end_refused', { id: execution.id, reason: execution.reason });
     const [row] = await database.query('SELECT * FROM executions WHERE id = ?', execution.id);
-    if (row) await note(executionFromRow(row));
+    if (row) await note(rows.fromRow(row));
   }
 
   return {
@@ -79,7 +82,7 @@ export function createEndWriter({ database, server, write, note, log }: EndWrite
     async end(execution: Execution): Promise<boolean> {
       // The row has the rest of them.
       const code = execution.code.slice(0, maxSearchedCode);
-      const kept = { execution: { ...execution, code, stdin: '' }, write: updateEnded };
+      const kept = { execution: { ...execution, code, stdin: '' }, write: rows.updateEnded };
       return (await ends.end(execution.id, kept, () => record(execution))) === null;
     },
 
@@ -90,7 +93,10 @@ export function createEndWriter({ database, server, write, note, log }: EndWrite
     refuse(execution: Execution): void {
       const isWhole = execution.code.length <= maxSearchedCode && execution.stdin === '';
       if (!isWhole || ends.isFull()) return;
-      ends.keep(execution.id, { execution, write: (queries, end) => upsertEnded(queries, end, server) });
+      ends.keep(execution.id, {
+        execution,
+        write: (queries, end) => rows.upsertEnded(queries, end, server),
+      });
     },
 
     isWaiting: (id: string): boolean => ends.find(id) !== null,

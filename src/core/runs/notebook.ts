@@ -8,7 +8,7 @@ import type { Caller } from '../identity.ts';
 import type { Language } from '../../ports/sandbox/sandbox.ts';
 import { collectText, collectBytes } from '../../platform/streams.ts';
 import { formatBytes } from '../../platform/text/text.ts';
-import { toEndLines } from './answer.ts';
+import { describeEndOfRun } from './answer.ts';
 import type { Execution } from './fields.ts';
 import { isJson, type ResultPart, type RunResult } from './results.ts';
 
@@ -106,7 +106,7 @@ function splitError(execution: Execution): { error: object | null; stderr: strin
   const isTraceback = execution.language === 'python' && at >= 0;
   const trace = isTraceback ? stderr.slice(at).trimEnd() : stderr;
   const named = isTraceback ? findRaised(trace) : nodeErrorLine.exec(trace)?.groups;
-  const [end = ''] = toEndLines(execution);
+  const end = describeEndOfRun(execution);
   return {
     error: {
       output_type: 'error',

@@ -11,7 +11,7 @@ import type { SandboxRun, Report, RunEnd } from '../../ports/sandbox/sandbox.ts'
 import type { ExecutionsOptions } from './executions.ts';
 import type { Execution } from './fields.ts';
 import type { OutputSoFar, RunUnderWay } from './live.ts';
-import { createOutputJudge, type OutputJudge, type RunVerdict } from './guarded-run.ts';
+import type { OutputGate, RunParts } from './extension.ts';
 import { createResultCollector, type RunResults } from './results.ts';
 
 /** One output of a run, as it is shown and recorded. */
@@ -125,16 +125,11 @@ export async function followRun(
   room: ExecutionsOptions,
   execution: Execution,
   run: SandboxRun,
-  {
-    output,
-    progress: report,
-    watchOutputs,
-    client,
-  }: Pick<RunUnderWay, 'output' | 'progress' | 'watchOutputs'> & { readonly client: string | null },
-  takers: readonly ReportTaker[],
+  { output, progress: report, watchOutputs }: Pick<RunUnderWay, 'output' | 'progress' | 'watchOutputs'>,
+  { all, gates }: Pick<RunParts, 'all' | 'gates'>,
 ): Promise<FollowedOutput> {
   using progress = createOutputProgress(report);
-  const judge = createOutputJudge(room, execution, client);
+  const isShown = gates.length === 0;
   // A file may not be larger than files may be, or none of it would be kept.
   const budget: SpoolBudget = { left: Math.min(room.outputBytes, room.files.maxFileSize) };
   const hear =
@@ -144,41 +139,39 @@ export async function followRun(
       progress.heard(text, passed);
     };
   const soFar = { stdout: () => noOutput, stderr: () => noOutput };
-  if (judge === null) watchOutputs(() => ({ stdout: soFar.stdout(), stderr: soFar.stderr() }));
-  else output.add(judge.heldBack);
+  if (isShown) watchOutputs(() => ({ stdout: soFar.stdout(), stderr: soFar.stderr() }));
+  for (const { notice } of gates) output.add(notice);
   const take = (stream: OutputStream): Promise<RunOutput> =>
     readOutput(run[stream], {
       bounds: room.outputBounds,
-      spool: () => openSpoolFor(room, execution, stream, budget, judge),
-      heard: judge === null ? hear(stream) : () => {},
+      spool: () => openSpoolFor(room, execution, stream, budget, gates),
+      heard: isShown ? hear(stream) : () => {},
       watch: (read) => void (soFar[stream] = read),
     });
-  const results = createResultCollector(room, execution, judge);
-  const reading = readReports(run.reports, [results, ...takers]);
+  const results = createResultCollector(room, execution, gates);
+  const reading = readReports(run.reports, [results, ...all]);
   const [stdout, stderr, end] = await Promise.all([take('stdout'), take('stderr'), run.ended, reading]);
   reportLosses(room, execution, { stdout, stderr });
-  const followed = { end, outputs: { stdout, stderr }, results: results.results() };
-  if (judge === null) return { ...followed, verdict: null };
-  const judged = await judge.finish(followed.outputs, followed.results);
-  for (const stream of ['stdout', 'stderr'] as const) output.add(judged.outputs[stream].text, 0, stream);
-  return { end, ...judged };
+  let shown = { outputs: { stdout, stderr }, results: results.results() };
+  for (const gate of gates) shown = await gate.finish(shown.outputs, shown.results);
+  if (!isShown)
+    for (const stream of ['stdout', 'stderr'] as const) output.add(shown.outputs[stream].text, 0, stream);
+  return { end, ...shown };
 }
 
 interface FollowedOutput {
   readonly end: RunEnd;
   readonly outputs: RunOutputs;
   readonly results: RunResults;
-  /** What the guard decided of it; null where it was not asked. */
-  readonly verdict: RunVerdict | null;
 }
 
 interface ReportTaker {
-  take(report: Report): void | Promise<void>;
+  take?(report: Report): void | Promise<void>;
 }
 
 /** Hands every report to all who may want it, one after the other. */
 async function readReports(reports: AsyncIterable<Report>, takers: readonly ReportTaker[]): Promise<void> {
-  for await (const report of reports) for (const taker of takers) await taker.take(report);
+  for await (const report of reports) for (const taker of takers) await taker.take?.(report);
 }
 
 function openSpoolFor(
@@ -186,11 +179,15 @@ function openSpoolFor(
   { id, owner: user }: Execution,
   stream: OutputStream,
   budget: SpoolBudget,
-  judge: OutputJudge | null,
+  gates: readonly OutputGate[],
 ): Spool {
   const file = { name: `${id}.${stream}.txt`, origin: 'output', keepSeconds };
   const keep = (bytes: AsyncIterable<Uint8Array>): Promise<StoredFile> =>
-    files.add({ user }, file, judge === null ? bytes : judge.checkStream(bytes));
+    files.add(
+      { user },
+      file,
+      gates.reduce((checked, gate) => gate.checkStream(checked), bytes),
+    );
   return createSpool(keep, budget);
 }
 

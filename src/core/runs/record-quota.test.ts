@@ -4,8 +4,8 @@ import { openDatabase } from '../../ports/database/open.ts';
 import { findPostgres, NO_POSTGRES } from '../../ports/database/postgres.testing.ts';
 import { sampleExecution } from './execution.testing.ts';
 import type { Execution } from './fields.ts';
-import { createRecordQuota, rowBytesSql } from './record-quota.ts';
-import { insertRunning, updateEnded } from './store.ts';
+import { runRecord } from '../../server/run-record.ts';
+import { coreBytesSql, createRecordQuota } from './record-quota.ts';
 
 const server = await findPostgres();
 after(() => server?.[Symbol.asyncDispose]());
@@ -23,11 +23,12 @@ for (const [name, { skip, location }] of Object.entries(backends))
       const database = await openDatabase(await location());
       let time = 0;
       return {
-        share: () => createRecordQuota({ database, mostBytes, forget: async () => {}, log }),
+        share: () =>
+          createRecordQuota({ database, record: runRecord, mostBytes, forget: async () => {}, log }),
         async keep(given: Partial<Execution>): Promise<Execution> {
           const made = sampleExecution(++time, given);
-          await insertRunning(database, made, 'local');
-          if (made.reason !== 'running') await updateEnded(database, made);
+          await runRecord.insertRunning(database, made, 'local');
+          if (made.reason !== 'running') await runRecord.updateEnded(database, made);
           return made;
         },
         async idsOf(owner: string): Promise<string[]> {
@@ -40,7 +41,7 @@ for (const [name, { skip, location }] of Object.entries(backends))
         /** What their rows take, each size once. */
         async bytesOfEach(owner: string): Promise<number[]> {
           const rows = await database.query(
-            `SELECT DISTINCT ${rowBytesSql} AS bytes FROM executions WHERE owner = ?`,
+            `SELECT DISTINCT ${coreBytesSql}${runRecord.sizeSql} AS bytes FROM executions WHERE owner = ?`,
             owner,
           );
           return rows.map(({ bytes }) => Number(bytes));

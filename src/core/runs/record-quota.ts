@@ -7,7 +7,8 @@ import { yieldToEventLoop } from '../../platform/concurrency/yield.ts';
 import type { Database } from '../../ports/database/database.ts';
 import type { Log } from '../../platform/observability/log.ts';
 import type { Execution } from './fields.ts';
-import type { ForgottenRun } from './store.ts';
+import type { RunRecord } from './record.ts';
+import type { ForgottenRun, Forgetting } from './store.ts';
 
 /** SQLite works in the thread of the server. To look at a row costs little, whatever it holds; to delete one does not. */
 const measuredAtOnce = 500;
@@ -18,18 +19,17 @@ const maxQuotaUsers = 10_000;
 /** Beside its texts. */
 const rowBytes = 500;
 
-/** What a row takes, roughly. */
-export const rowBytesSql = `${rowBytes} + OCTET_LENGTH(code) + OCTET_LENGTH(stdin) + OCTET_LENGTH(stdout) + OCTET_LENGTH(stderr)
-  + OCTET_LENGTH(haystack) + OCTET_LENGTH(inputs) + OCTET_LENGTH(artifacts) + OCTET_LENGTH(known_inputs)
-  + OCTET_LENGTH(results) + OCTET_LENGTH(limits) + OCTET_LENGTH(tool_calls) + tool_call_bytes
-  + OCTET_LENGTH(result_files) + OCTET_LENGTH(temporary_files)`;
+/** What a row takes, roughly, without the fields of extensions. */
+export const coreBytesSql = `${rowBytes} + OCTET_LENGTH(code) + OCTET_LENGTH(stdin) + OCTET_LENGTH(stdout) + OCTET_LENGTH(stderr)
+  + OCTET_LENGTH(haystack) + OCTET_LENGTH(inputs) + OCTET_LENGTH(artifacts)
+  + OCTET_LENGTH(results) + OCTET_LENGTH(limits) + OCTET_LENGTH(temporary_files)`;
 
 export interface RecordQuotaOptions {
   readonly database: Database;
+  readonly record: RunRecord;
   /** Bytes of records that are kept for a user. */
   readonly mostBytes: number;
-  /** Told of the rows that went. */
-  readonly forget: (gone: readonly ForgottenRun[]) => Promise<void>;
+  readonly forget: Forgetting['forget'];
   readonly log: Log;
 }
 
@@ -43,15 +43,18 @@ interface OldestKept {
  * is counted in memory; the rows are measured when that says that the share may be used up, and at a user's first run
  * since the start. Others may write too, so no user is believed to have much room for long.
  */
-export function createRecordQuota({ database, mostBytes, forget, log }: RecordQuotaOptions) {
+export function createRecordQuota({ database, record, mostBytes, forget, log }: RecordQuotaOptions) {
+  const rowBytesSql = `${coreBytesSql}${record.sizeSql}`;
+  const forgetting = { columns: record.forgottenColumns, forget };
+  const count = (execution: Execution): number => countRecordBytes(execution) + record.countBytes(execution);
   const room = new BoundedMap<string, number>({ mostEntries: maxQuotaUsers });
   const trimming = new Map<string, Promise<void>>();
 
   async function trim(owner: string): Promise<void> {
-    const { bytes, last } = await measureRecords(database, owner, mostBytes);
+    const { bytes, last } = await measureRecords(database, rowBytesSql, owner, mostBytes);
     if (last !== null) {
-      const count = await deleteRecordsFrom(database, owner, last, forget);
-      log.info('execution.records_trimmed', { user: owner, count });
+      const deleted = await deleteRecordsFrom(database, owner, last, forgetting);
+      log.info('execution.records_trimmed', { user: owner, count: deleted });
     }
     room.set(owner, Math.min(mostBytes - bytes, mostBytes / 8));
   }
@@ -69,8 +72,8 @@ export function createRecordQuota({ database, mostBytes, forget, log }: RecordQu
     add(execution: Execution): void {
       const { owner } = execution;
       const left = room.get(owner);
-      if (left !== undefined) room.set(owner, left - countRecordBytes(execution));
-      if (left === undefined || left <= countRecordBytes(execution)) trimSoon(owner);
+      if (left !== undefined) room.set(owner, left - count(execution));
+      if (left === undefined || left <= count(execution)) trimSoon(owner);
     },
 
     /** Resolves when what is being removed is gone. */
@@ -82,30 +85,19 @@ export function createRecordQuota({ database, mostBytes, forget, log }: RecordQu
 
 /** The most of one, roughly. */
 const resultBytes = 10_000;
-/** Its path, its hash and the rest, roughly. */
-const resultFileBytes = 300;
 
-const countRecordBytes = ({
-  code,
-  stdinBytes,
-  stdout,
-  stderr,
-  results,
-  toolCallBytes,
-  resultFiles,
-}: Execution): number =>
+const countRecordBytes = ({ code, stdinBytes, stdout, stderr, results }: Execution): number =>
   rowBytes +
   Buffer.byteLength(code) +
   stdinBytes +
   2 * (stdout.length + stderr.length) +
   results.length * resultBytes +
-  toolCallBytes +
-  (resultFiles?.files.length ?? 0) * resultFileBytes +
   16 * 1024;
 
 /** How much the newest records take that fit into the share, and the first that does not. */
 async function measureRecords(
   database: Database,
+  rowBytesSql: string,
   owner: string,
   mostBytes: number,
 ): Promise<{ bytes: number; last: OldestKept | null }> {
@@ -137,14 +129,14 @@ async function deleteRecordsFrom(
   database: Database,
   owner: string,
   { startedAt, id }: OldestKept,
-  forget: RecordQuotaOptions['forget'],
+  { columns, forget }: Forgetting,
 ): Promise<number> {
   for (let count = 0; ;) {
     const gone = await database.query<ForgottenRun>(
       `DELETE FROM executions WHERE id IN (
          SELECT id FROM executions WHERE owner = ? AND (started_at, id) <= (?, ?) AND reason <> 'running'
          ORDER BY started_at LIMIT ${deletedAtOnce}
-       ) RETURNING id, owner, kept_bytes`,
+       ) RETURNING ${['id', 'owner', ...columns].join(', ')}`,
       owner,
       startedAt,
       id,

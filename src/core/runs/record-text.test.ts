@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sampleExecution } from './execution.testing.ts';
 import { describeExecution, describeFoundRuns } from './record-text.ts';
+import { runRecord } from '../../server/run-record.ts';
 import { shownBounds } from './room.testing.ts';
 
 const id = 'exec_0123456789ab';
@@ -15,11 +16,16 @@ test('of many inputs the first 20 are named with size, source and hash', () => {
     size: 2048,
     sha256: 'a'.repeat(64),
   }));
-  const text = describeExecution(sampleExecution(startedAt, { inputs, stdinBytes: 7 }), shownBounds, {
-    output: null,
-    isElsewhere: false,
-    outputFrom: null,
-  });
+  const text = describeExecution(
+    runRecord,
+    sampleExecution(startedAt, { inputs, stdinBytes: 7 }),
+    shownBounds,
+    {
+      output: null,
+      isElsewhere: false,
+      outputFrom: null,
+    },
+  );
   const given = text.split('\n').filter((line) => line.startsWith('Given'));
   assert.equal(given.length, 22);
   assert.equal(given[0], `Given: 0.csv, 2 KB, from file_${'0'.repeat(24)}, sha256 ${'a'.repeat(64)}`);

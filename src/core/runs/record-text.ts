@@ -3,15 +3,12 @@
  * records: `executions.ts` does.
  */
 import { formatBytes, formatDuration, quoteName, toPlainJson } from '../../platform/text/text.ts';
-import { toEndLines, toOutputLines, describeNextStep, toPartLines, toScriptLines } from './answer.ts';
+import { toEndLines, toOutputLines, describeNextStep, toPartLines } from './answer.ts';
 import { describeBackground, listLimits } from './describe-run.ts';
 import type { Execution, ListedExecution } from './fields.ts';
-import { toVerdictLines } from './guarded-run.ts';
 import type { InputFileRecord } from './input-files.ts';
 import { type OutputPart, truncateText, type OutputBounds } from './output.ts';
-import { toKnownInputLines } from './input-watch.ts';
-import { toUnkeptLines } from './made-results.ts';
-import { toCallLines } from '../../features/code-mode/call-summary.ts';
+import type { RunRecord } from './record.ts';
 import { toRecordedResultLines } from './results.ts';
 import { showEnd } from './schema.ts';
 import type { FoundPage } from './store.ts';
@@ -26,17 +23,21 @@ export interface FollowedView {
 }
 
 /** What get_execution answers. */
-export function describeExecution(execution: Execution, bounds: OutputBounds, view: FollowedView): string {
+export function describeExecution(
+  record: RunRecord,
+  execution: Execution,
+  bounds: OutputBounds,
+  view: FollowedView,
+): string {
   const { output, outputFrom } = view;
   return outputFrom === null || output === null
-    ? describeWholeRun(execution, bounds, view)
+    ? describeWholeRun(record, execution, bounds, view)
     : [
         ...toPartLines(output, outputFrom, execution.reason === 'running'),
         ...toRecordedResultLines(execution),
-        ...toEndLines(execution),
+        ...toEndLines(record, execution),
         ...toSessionLines(execution),
-        ...toScriptLines(execution),
-        ...toVerdictLines(execution.guard, true),
+        ...record.describe(execution, 'answer'),
         ...describeBackground(execution.background),
         ...toNextLines(execution, view),
       ].join('\n');
@@ -61,7 +62,12 @@ function toShownOutput(execution: Execution, { output }: FollowedView): string[]
   return ['--- stdout ---', ...toOutputLines(execution)];
 }
 
-function describeWholeRun(execution: Execution, bounds: OutputBounds, view: FollowedView): string {
+function describeWholeRun(
+  record: RunRecord,
+  execution: Execution,
+  bounds: OutputBounds,
+  view: FollowedView,
+): string {
   const { tool, language, workingDir, startedAt, code, stdoutBytes, stderrBytes } = execution;
   const { stdoutFile, stderrFile, limits } = execution;
   const runtime = limits.runtime === null ? language : `${language} (${limits.runtime})`;
@@ -69,19 +75,16 @@ function describeWholeRun(execution: Execution, bounds: OutputBounds, view: Foll
     `${tool}, ${runtime}, in ${quoteName(workingDir)} at ${new Date(startedAt).toISOString()}:`,
     truncateText(code, bounds),
     ...toInputLines(execution),
-    ...toKnownInputLines(execution),
+    ...record.describe(execution, 'inputs'),
     ...toShownOutput(execution, view),
     ...toRecordedResultLines(execution),
-    ...toEndLines(execution),
-    ...toUnkeptLines(execution),
+    ...toEndLines(record, execution),
     ...toSessionLines(execution),
-    ...toScriptLines(execution),
-    ...toCallLines(execution.toolCalls),
+    ...record.describe(execution, 'record'),
     `Output: ${stdoutBytes} bytes on stdout, ${stderrBytes} on stderr.`,
     ...(stdoutFile === null ? [] : [`All of stdout: share_file with file_id ${stdoutFile}`]),
     ...(stderrFile === null ? [] : [`All of stderr: share_file with file_id ${stderrFile}`]),
     ...describeBackground(execution.background),
-    ...toVerdictLines(execution.guard, false),
     ...(execution.peakMemoryBytes === null ? [] : [`Peak memory: ${execution.peakMemoryBytes} bytes.`]),
     ...(execution.traceId === null ? [] : [`Trace: ${quoteName(execution.traceId)}.`]),
     `Limits in ${limits.sandbox}: ${listLimits(showEnd(execution).limits).join(', ')}.`,

@@ -6,9 +6,8 @@ import { findPostgres, NO_POSTGRES } from '../../ports/database/postgres.testing
 import { recordProof } from '../../../test/requirements/requirements.testing.ts';
 import { sampleExecution } from './execution.testing.ts';
 import type { Execution } from './executions.ts';
+import { runRecord } from '../../server/run-record.ts';
 import { ada, bob, openRoom, type RoomOptions, type TestRoom } from './room.testing.ts';
-import type { showExecution } from './schema.ts';
-import { insertRunning, updateEnded } from './store.ts';
 
 const server = await findPostgres();
 after(() => server?.[Symbol.asyncDispose]());
@@ -18,7 +17,7 @@ const backends = {
   PostgreSQL: { skip: server === null && NO_POSTGRES, location: () => server!.url() },
 };
 
-type Line = ReturnType<typeof showExecution> & { user: string };
+type Line = ReturnType<typeof runRecord.show> & { user: string };
 
 const day = 86_400_000;
 const now = Date.parse('2026-05-04T12:00:00Z');
@@ -27,8 +26,8 @@ const execution = (given: Partial<Execution> = {}): Execution => sampleExecution
 
 async function keep({ database }: TestRoom, given: Partial<Execution>, server = 'local'): Promise<Execution> {
   const made = execution(given);
-  await insertRunning(database, made, server, database.sharedClock);
-  if (made.reason !== 'running') await updateEnded(database, made);
+  await runRecord.insertRunning(database, made, server, database.sharedClock);
+  if (made.reason !== 'running') await runRecord.updateEnded(database, made);
   return made;
 }
 

@@ -8,7 +8,7 @@ import { bindTool } from '../offer/tool.ts';
 import { quoteShort } from '../../platform/text/text.ts';
 import type { Executions } from './executions.ts';
 import type { ListedExecution } from './fields.ts';
-import { getExecutionTool, type RunsRoom } from './tools.ts';
+import { declareGetExecutionTool, type RunsRoom } from './tools.ts';
 
 export const executionResources: DeclaredResources<RunsRoom> = {
   name: 'execution',
@@ -24,7 +24,7 @@ export const executionResources: DeclaredResources<RunsRoom> = {
   },
 
   read: (room, { execution_id }, context) =>
-    readByTool(bindTool(getExecutionTool, room), { execution_id }, context),
+    readByTool(bindTool(declareGetExecutionTool(room), room), { execution_id }, context),
 
   complete: ({ executions }, _variable, begun, { caller }) => completeExecutionId(executions, caller, begun),
 };

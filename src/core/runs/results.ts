@@ -8,7 +8,7 @@ import type { Report } from '../../ports/sandbox/sandbox.ts';
 import { asWorkcrateError, isOurFault, publicMessage, isWorkcrateError } from '../../platform/errors.ts';
 import type { ExecutionsOptions } from './executions.ts';
 import type { Execution } from './fields.ts';
-import type { OutputJudge } from './guarded-run.ts';
+import type { OutputGate } from './extension.ts';
 import type { ContentBlock } from '@modelcontextprotocol/server';
 import type { Files } from '../files/files.ts';
 import type { Caller } from '../identity.ts';
@@ -202,9 +202,9 @@ const maxCounted = 1e9;
 export function createResultCollector(
   options: CollectorOptions,
   execution: Pick<Execution, 'id' | 'owner'>,
-  judge: Pick<OutputJudge, 'checkPart'> | null = null,
+  gates: readonly Pick<OutputGate, 'checkPart'>[] = [],
 ) {
-  const room = { ...options, judge };
+  const room = { ...options, gates };
   const results: RunResult[] = [];
   const counts: Record<ResultKind, number> = { value: 0, display: 0, figure: 0 };
   let moreResults = 0;
@@ -227,7 +227,7 @@ export function createResultCollector(
 
 interface StoreOptions extends CollectorOptions {
   /** Reads parts before they are stored. */
-  readonly judge: Pick<OutputJudge, 'checkPart'> | null;
+  readonly gates: readonly Pick<OutputGate, 'checkPart'>[];
 }
 
 async function storeParts(
@@ -242,14 +242,14 @@ async function storeParts(
 }
 
 async function storePart(
-  { files, keepOutputSeconds: keepSeconds, judge, log }: StoreOptions,
+  { files, keepOutputSeconds: keepSeconds, gates, log }: StoreOptions,
   { id, owner: user }: Pick<Execution, 'id' | 'owner'>,
   stem: string,
   { mime, bytes }: ReportedResult['parts'][number],
 ): Promise<ResultPart> {
   const file = { name: `${stem}.${getExtension(mime)}`, mediaType: mime, origin: 'result', keepSeconds };
   try {
-    await judge?.checkPart(mime, bytes);
+    for (const gate of gates) await gate.checkPart(mime, bytes);
     const { id: fileId, size, sha256 } = await files.add({ user }, file, toStream(bytes));
     return { mime, size, sha256, fileId, problem: null };
   } catch (error) {

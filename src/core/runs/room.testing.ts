@@ -18,6 +18,9 @@ import {
   type FindCrateFiles,
 } from './executions.ts';
 import type { Changes, FolderSnapshot } from './difference.ts';
+import { createProvenance, filesOfRun } from '../../features/provenance/provenance.ts';
+import type { Execution } from './fields.ts';
+import { runRecord } from '../../server/run-record.ts';
 import { plainSandbox } from './plain-sandbox.testing.ts';
 import type { Surroundings } from './surroundings.ts';
 import { bindTool } from '../offer/tool.ts';
@@ -33,7 +36,9 @@ export const shownBounds: OutputBounds = { most: 10_000, head: 4000, tail: 4000 
 
 export const plenty: Quotas = { userBytes: 1e12, userFiles: 1e6, totalBytes: 1e12, totalFiles: 1e6 };
 
-export interface RoomOptions extends Partial<Omit<ExecutionsOptions, 'files' | 'places'>> {
+export interface RoomOptions extends Partial<Omit<ExecutionsOptions, 'files' | 'places' | 'record'>> {
+  /** The most bytes of the results of one run that are kept. */
+  readonly keepBytes?: number;
   readonly location?: string;
   readonly quotas?: Quotas;
   readonly uids?: { from: number; to: number };
@@ -54,6 +59,7 @@ export async function openRoom({
   surroundings,
   mayHaveNetwork = false,
   detachMs = null,
+  keepBytes = 50 * 1024 ** 2,
   ...given
 }: RoomOptions = {}) {
   await using opened = new AsyncDisposableStack();
@@ -78,7 +84,11 @@ export async function openRoom({
   });
   await mkdir(join(data, 'places'));
   const places = createWorkspaces({ database, folder: join(data, 'places'), uids: uids ?? null, clock });
-  const sandbox = given.sandbox ?? opened.use(plainSandbox());
+  const plainOrGiven = given.sandbox ?? opened.use(plainSandbox());
+  const provenance = opened.use(
+    createProvenance({ database, places, sandbox: plainOrGiven, keepBytes, clock, log }),
+  );
+  const sandbox = typeof plainOrGiven === 'string' ? plainOrGiven : provenance.letKeptGiveWay(plainOrGiven);
   const changes: Changes = { snapshot, difference };
   const executions = opened.use(
     createExecutions({
@@ -95,19 +105,22 @@ export async function openRoom({
       keepOutputSeconds: 3600,
       retention: { successDays: 30, failureDays: 90 },
       recordBytes: 512 * 1024 ** 2,
-      keepBytes: 50 * 1024 ** 2,
+      record: runRecord,
       orphanGraceMs: 60_000,
       outputBounds: shownBounds,
       ended: () => {},
       ...given,
+      extensions: [provenance.extension, ...(given.extensions ?? [])],
       sandbox,
       clock,
       log,
     }),
   );
-  const showPictures = createPictureViewer({ places });
+  const viewPictures = createPictureViewer({ places });
   const room = {
-    showPictures,
+    record: runRecord,
+    showPictures: (caller: Caller, execution: Execution, paths: readonly string[]) =>
+      viewPictures(caller, filesOfRun.addHashes(execution, paths)),
     mayHaveNetwork,
     executions,
     files,
@@ -130,6 +143,8 @@ export async function openRoom({
     links,
     places,
     executions,
+    provenance,
+    sandbox,
     tools,
     log: lines,
     run: (request: Partial<ExecutionRequest>, caller = ada) =>

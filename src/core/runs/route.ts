@@ -10,10 +10,10 @@ import { answerWithJson } from '../../platform/http/answer.ts';
 import type { Caller } from '../identity.ts';
 import type { Log } from '../../platform/observability/log.ts';
 import type { Executions } from './executions.ts';
-import { executionId, searchInput, showExecution, toExecutionPage } from './schema.ts';
+import { executionId, searchInput, toExecutionPage } from './schema.ts';
 
 export interface ExecutionRoutesOptions {
-  readonly executions: Pick<Executions, 'get' | 'search'>;
+  readonly executions: Pick<Executions, 'get' | 'record' | 'search'>;
   /** Who made a request, by what the framework knows of it. */
   readonly callerOf: (env: unknown) => Caller;
   readonly noted: NoteRequest;
@@ -40,7 +40,7 @@ export function createExecutionRoutes({ executions, callerOf, noted, log }: Exec
       const caller = callerOf(env);
       const id = req.param('id');
       return noted({ operation: 'get_execution', user: caller.user, subject: id }, async () =>
-        showExecution(await executions.get(caller, parseInput(executionId, id))),
+        executions.record.show(await executions.get(caller, parseInput(executionId, id))),
       );
     }),
   );

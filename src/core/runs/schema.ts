@@ -1,21 +1,24 @@
 /**
- * Input and output schemas of executions, for tools and routes. What an execution looks like in JSON is derived from
- * the table in `fields.ts`. It reads no rows.
+ * Input schemas of the tools that run code and look up what was run, and the schema of a list of runs. That of one run is
+ * in `record.ts`. It reads no rows.
  */
 import { z } from 'zod';
 import { listAs, makeText, makeWholeNumber } from '../offer/schema.ts';
 import { languages } from '../../ports/sandbox/sandbox.ts';
 import {
-  executionFields,
+  coreFields,
   listedFields,
   reasons,
   type Execution,
+  type FieldTable,
   type ListedExecution,
   type ShownShape,
 } from './fields.ts';
+import type { RunRecord } from './record.ts';
 import { cursorForm, type FoundPage, executionIdForm } from './store.ts';
 
-type FieldTable = typeof executionFields;
+/** All of one run in JSON: what `record.ts` shows. */
+export type ShownRun = z.output<z.ZodObject<ShownShape<keyof FieldTable>>>;
 
 /** What all fields have in common, where they are gone through. */
 interface ShownField {
@@ -24,8 +27,8 @@ interface ShownField {
   readonly show: (execution: Execution) => unknown;
 }
 
-const toShownFields = (name: keyof FieldTable): ShownField[] => {
-  const field = executionFields[name];
+const toShownFields = (name: keyof typeof coreFields): ShownField[] => {
+  const field = coreFields[name];
   if (field.json === null) return [];
   const { json, schema } = field;
   if (field.column === null) return [{ json, schema, show: field.derive }];
@@ -37,7 +40,6 @@ const toShownFields = (name: keyof FieldTable): ShownField[] => {
   return [{ json, schema, show }];
 };
 
-const allShownFields = (Object.keys(executionFields) as (keyof FieldTable)[]).flatMap(toShownFields);
 const listedShownFields = listedFields.flatMap(toShownFields);
 
 const toShape = (fields: readonly ShownField[]) =>
@@ -49,19 +51,8 @@ function showFields(fields: readonly ShownField[], execution: Execution): Record
   return shown;
 }
 
-// In the schema, `inputs` has always been before `artifacts`.
-const { artifacts, limits, ...others } = toShape(allShownFields) as ShownShape<keyof FieldTable>;
-
-/** An execution as tools and routes show it. */
-export const executionShape = z.object({ ...others, artifacts, limits });
-
-export type ShownRun = z.output<typeof executionShape>;
-
-export const showExecution = (execution: Execution): z.input<typeof executionShape> =>
-  showFields(allShownFields, execution) as z.input<typeof executionShape>;
-
 /** Some of the fields, by their names. */
-const selectFields = <Name extends keyof FieldTable>(...names: Name[]) => {
+const selectFields = <Name extends keyof typeof coreFields>(...names: Name[]) => {
   const fields = names.flatMap(toShownFields);
   type Shape = ShownShape<Name>;
   return {
@@ -95,16 +86,16 @@ export const { shape: answeredShape, show: showAnswered } = selectFields(
 );
 
 /** An execution, and what it printed from an offset on. */
-export const followedShape = z.object({
-  ...executionShape.shape,
-  output: z
-    .object({ text: z.string(), from: z.number(), next: z.number(), end: z.number() })
-    .nullable()
-    .describe('What it printed, by offsets in characters: go on from next'),
-  running_elsewhere: z.boolean().describe('It runs on another server of the same database'),
-});
+export const makeFollowedShape = ({ shape }: RunRecord) =>
+  shape.extend({
+    output: z
+      .object({ text: z.string(), from: z.number(), next: z.number(), end: z.number() })
+      .nullable()
+      .describe('What it printed, by offsets in characters: go on from next'),
+    running_elsewhere: z.boolean().describe('It runs on another server of the same database'),
+  });
 
-export type RunWithOutput = z.output<typeof followedShape>;
+export type RunWithOutput = z.output<ReturnType<typeof makeFollowedShape>>;
 
 /** Executions in a list, with the start of their code. */
 export const pageShape = z.object({

@@ -10,9 +10,8 @@ import {
   type SqlValue,
   countUpTo,
 } from '../../ports/database/database.ts';
-import { unseenDifference } from './difference.ts';
 import {
-  executionFields,
+  coreFields,
   toStorable,
   type Background,
   type Execution,
@@ -31,97 +30,21 @@ export function newExecutionId(): string {
   return `exec_${randomBytes(6).toString('hex')}`;
 }
 
-type FieldName = keyof Execution;
+type CoreName = {
+  [K in keyof typeof coreFields]: (typeof coreFields)[K]['column'] extends null ? never : K;
+}[keyof typeof coreFields];
 
-/** What all fields have in common, where they are gone through. */
-interface StoredColumn {
-  readonly name: FieldName;
-  readonly column: string;
-  readonly written: 'start' | 'end';
-  readonly toSql: (value: unknown) => SqlValue;
-  readonly fromSql: (value: SqlValue) => unknown;
-}
-
-const storedColumns: readonly StoredColumn[] = Object.entries(executionFields).flatMap(([name, field]) =>
-  field.column === null ? [] : [{ ...(field as unknown as StoredColumn), name: name as FieldName }],
-);
-
-const columnByName = Object.fromEntries(storedColumns.map((column) => [column.name, column])) as Record<
-  FieldName,
-  StoredColumn
->;
-
-/** Some of the fields: their columns for a SELECT, and what reads them from its rows. */
-export function selectFields<K extends FieldName>(names: readonly K[]) {
-  const chosen = names.map((name) => columnByName[name]);
+/** Some of the fields of this room: their columns for a SELECT, and what reads them from its rows. */
+export function selectFields<K extends CoreName & keyof Execution>(names: readonly K[]) {
+  const chosen = names.map((name) => ({ name, ...coreFields[name] }));
   return {
     columns: chosen.map(({ column }) => column),
     fromRow(row: Row): Pick<Execution, K> {
-      const found: Partial<Record<FieldName, unknown>> = {};
+      const found: Partial<Record<K, unknown>> = {};
       for (const { name, column, fromSql } of chosen) found[name] = fromSql(row[column]!);
       return found as Pick<Execution, K>;
     },
   };
-}
-
-const everyField = selectFields(storedColumns.map(({ name }) => name));
-
-/** Of a run that its server left behind, the row has no changes of files, since nobody saw them. */
-export function executionFromRow(row: Row): Execution {
-  const execution = everyField.fromRow(row);
-  const isUnseen = execution.reason === 'lost' && execution.durationMs === null;
-  return isUnseen ? { ...execution, artifacts: unseenDifference } : execution;
-}
-
-const startColumns = storedColumns.filter(({ written }) => written === 'start');
-const endColumns = storedColumns.filter(({ written }) => written === 'end');
-const toValues = (chosen: readonly StoredColumn[], execution: Execution): SqlValue[] =>
-  chosen.map(({ name, toSql }) => toSql(execution[name]));
-
-const insertSql = `INSERT INTO executions (${startColumns.map(({ column }) => column).join(', ')}, haystack, server, seen_at, reason, succeeded)
-     VALUES (${startColumns.map(() => '?').join(', ')}, ?, ?, @now, 'running', 0) ON CONFLICT (id) DO NOTHING`;
-
-/**
- * `server` is the id of the server that runs it: the others leave it alone, and its lines are written there. The first
- * sign of life is by the clock that they share. Twice is as good as once: an insert that failed may have been written.
- */
-export async function insertRunning(
-  queries: Queries,
-  execution: Execution,
-  server: string,
-  sharedClock: Database['sharedClock'] = null,
-): Promise<void> {
-  const sql = insertSql.replace('@now', sharedClock ?? 'NULL');
-  await queries.query(sql, ...toValues(startColumns, execution), toHaystack(execution), server);
-}
-
-const allColumns = [...startColumns, ...endColumns];
-const insertEndedSql = `INSERT INTO executions (${allColumns.map(({ column }) => column).join(', ')}, haystack, server)
-     VALUES (${allColumns.map(() => '?').join(', ')}, ?, ?)
-     ON CONFLICT (id) DO UPDATE SET ${endColumns.map(({ column }) => `${column} = excluded.${column}`).join(', ')}
-     WHERE executions.reason = 'running' RETURNING id`;
-
-/**
- * The end of a run that never began, for a row that may be there or come later: this one then keeps it out. Gives whether
- * it has this end.
- */
-export async function upsertEnded(queries: Queries, execution: Execution, server: string): Promise<boolean> {
-  const values = [...toValues(allColumns, execution), toHaystack(execution), server];
-  return (await queries.query(insertEndedSql, ...values)).length > 0;
-}
-
-const updateSql = `UPDATE executions SET ${endColumns.map(({ column }) => `${column} = ?`).join(', ')}, haystack = ?
-     WHERE id = ? AND (reason = 'running' OR (reason = ? AND ended_at = ?)) RETURNING id`;
-
-/**
- * Gives whether the row has this end now. It has not where there is no such row, or where it was found lost meanwhile:
- * an end is never replaced by another. To write the same end twice is allowed, since the first answer may be lost.
- */
-export async function updateEnded(database: Queries, execution: Execution): Promise<boolean> {
-  const { id, reason, endedAt } = execution;
-  const end = toValues(endColumns, execution);
-  const rows = await database.query(updateSql, ...end, toHaystack(execution), id, reason, endedAt);
-  return rows.length > 0;
 }
 
 /** Says in the row of a run that it goes on without its call. */
@@ -169,7 +92,7 @@ const othersWritingSql =
 export const maxSearchedCode = 16 * 1024;
 const maxSearchedOutput = 8 * 1024;
 
-function toHaystack({ code, stdout, stderr, results }: Execution): string {
+export function toHaystack({ code, stdout, stderr, results }: Execution): string {
   const values = results.map(({ text }) => text).join('\n');
   const outputs = [stdout, stderr, ...(values === '' ? [] : [values])].map((text) =>
     text.slice(0, maxSearchedOutput),
@@ -245,32 +168,39 @@ export async function sweepExecutions(
   journal: Journal,
   now: number,
   { successDays, failureDays }: Retention,
-  forget: (gone: readonly ForgottenRun[]) => Promise<void>,
+  forgetting: Forgetting,
 ): Promise<SweptExecutions> {
   const before = {
     successes: now - successDays * retentionDayMs,
     failures: now - failureDays * retentionDayMs,
   };
-  const successes = await deleteOldExecutions(database, 1, before.successes, forget);
-  const failures = await deleteOldExecutions(database, 0, before.failures, forget);
+  const successes = await deleteOldExecutions(database, 1, before.successes, forgetting);
+  const failures = await deleteOldExecutions(database, 0, before.failures, forgetting);
   return { executions: successes + failures, journals: await journal.sweep(before) };
 }
 
-/** A run whose row is gone, and what it had kept. */
-export type ForgottenRun = { id: string; owner: string; kept_bytes: number };
+/** What is known of runs whose rows go. */
+export interface Forgetting {
+  /** Columns of extensions. */
+  readonly columns: readonly string[];
+  readonly forget: (gone: readonly ForgottenRun[]) => Promise<void>;
+}
+
+/** A run whose row is gone, with these columns. */
+export type ForgottenRun = Row & { readonly id: string; readonly owner: string };
 
 async function deleteOldExecutions(
   database: Database,
   succeeded: 0 | 1,
   before: number,
-  forget: (gone: readonly ForgottenRun[]) => Promise<void>,
+  { columns, forget }: Forgetting,
 ): Promise<number> {
   for (let count = 0; ;) {
     const gone = await database.query<ForgottenRun>(
       `DELETE FROM executions WHERE id IN (
          SELECT id FROM executions WHERE succeeded = ? AND started_at < ? AND reason <> 'running'
          ORDER BY started_at LIMIT ${retentionBatch}
-       ) RETURNING id, owner, kept_bytes`,
+       ) RETURNING ${['id', 'owner', ...columns].join(', ')}`,
       succeeded,
       before,
     );

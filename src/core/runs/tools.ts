@@ -8,15 +8,14 @@ import { hideArguments, listAs, makeText, makeWholeNumber } from '../offer/schem
 import { formatDuration } from '../../platform/text/text.ts';
 import { declareTool, isQuestion, type DeclaredTool, type ToolContext } from '../offer/tool.ts';
 import type { Toolbox } from '../offer/toolbox.ts';
-import { toVerdictError, type Verdict } from '../../features/guard/guard.ts';
 import { languages, type Language } from '../../ports/sandbox/sandbox.ts';
-import type { RequestedTools } from '../../features/code-mode/tool-calls.ts';
+import type { RequestedTools, RunJudgement, RunPart } from './extension.ts';
 import { continueForCall, runForCall, type AttendedRun } from './attend.ts';
 import {
   buildAnswer,
-  endedShape,
+  makeEndedShape,
   type AnswerOptions,
-  toEndLines,
+  describeEndOfRun,
   buildRunningAnswer,
   describeNextStep,
   maxWaitMs,
@@ -30,7 +29,7 @@ import {
   type ClientFilePort,
   type FindCrateFiles,
 } from './client-and-crate-files.ts';
-import type { ExecutionRequest, Executions, ScriptOfRun } from './executions.ts';
+import type { ExecutionRequest, Executions } from './executions.ts';
 import { describeFoundRuns, describeExecution } from './record-text.ts';
 import {
   codeText,
@@ -43,8 +42,7 @@ import {
   toExecutionPage,
   stdinText,
   executionId,
-  followedShape,
-  showExecution,
+  makeFollowedShape,
 } from './schema.ts';
 import { describeFolders, describeMemory, describeSurroundings } from './surroundings.ts';
 import type { OutputBounds } from './output.ts';
@@ -53,7 +51,7 @@ import type { CancelledRun } from './follow.ts';
 import { showResultPictures, wantsPictures } from './results.ts';
 
 export type { RequestedClientFile, ClientFilePort, FindCrateFiles } from './client-and-crate-files.ts';
-export { endedShape, type AnswerOptions } from './answer.ts';
+export { makeEndedShape, type AnswerOptions } from './answer.ts';
 export {
   readSurroundings,
   toInstallCommand,
@@ -99,14 +97,14 @@ const readOnlyAnnotations = { readOnlyHint: true, openWorldHint: false };
 /** What these tools tell of the settings. */
 export type RunTerms = Pick<
   RunsRoom,
-  'timeoutMs' | 'maxTimeoutMs' | 'surroundings' | 'mayHaveNetwork' | 'hasHostList'
+  'record' | 'timeoutMs' | 'maxTimeoutMs' | 'surroundings' | 'mayHaveNetwork' | 'hasHostList'
 >;
 
 /** Tools that run code, and that look up what was run. */
 export const declareExecutionTools = (terms: RunTerms): DeclaredTool<RunsRoom>[] => [
   declareExecuteCodeTool(terms),
   declareExecuteBashTool(terms),
-  getExecutionTool,
+  declareGetExecutionTool(terms),
   cancelExecutionTool,
   searchExecutionsTool,
 ];
@@ -143,7 +141,7 @@ function declareExecuteCodeTool(terms: RunTerms) {
     title: 'Run code',
     description: `Runs a Python, Node or Bash script in a sandbox; gives output, exit code and changed files; of Python also the value of the last expression and its matplotlib figures. Each run is a new process, unless session_id continues one; /workspace and /artifacts are kept. Write files for people to /artifacts. For shell commands use execute_bash.${describeFolders(terms.surroundings ?? null)}${describeSurroundings(terms.surroundings ?? null)}${describeMemory(terms.surroundings ?? null)}`,
     input: hideArguments(makeExecuteCodeInput(terms), hideNetwork(terms)),
-    output: endedShape,
+    output: makeEndedShape(terms.record),
     mayBeTask: true,
     annotations: toRunAnnotations(terms),
     auditFields: {
@@ -185,8 +183,8 @@ interface CodeInput {
   readonly show?: boolean | undefined;
   readonly background?: boolean | undefined;
   readonly network?: readonly string[] | undefined;
-  /** The saved script whose code it is. */
-  readonly script?: ScriptOfRun;
+  /** What those who ask for it add to it. */
+  readonly part?: RunPart;
   /** Where it is known before the session is. */
   readonly language?: Language | undefined;
   readonly isCell?: boolean;
@@ -229,8 +227,7 @@ export async function runCode(
   const continued = await continueForCall(options, context);
   if (continued !== null) return answerAttended(options, { ...context, show: input.show }, continued, null);
   const judged = await judgeEarly(options, context, input);
-  if (judged !== null && toVerdictError(judged) !== null)
-    return answerBlocked(options, context, input, judged);
+  if (judged?.refusal) return answerRefused(options, context, input, judged);
   const clients = await findClientFiles(options.clientFiles, context, input.client_files);
   if (isQuestion(clients)) return clients;
   const request: ExecutionRequest = {
@@ -241,7 +238,7 @@ export async function runCode(
     files: input.files ?? [],
     others: [...clients, ...(await findCrateFiles(options.crateFiles, context, input.crate_files))],
     network: input.network,
-    script: input.script,
+    part: input.part,
     judged,
     tools: toRequestedTools(options, context, input),
     ...(await findPlace()),
@@ -254,23 +251,23 @@ async function judgeEarly(
   { executions }: RunsRoom,
   { caller, client }: ToolContext,
   { tool, language, code, stdin = '', client_files: files = [], isCell = false }: CodeInput,
-): Promise<Verdict | null> {
+): Promise<RunJudgement | null> {
   if (language === undefined || (files.length === 0 && !isCell)) return null;
   return executions.judge(caller, { tool, language, code, stdin, client: client.name });
 }
 
-/** Records that it was blocked, and fails. */
-function answerBlocked(
+/** Records that it was refused, and fails. */
+function answerRefused(
   options: RunsRoom,
   context: ToolContext,
-  { tool, code, stdin = '', language, script }: CodeInput,
-  judged: Verdict,
+  { tool, code, stdin = '', language, part }: CodeInput,
+  judged: RunJudgement,
 ) {
   const nothing = { workingDir: null, timeoutMs: null, files: [] };
   return answerRun(
     options,
     context,
-    { ...nothing, tool, code, stdin, language: language!, script, judged },
+    { ...nothing, tool, code, stdin, language: language!, part, judged },
     {},
   );
 }
@@ -301,7 +298,7 @@ async function answerAttended(
 ) {
   if ('question' in run) return run.question;
   if ('ended' in run) return buildAnswer(options, context, run.ended);
-  return buildRunningAnswer(run.live, session, options.outputBounds, Date.now());
+  return buildRunningAnswer(options.record, run.live, session, options.outputBounds, Date.now());
 }
 
 const toRequestedTools = (
@@ -348,7 +345,7 @@ function declareExecuteBashTool(terms: RunTerms) {
     title: 'Run a shell command',
     description: `Runs a Bash command in /workspace, in the sandbox of execute_code; gives output, exit code and changed files. /workspace and /artifacts are kept; /tools and /skills can be read. Write files for people to /artifacts.${describeFolders(terms.surroundings ?? null)}`,
     input: hideArguments(makeExecuteBashInput(terms), ['timeout', ...hideNetwork(terms)]),
-    output: endedShape,
+    output: makeEndedShape(terms.record),
     mayBeTask: true,
     annotations: toRunAnnotations(terms),
     auditFields: {
@@ -362,8 +359,7 @@ function declareExecuteBashTool(terms: RunTerms) {
       const timeoutMs = readTimeout(input);
       const asked = { tool: 'execute_bash', language: 'bash' as const, code: command, client_files };
       const judged = await judgeEarly(room, context, asked);
-      if (judged !== null && toVerdictError(judged) !== null)
-        return answerBlocked(room, context, asked, judged);
+      if (judged?.refusal) return answerRefused(room, context, asked, judged);
       const clients = await findClientFiles(room.clientFiles, context, client_files);
       if (isQuestion(clients)) return clients;
       const request = {
@@ -400,50 +396,51 @@ const searchExecutionsTool = declareTool({
   },
 });
 
-export const getExecutionTool = declareTool({
-  name: 'get_execution',
-  view: 'ui://workcrate/run',
-  group: 'code',
-  title: 'See what was run',
-  description:
-    'Shows a run: code, inputs, output, changed files, limits, how it ended, and the file_id of output that was cut. Can wait for the end of one that is running.',
-  input: z.strictObject({
-    execution_id: executionId,
-    wait_ms: makeWholeNumber(0, maxWaitMs, `How long to wait for its end, at most ${maxWaitMs}`).optional(),
-    output_from: makeWholeNumber(
-      0,
-      Number.MAX_SAFE_INTEGER,
-      'Only the output from this offset on, without the code',
-    ).optional(),
-  }),
-  output: followedShape,
-  annotations: { readOnlyHint: true, openWorldHint: false },
-  auditFields: { subject: ['execution_id'], runEnd: { reason: 'end_reason', exitCode: 'exit_code' } },
-  async handle(
-    room: RunsRoom,
-    { execution_id, wait_ms: waitMs = 0, output_from },
-    { caller, client, signal },
-  ) {
-    const { executions, outputBounds } = room;
-    const run = await executions.follow(caller, execution_id, { waitMs, signal });
-    const { execution, isElsewhere } = run;
-    const isRunning = execution.reason === 'running';
-    const output =
-      isRunning || output_from !== undefined ? run.readOutput(output_from ?? 0, outputBounds.most) : null;
-    const view = { output, isElsewhere, outputFrom: output_from ?? null };
-    // Of a run in the background, this is the first answer that can show its figures.
-    const { pictures } = wantsPictures(undefined, client)
-      ? await showResultPictures(room, caller, execution)
-      : { pictures: [] };
-    return {
-      get text() {
-        return describeExecution(execution, outputBounds, view);
-      },
-      structured: { ...showExecution(execution), output, running_elsewhere: isElsewhere },
-      content: pictures,
-    };
-  },
-});
+export const declareGetExecutionTool = ({ record }: Pick<RunTerms, 'record'>) =>
+  declareTool({
+    name: 'get_execution',
+    view: 'ui://workcrate/run',
+    group: 'code',
+    title: 'See what was run',
+    description:
+      'Shows a run: code, inputs, output, changed files, limits, how it ended, and the file_id of output that was cut. Can wait for the end of one that is running.',
+    input: z.strictObject({
+      execution_id: executionId,
+      wait_ms: makeWholeNumber(0, maxWaitMs, `How long to wait for its end, at most ${maxWaitMs}`).optional(),
+      output_from: makeWholeNumber(
+        0,
+        Number.MAX_SAFE_INTEGER,
+        'Only the output from this offset on, without the code',
+      ).optional(),
+    }),
+    output: makeFollowedShape(record),
+    annotations: { readOnlyHint: true, openWorldHint: false },
+    auditFields: { subject: ['execution_id'], runEnd: { reason: 'end_reason', exitCode: 'exit_code' } },
+    async handle(
+      room: RunsRoom,
+      { execution_id, wait_ms: waitMs = 0, output_from },
+      { caller, client, signal },
+    ) {
+      const { executions, outputBounds } = room;
+      const run = await executions.follow(caller, execution_id, { waitMs, signal });
+      const { execution, isElsewhere } = run;
+      const isRunning = execution.reason === 'running';
+      const output =
+        isRunning || output_from !== undefined ? run.readOutput(output_from ?? 0, outputBounds.most) : null;
+      const view = { output, isElsewhere, outputFrom: output_from ?? null };
+      // Of a run in the background, this is the first answer that can show its figures.
+      const { pictures } = wantsPictures(undefined, client)
+        ? await showResultPictures(room, caller, execution)
+        : { pictures: [] };
+      return {
+        get text() {
+          return describeExecution(record, execution, outputBounds, view);
+        },
+        structured: { ...record.show(execution), output, running_elsewhere: isElsewhere },
+        content: pictures,
+      };
+    },
+  });
 
 const cancelExecutionTool = declareTool({
   name: 'cancel_execution',
@@ -474,7 +471,7 @@ const isCancelled = ({ execution, wasOver }: CancelledRun): boolean =>
 
 function describeCancelled(run: CancelledRun): string {
   const { execution, wasOver } = run;
-  const [end] = toEndLines(execution);
+  const end = describeEndOfRun(execution);
   if (wasOver) return `${end}\nIt was over already, so nothing was cancelled.`;
   if (isCancelled(run)) return `${end}\nIt has ended. get_execution shows what it had printed.`;
   if (execution.reason !== 'running') return `${end}\nIt ended by itself before it could be cancelled.`;

@@ -9,13 +9,13 @@ import { hashDefinition, ownServer, type Toolbox } from '../../core/offer/toolbo
 import { isQuestion, type Question, type ToolContext } from '../../core/offer/tool.ts';
 import type { Log } from '../../platform/observability/log.ts';
 import type { RunClock } from '../../ports/sandbox/sandbox.ts';
-import { refusedError, type ReadAnswer, type RunQuestions } from './asking.ts';
+import { refusedError, type ReadAnswer, type RunQuestions } from '../../core/runs/questions.ts';
 import type { CallRequest } from './frames.ts';
 import { listNames, type Grant, type GrantedTool } from './grant.ts';
 import type { RunFiles } from './run-files.ts';
 import { isSaveTool, saveSource, saveTool, type OpenSource } from './save.ts';
 import { toPlainJson } from '../../platform/text/text.ts';
-import type { CallRecorder, ToolCall } from './tool-call.ts';
+import type { CallRecorder, ToolCall } from './runs.ts';
 import { isBearable, readErrorText, tooLargeText, toToldValue } from './values.ts';
 
 export interface BrokerOptions {

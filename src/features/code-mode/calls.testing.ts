@@ -1,8 +1,10 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { hashDefinition, ownServer, type ToolDefinition } from '../../core/offer/toolbox.ts';
-import { createCallStore, type CallStore } from './store.ts';
+import type { RunExtension } from '../../core/runs/extension.ts';
+import { createLog } from '../../platform/observability/log.ts';
+import { recordCalls, type ToolCall } from './runs.ts';
+import { createCallStore } from './store.ts';
 import { makeDefinition } from './stubs/definitions.testing.ts';
-import type { ToolCall } from './tool-call.ts';
 
 export const searchTool: ToolDefinition = makeDefinition({
   name: 'search_index',
@@ -37,14 +39,16 @@ export function makeCall(sequence: number, given: Partial<ToolCall> = {}): ToolC
 export const refusedCall = (sequence: number): ToolCall =>
   makeCall(sequence, { result: null, verdict: 'refused', outcome: 'refused', error: 'Nobody allowed it.' });
 
-/** A store in which each run of this user made these calls before its end. */
-export function recordingCalls(calls: readonly ToolCall[], user = 'ada'): Pick<CallStore, 'end'> {
+/** Runs of this user of which each made these calls before its end. */
+export function recordingCalls(calls: readonly ToolCall[], user = 'ada'): RunExtension {
   const store = createCallStore({ noted: () => {} });
   return {
-    end(id) {
-      store.offer({ id, user }, [searchTool]);
-      for (const call of calls) void store.note({ id, user }, call);
-      return store.end(id);
-    },
+    prepare: ({ id }) => ({
+      finish() {
+        store.offer({ id, user }, [searchTool]);
+        for (const call of calls) void store.note({ id, user }, call);
+        return recordCalls(store, id, createLog('warn'));
+      },
+    }),
   };
 }

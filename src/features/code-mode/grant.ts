@@ -34,7 +34,7 @@ const isNeverCalled = ({ server, name }: ToolDefinition): boolean =>
 
 const isPattern = (wanted: string): boolean => /[*?]/.test(wanted);
 
-/** What other servers say of their tools is not believed, as by the guard: they could say it of any. */
+/** What other servers say of their tools is not believed: they could say it of any. */
 const isGrantedByPattern = (definition: ToolDefinition): boolean =>
   definition.server === ownServer && isReadOnly(definition);
 

@@ -4,9 +4,14 @@
  */
 import type { Database, Queries, Row } from '../../ports/database/database.ts';
 import { toSortedJson, type ToolDefinition } from '../../core/offer/toolbox.ts';
-import { summarizeCalls, type CallInShort, type CallSummary } from './call-summary.ts';
+import {
+  summarizeCalls,
+  type CallInShort,
+  type CallSummary,
+  type CallRecorder,
+  type ToolCall,
+} from './runs.ts';
 import { shortenDefinitions, type OfferedTool } from './offered-tool.ts';
-import type { CallRecorder, ToolCall } from './tool-call.ts';
 
 export type RunOfCalls = Parameters<CallRecorder['note']>[0];
 

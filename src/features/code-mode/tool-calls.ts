@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import type { Clock } from '../../platform/clock.ts';
 import { WorkcrateError } from '../../platform/errors.ts';
 import type { ToolContext } from '../../core/offer/tool.ts';
-import type { Toolbox } from '../../core/offer/toolbox.ts';
+import type { RequestedTools } from '../../core/runs/extension.ts';
+import type { RunQuestions } from '../../core/runs/questions.ts';
 import type { Log } from '../../platform/observability/log.ts';
 import {
   createRunClock,
@@ -16,28 +17,17 @@ import {
   type Sandbox,
   type Workspace,
 } from '../../ports/sandbox/sandbox.ts';
-import type { RunQuestions } from './asking.ts';
 import { createBroker } from './broker.ts';
 import { createChannel } from './channel.ts';
 import { grantTools, type Grant } from './grant.ts';
 import { createRunFiles } from './run-files.ts';
 import { isSaveTool, saveTool, type OpenSource } from './save.ts';
 import { createStubCache } from './stubs/stubs.ts';
-import type { CallRecorder } from './tool-call.ts';
+import type { CallRecorder } from './runs.ts';
 
-export { createRunQuestions, type PendingQuestion, type RunQuestions } from './asking.ts';
 export type { FileSource } from './run-files.ts';
 export { saveTool } from './save.ts';
-export type { CallRecorder, ToolCall } from './tool-call.ts';
-
-/** The tools that a run asks for. */
-export interface RequestedTools {
-  /** Names, and patterns of names, as execute_code takes them. */
-  readonly granted: readonly string[];
-  readonly toolbox: Toolbox;
-  /** Of the call that begins the run. */
-  readonly context: ToolContext;
-}
+export type { CallRecorder, ToolCall } from './runs.ts';
 
 export interface ToolCallsOptions {
   /** Of one run. */

@@ -20,7 +20,7 @@ const odd = makeCall(3, {
 for (const specification of crateSpecificationVersions)
   test(`each tool call is an action of the crate, in which they break no rule (RO-Crate ${specification})`, async () => {
     const calls = [makeCall(1), refusedCall(2), odd, large];
-    await using stage = await openPacking({}, { callStore: recordingCalls(calls) });
+    await using stage = await openPacking({}, { extensions: [recordingCalls(calls)] });
     const { execution } = await stage.room.run({ language: 'python', code: 'print(1)' });
     const packed = await stage.pack({ executionIds: [execution.id], specification });
     const members = await membersOf(stage.zipOf(packed));

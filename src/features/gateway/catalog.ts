@@ -13,7 +13,7 @@ import type { Pins, SeenDefinition } from './pins.ts';
 
 /** A tool of a server, as it is offered here. */
 export interface GatewayTool extends ToolDefinition {
-  /** Whether what it takes and gives has to be judged by a guard. */
+  /** Whether what it takes and gives has to be judged. */
   readonly sensitive: boolean;
 }
 

@@ -11,7 +11,7 @@ import type { Log } from '../../platform/observability/log.ts';
 import { createCatalog, type Catalog, type CatalogOptions } from './catalog.ts';
 import { isLostServer, isLostSession, openConnection, type Connection, type ListKind } from './connection.ts';
 import { isSamePlace, type ServerEntry } from './entry.ts';
-import { createGuardian, type Guardian } from './guardian.ts';
+import { createWatchdog, type Watchdog } from './watchdog.ts';
 
 export interface ConnectionsOptions extends Pick<CatalogOptions, 'pins' | 'isTaken'> {
   /** What a program needs of our environment. */
@@ -59,7 +59,7 @@ interface Slot {
 export class Connections implements AsyncDisposable {
   readonly #options: ConnectionsOptions;
   readonly #gatewayMark = randomBytes(8).toString('hex');
-  readonly #guardian: Guardian;
+  readonly #watchdog: Watchdog;
   readonly #slots = new Map<string, Slot>();
   readonly #closing = new Set<Promise<void>>();
   /** Servers that are known to speak an older version: they need not be asked again. */
@@ -69,7 +69,7 @@ export class Connections implements AsyncDisposable {
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
-    this.#guardian = createGuardian(this.#gatewayMark, options.inherited['PATH'] ?? '/usr/bin:/bin');
+    this.#watchdog = createWatchdog(this.#gatewayMark, options.inherited['PATH'] ?? '/usr/bin:/bin');
     this.#timer = setInterval(() => this.#reapIdle(), Math.min(reapMs, options.idleMs)).unref();
   }
 
@@ -120,7 +120,7 @@ export class Connections implements AsyncDisposable {
     await Promise.allSettled([...this.#slots.values()].map(async ({ opening }) => opening));
     for (const slot of this.#slots.values()) this.#close(slot);
     await Promise.race([Promise.all(this.#closing), pause(maxCloseMs, undefined, { ref: false })]);
-    this.#guardian[Symbol.dispose]();
+    this.#watchdog[Symbol.dispose]();
   }
 
   #findSlot(entry: ServerEntry, user: string): Slot {
@@ -148,7 +148,7 @@ export class Connections implements AsyncDisposable {
   async #start(slot: Slot): Promise<OpenUpstream> {
     const { entry, user } = slot;
     const { log } = this.#options;
-    if (entry.place.kind === 'stdio') this.#guardian.watch();
+    if (entry.place.kind === 'stdio') this.#watchdog.watch();
     try {
       const upstream = await this.#connect(slot);
       if (this.#stopping.signal.aborted) {

@@ -25,7 +25,7 @@ export interface ServerEntry {
   /** Its prefix: its tools are called by this, `_` and their own name. No two servers have the same. */
   readonly name: string;
   readonly place: ProcessPlace | HttpPlace;
-  /** Whether what its tools take and give has to be judged by a guard. */
+  /** Whether what its tools take and give has to be judged. */
   readonly sensitive: boolean;
   /** How long a call may be silent. */
   readonly timeoutMs: number;

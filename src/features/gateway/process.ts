@@ -13,7 +13,7 @@ import {
 import { killFamily, type ProcessFamily } from '../../ports/sandbox/subprocess/descendants.ts';
 import type { ProcessPlace } from './entry.ts';
 import { createFloodWatch, maxMessageBytes, tooLongMessage } from './flood.ts';
-import { markVariable } from './guardian.ts';
+import { markVariable } from './watchdog.ts';
 
 export interface ProcessOptions {
   readonly place: ProcessPlace;

@@ -1,4 +1,5 @@
-import { jsonFlag, type CommandHelp, type CommandLinePart } from '../../core/command.ts';
+import { jsonFlag, type CommandHelp } from '../../core/command.ts';
+import { defineFeature } from '../../core/feature.ts';
 import { guardSettings as settings } from './settings.ts';
 
 const subcommands = {
@@ -28,8 +29,7 @@ const subcommands = {
   },
 } satisfies Record<string, CommandHelp>;
 
-/** Not a whole `Feature` yet, since the core still imports the guard. */
-export const guard: CommandLinePart<typeof settings> = {
+export const guard = defineFeature({
   name: 'guard',
   settings,
   commands: {
@@ -44,4 +44,10 @@ export const guard: CommandLinePart<typeof settings> = {
     },
   },
   doctor: [{ unlessRefused: 'guard', load: async () => (await import('./command.ts')).checkGuard }],
-};
+  check: async ({ guard: file }) => file !== null && (await import('./rule-file.ts')).loadRules(file),
+  record: async () => (await import('./record.ts')).guardRecord,
+  judge: {
+    isWanted: ({ guard: file }) => file !== null,
+    open: async (rooms, { guard: file }) => (await import('./wrappers.ts')).openGuard(rooms, file!),
+  },
+});

@@ -72,7 +72,6 @@ it('a tool that only reads is not judged before, unless a rule names it, and its
     makeRule({ id: 'a', when: 'before', tools: ['e*'], match: { argument: 'x' } }),
   ]);
   assert.notEqual(guardTool(reads, named.guard), reads);
-  assert.equal(guardTool(reads, null), reads);
 });
 
 it('errors are judged, questions are asked as they are or not at all, and progress has no words', async () => {

@@ -4,7 +4,7 @@
  * scripts and sessions is known; here it is what their answers say besides.
  */
 import { isRunTool } from '../../core/audit/run-lines.ts';
-import type { JudgeAnswer } from '../../core/offer/request.ts';
+import type { JudgeAnswer } from '../../core/offer/judge.ts';
 import type { Toolbox } from '../../core/offer/toolbox.ts';
 import {
   isQuestion,
@@ -13,7 +13,8 @@ import {
   type ToolAnswer,
   type ToolContext,
 } from '../../core/offer/tool.ts';
-import type { Guard } from './guard.ts';
+import type { JudgeRooms, OpenJudge } from '../../core/feature.ts';
+import { createGuard, type Guard } from './guard.ts';
 import {
   demandCall,
   demandQuestion,
@@ -24,10 +25,27 @@ import {
   isVerdictError,
   type Door,
 } from './judged-answer.ts';
+import { loadRules } from './rule-file.ts';
+import { createRunGuard } from './runs.ts';
+
+/** The guard with the rules of a file. One that cannot be read or has a fault keeps the server from starting. */
+export async function openGuard({ audit, files, log }: JudgeRooms, file: string): Promise<OpenJudge> {
+  const { rules, judge } = loadRules(file);
+  log.info('start.guard', { rules: rules.length, judge: judge !== null });
+  const guard = createGuard({ rules, judge, audit, log });
+  return {
+    calls: {
+      judgeTool: (tool) => guardTool(tool, guard),
+      judgeToolbox: (toolbox) => guardToolbox(toolbox, guard),
+      judgeAnswer: createAnswerJudge(guard),
+    },
+    runs: createRunGuard({ guard, files, log }),
+    [Symbol.asyncDispose]: () => guard[Symbol.asyncDispose](),
+  };
+}
 
 /** The same tool, judged; the tool itself where nothing of the guard is about it. */
-export function guardTool(tool: Tool, guard: Guard | null): Tool {
-  if (guard === null) return tool;
+export function guardTool(tool: Tool, guard: Guard): Tool {
   const judged = { name: tool.name, isSensitive: isSensitive(tool) };
   const isRun = isRunTool(tool.name);
   const before = !isRun && guard.judges(judged, 'before');
@@ -84,8 +102,7 @@ const hasText = (value: unknown): boolean =>
     : typeof value === 'object' && value !== null && Object.values(value).some(hasText));
 
 /** The same tools of other servers, judged. What those say of themselves is not believed: all are sensitive. */
-export function guardToolbox(toolbox: Toolbox, guard: Guard | null): Toolbox {
-  if (guard === null) return toolbox;
+export function guardToolbox(toolbox: Toolbox, guard: Guard): Toolbox {
   return {
     list: (context) => toolbox.list(context),
     has: (name, context) => toolbox.has(name, context),
@@ -105,8 +122,7 @@ export function guardToolbox(toolbox: Toolbox, guard: Guard | null): Toolbox {
 }
 
 /** Judges what is answered to requests that are no calls, by the name of their method. */
-export function createAnswerJudge(guard: Guard | null): JudgeAnswer | undefined {
-  if (guard === null) return undefined;
+export function createAnswerJudge(guard: Guard): JudgeAnswer {
   return async (method, context, work) => {
     const door = { guard, tool: { name: method, isSensitive: false }, context };
     if (!guard.judges(door.tool, 'after')) return work(context);

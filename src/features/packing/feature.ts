@@ -14,10 +14,20 @@ export const packing = defineFeature({
 
   async open(core, settings, { crates: room }): Promise<{ room: PackingRoom }> {
     const { openPacking } = await import('./packing.ts');
+    const { createKeptReader } = await import('../provenance/provenance.ts');
+    const { readCallRecord } = await import('../code-mode/store.ts');
+    const keptResults = createKeptReader(core);
+    const readCalls = (id: string) => readCallRecord(core.database, id);
     return {
       room: {
         ...room,
-        packing: openPacking(settings, { ...core, ...room, findSession: core.sessions.cells }),
+        packing: openPacking(settings, {
+          ...core,
+          ...room,
+          keptResults,
+          readCalls,
+          findSession: core.sessions.cells,
+        }),
       },
     };
   },

@@ -1,5 +1,6 @@
 /** Collects the inputs of a run: files that it was given, that it found or opened, and its stdin. */
-import type { InputFileRecord, KnownInput } from '../../core/runs/executions.ts';
+import type { InputFileRecord } from '../../core/runs/executions.ts';
+import type { KnownInput } from '../provenance/provenance.ts';
 import { toInsidePath, type ChainStep } from './chain.ts';
 import {
   addRecordedBytes,

@@ -2,7 +2,8 @@
  * Collects what a run made, from its record: every file with the hash that it had when the run ended. What has no bytes
  * with this hash any more is described, with the reason. Nothing is packed for its name alone.
  */
-import { describeGap, type Execution, type ResultFile } from '../../core/runs/executions.ts';
+import type { Execution } from '../../core/runs/executions.ts';
+import { describeGap, type ResultFile } from '../provenance/provenance.ts';
 import { toInsidePath, type ChainStep } from './chain.ts';
 import { addRecordedBytes, describeMissingFile, type PackCollector } from './gather.ts';
 import type { FileOfRun } from './packed.ts';

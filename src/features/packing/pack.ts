@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../platform/clock.ts';
 import { WorkcrateError } from '../../platform/errors.ts';
 import type { Execution, Executions } from '../../core/runs/executions.ts';
+import type { KeptReader } from '../provenance/provenance.ts';
 import type { Files } from '../../core/files/files.ts';
 import type { Caller } from '../../core/identity.ts';
 import type { Source, SourceObject } from '../../ports/storage/source.ts';
@@ -48,7 +49,11 @@ export { crateSpecificationVersions } from './specification.ts';
 export interface CratePackerOptions {
   readonly files: Pick<Files, 'find' | 'open'>;
   readonly places: Pick<Workspaces, 'find'>;
-  readonly executions: Pick<Executions, 'get' | 'getCalls' | 'findResult' | 'notePacked'>;
+  readonly executions: Pick<Executions, 'get'>;
+  /** The bytes that are kept of what runs made. */
+  readonly keptResults: KeptReader;
+  /** The tools that the code of a run called. */
+  readonly readCalls: (executionId: string) => Promise<CallRecord>;
   /** The cells that the state of a caller's session comes from; without it, no session can be packed. */
   readonly findSession?: FindSessionToPack | undefined;
   /** Where packed crates go. */
@@ -138,7 +143,7 @@ export function createCratePacker(options: CratePackerOptions) {
 
     /** The crate is indexed: what was kept of its runs may go before all else. */
     notePacked: (caller: Caller, { packedRuns }: WrittenCrate): Promise<void> =>
-      options.executions.notePacked(caller, packedRuns),
+      options.keptResults.notePacked(caller, packedRuns),
   };
 }
 
@@ -147,10 +152,9 @@ export type CratePacker = ReturnType<typeof createCratePacker>;
 const noCalls: CallRecord = { calls: [], tools: [] };
 
 const findCalls = async (
-  { executions }: CratePackerOptions,
-  caller: Caller,
+  { readCalls }: CratePackerOptions,
   { id, toolCalls }: Execution,
-): Promise<CallRecord> => (toolCalls === null ? noCalls : executions.getCalls(caller, id));
+): Promise<CallRecord> => (toolCalls === null ? noCalls : readCalls(id));
 
 async function collectCrate(
   options: CratePackerOptions,
@@ -170,12 +174,12 @@ async function collectCrate(
   const chain = createChain(executions, session?.record.id ?? null);
   const workspace = await options.places.find(caller.user);
   const now = options.clock();
-  const kept = createKeptBytes(options.executions, caller);
+  const kept = createKeptBytes(options, caller);
   for (const execution of executions) kept.add(execution);
   const collector = createPackCollector({ files: options.files, kept, caller, workspace, signal, now });
   const runs: PackedRun[] = [];
   for (const step of chain) {
-    const calls = await findCalls(options, caller, step.execution);
+    const calls = await findCalls(options, step.execution);
     runs.push(await collectRun(collector, step, { includeWorkspace, calls }));
   }
   noteIncompleteInputs(collector, chain);

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { Readable } from 'node:stream';
+import { readCallRecord } from '../code-mode/store.ts';
 import { ada, openRoom, type RoomOptions, type TestRoom } from '../../core/runs/room.testing.ts';
 import { collectText } from '../../platform/streams.ts';
 import { readMember, readZipDirectory, findStoredRange } from '../../platform/zip/unzip.ts';
@@ -23,6 +24,8 @@ export async function openPacking(
     files,
     places,
     executions,
+    keptResults: room.provenance,
+    readCalls: (id) => readCallRecord(room.database, id),
     target,
     maxBytes,
     reserveRoom,

@@ -3,6 +3,7 @@
  * provide is known to whoever replays.
  */
 import type { Executions } from '../../core/runs/executions.ts';
+import type { KeptReader } from '../provenance/provenance.ts';
 import { digestWhileReading } from '../../core/files/files.ts';
 import type { Caller } from '../../core/identity.ts';
 import type { Workspace } from '../../ports/sandbox/sandbox.ts';
@@ -25,9 +26,11 @@ export interface WantedInput {
 /** Null once the file is there, or where a step before has made it; else why there are no bytes of it, as a clause. */
 export function createInputProvider({
   executions,
+  keptResults,
   places,
 }: {
-  readonly executions: Pick<Executions, 'findResult' | 'get'>;
+  readonly executions: Pick<Executions, 'get'>;
+  readonly keptResults: Pick<KeptReader, 'findResult'>;
   readonly places: Pick<Workspaces, 'find'>;
 }) {
   return async (
@@ -37,7 +40,7 @@ export function createInputProvider({
     signal: AbortSignal,
   ): Promise<string | null> => {
     if ((await hashReplayFile(to, path, signal)) !== null) return null;
-    const kept = createKeptBytes(executions, caller);
+    const kept = createKeptBytes({ executions, keptResults }, caller);
     if (madeBy !== null) await kept.addById(madeBy);
     const home = await places.find(caller.user);
     const bytes =

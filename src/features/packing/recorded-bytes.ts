@@ -3,7 +3,8 @@
  * those of a file that still has this hash. No other bytes are the run's, whatever their name.
  */
 import { isWorkcrateError, WorkcrateError } from '../../platform/errors.ts';
-import type { Execution, Executions, ReadResult, ResultFile } from '../../core/runs/executions.ts';
+import type { Execution, Executions } from '../../core/runs/executions.ts';
+import type { KeptReader, ReadResult, ResultFile } from '../provenance/provenance.ts';
 import { computeDigest, type Digest } from '../../core/files/files.ts';
 import type { Caller } from '../../core/identity.ts';
 import type { Workspace } from '../../ports/sandbox/sandbox.ts';
@@ -28,7 +29,12 @@ interface KeptFile {
 /** More files of one hash are not looked for. */
 const maxAlike = 20;
 
-export function createKeptBytes(executions: Pick<Executions, 'findResult' | 'get'>, caller: Caller) {
+export interface KeptBytesSources {
+  readonly executions: Pick<Executions, 'get'>;
+  readonly keptResults: Pick<KeptReader, 'findResult'>;
+}
+
+export function createKeptBytes({ executions, keptResults }: KeptBytesSources, caller: Caller) {
   const byHash = new Map<string, KeptFile[]>();
   const known = new Set<string>();
 
@@ -62,7 +68,7 @@ export function createKeptBytes(executions: Pick<Executions, 'findResult' | 'get
     /** Kept bytes with this hash, of any run that was added; null where none are left. */
     async find(sha256: string, signal: AbortSignal): Promise<RecordedBytes | null> {
       for (const { id, file } of byHash.get(sha256) ?? []) {
-        const read = await executions.findResult(caller, id, file);
+        const read = await keptResults.findResult(caller, id, file);
         const digest = read && (await computeKeptDigest(read, signal));
         if (digest?.sha256 !== sha256) continue;
         return { ...digest, modified: null, read: (reading) => readKeptToPack(read!, file.path, reading) };

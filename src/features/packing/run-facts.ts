@@ -1,6 +1,7 @@
 import { describeEnd, describeRemoved } from '../../core/runs/describe-run.ts';
-import type { Execution, NetworkUse } from '../../core/runs/executions.ts';
+import type { Execution } from '../../core/runs/executions.ts';
 import { showEnd } from '../../core/runs/schema.ts';
+import type { NetworkUse } from '../network/runs.ts';
 import { createGraphEntity, type GraphEntity } from './entities.ts';
 import type { RunLimit, SoftwareVersion } from './packed.ts';
 

@@ -204,7 +204,10 @@ async function specimens() {
     files: [data.id],
   });
   const bad = await room.run({ code: 'rm lost.txt; echo oh >&2; exit 3', files: [lost.id] });
-  await using calling = await openPacking({}, { callStore: recordingCalls([makeCall(1), refusedCall(2)]) });
+  await using calling = await openPacking(
+    {},
+    { extensions: [recordingCalls([makeCall(1), refusedCall(2)])] },
+  );
   const { execution: caller } = await calling.room.run({ language: 'python', code: 'print(1)' });
   const next = await room.run({ code: 'cat "my data.csv" >copy.txt', files: [data.id] });
   await room.files.remove(ada, lost.id);

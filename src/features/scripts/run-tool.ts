@@ -7,7 +7,7 @@ import { WorkcrateError } from '../../platform/errors.ts';
 import { clientFilesInput, crateFilesInput } from '../../core/runs/client-and-crate-files.ts';
 import { filesInput, makeTimeout, stdinText, toolsInput } from '../../core/runs/schema.ts';
 import {
-  endedShape,
+  makeEndedShape,
   runCell,
   runCode,
   sessionFolderError,
@@ -31,7 +31,10 @@ export type FindMissingPackages = (
 ) => Promise<readonly string[]>;
 
 /** What its text and schema depend on. */
-export type RunScriptTerms = Pick<RunsRoom, 'timeoutMs' | 'maxTimeoutMs' | 'surroundings' | 'mayHaveNetwork'>;
+export type RunScriptTerms = Pick<
+  RunsRoom,
+  'record' | 'timeoutMs' | 'maxTimeoutMs' | 'surroundings' | 'mayHaveNetwork'
+>;
 
 export interface RunScriptRoom extends RunsRoom {
   readonly scripts: Pick<Scripts, 'get' | 'toRun'>;
@@ -70,7 +73,7 @@ export const declareRunScriptTool = (terms: RunScriptTerms): DeclaredTool<RunScr
     description:
       'Runs a saved script, the latest version unless one is named, and answers as execute_code does.',
     input: makeRunInput(terms),
-    output: endedShape,
+    output: makeEndedShape(terms.record),
     annotations: toRunAnnotations(terms),
     mayBeTask: true,
     auditFields: {
@@ -94,7 +97,7 @@ export const declareRunScriptTool = (terms: RunScriptTerms): DeclaredTool<RunScr
         code,
         stdin,
         tool: 'run_script',
-        script: scripts.toRun(caller, script),
+        part: scripts.toRun(caller, script),
         isCell: session_id !== undefined,
       };
       if (session_id === undefined)

@@ -6,7 +6,8 @@ import type { Clock } from '../../platform/clock.ts';
 import { yieldToEventLoop } from '../../platform/concurrency/yield.ts';
 import type { Database } from '../../ports/database/database.ts';
 import { isWorkcrateError, WorkcrateError } from '../../platform/errors.ts';
-import type { Execution, Executions, ScriptOfRun } from '../../core/runs/executions.ts';
+import type { Execution, Executions } from '../../core/runs/executions.ts';
+import type { RunPart } from '../../core/runs/extension.ts';
 import { toStorable } from '../../core/runs/fields.ts';
 import { maxSearchedCode, toSearchable } from '../../core/runs/store.ts';
 import type { Caller } from '../../core/identity.ts';
@@ -174,11 +175,11 @@ export function createScripts({ database, executions, quota, clock, log }: Scrip
       throw unknownScriptError(reference, done.left);
     },
 
-    /** What a run of a version has to know of it. */
-    toRun(caller: Caller, script: FoundScript): ScriptOfRun {
+    /** What a version adds to a run of it: its name in the record, and the run is counted. */
+    toRun(caller: Caller, script: FoundScript): RunPart {
       return {
-        label: toScriptLabel(script),
-        count: (queries, run) => countRun(queries, caller.user, script, run),
+        fields: { script: toScriptLabel(script) },
+        writeBegin: (queries, run) => countRun(queries, caller.user, script, run),
       };
     },
 

@@ -13,7 +13,7 @@ import type { DocumentedItem } from './skill.ts';
 
 const room = await openRoom();
 after(() => room[Symbol.asyncDispose]());
-const runProgram = createProgramRunner(room.executions.sandbox, room.places);
+const runProgram = createProgramRunner(room.sandbox, room.places);
 const python = (text: string) => readPythonDocs(runProgram, ada, text, new AbortController().signal);
 const javascript = readJavaScriptDocs;
 const show = ({ kind, name, signature, doc }: DocumentedItem): string =>

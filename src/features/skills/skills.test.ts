@@ -14,7 +14,7 @@ const manifest = (name: string, description = `About ${name}`): string =>
 
 const room = await openRoom();
 after(() => room[Symbol.asyncDispose]());
-const runProgram = createProgramRunner(room.executions.sandbox, room.places);
+const runProgram = createProgramRunner(room.sandbox, room.places);
 
 describe('skills in folders', () => {
   let folder: string;

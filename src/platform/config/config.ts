@@ -171,11 +171,11 @@ function mapFolders(config: Config, change: (path: string) => string): Config {
 }
 
 /** Spaces around a value are no part of it; a folder whose name ends with one needs a slash behind it. */
-const guardLastSpace = (path: string): string => path.replace(/\s$/, '$&/');
+const keepLastSpace = (path: string): string => path.replace(/\s$/, '$&/');
 
 /** The config as a config file, each line with its origin. For a secret there is only a comment that it is set. */
 export function printConfig(settings: SettingList, { config, origins }: LoadedConfig): string {
-  const values = new Map<string, unknown>(Object.entries(mapFolders(config, guardLastSpace)));
+  const values = new Map<string, unknown>(Object.entries(mapFolders(config, keepLastSpace)));
   return Object.entries(settings)
     .map(([name, setting]) => `${formatSetting(name, setting, values.get(name))}  # ${origins.get(name)}\n`)
     .join('');

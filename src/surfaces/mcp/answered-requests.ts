@@ -16,7 +16,8 @@ import {
   type ErrorCode,
 } from '../../platform/errors.ts';
 import type { Log } from '../../platform/observability/log.ts';
-import type { AnsweredRequest, JudgeAnswer } from '../../core/offer/request.ts';
+import type { JudgeAnswer } from '../../core/offer/judge.ts';
+import type { AnsweredRequest } from '../../core/offer/request.ts';
 import type { ToolContext } from '../../core/offer/tool.ts';
 
 /** Counts by labels. */

@@ -30,7 +30,8 @@ export type { ReadUsage, UsageReport } from './usage.ts';
 export interface PageRoutesOptions extends Omit<RoutingOptions, 'tools' | 'tokens'>, SignInOptions {
   readonly toolbox: Toolbox;
   readonly crates: CrateViews;
-  readonly executions: RunRoutesOptions['executions'];
+  readonly executions: RunRoutesOptions['executions'] & SessionRoutesOptions['executions'];
+  readonly keptResults: RunRoutesOptions['keptResults'];
   readonly sessions: SessionRoutesOptions['sessions'];
   readonly files: RunRoutesOptions['files'];
   readonly artifacts: RunRoutesOptions['artifacts'];

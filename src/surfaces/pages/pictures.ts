@@ -5,7 +5,8 @@
 import { createHash } from 'node:crypto';
 import type { Artifacts } from '../../core/artifacts/artifacts.ts';
 import { WorkcrateError } from '../../platform/errors.ts';
-import type { Execution, Executions, ReadResult, ResultFile } from '../../core/runs/executions.ts';
+import type { Execution, Executions } from '../../core/runs/executions.ts';
+import type { KeptReader, ReadResult, ResultFile } from '../../features/provenance/provenance.ts';
 import type { Files } from '../../core/files/files.ts';
 import { detectPictureType } from '../../platform/pictures.ts';
 import { countPixels } from '../../platform/previews/picture-size.ts';
@@ -13,7 +14,8 @@ import { collectBytes } from '../../platform/streams.ts';
 import type { Visitor } from './routing.ts';
 
 export interface PictureSources {
-  readonly executions: Pick<Executions, 'get' | 'findResult'>;
+  readonly executions: Pick<Executions, 'get'>;
+  readonly keptResults: Pick<KeptReader, 'findResult'>;
   readonly files: Pick<Files, 'find' | 'open'>;
   readonly artifacts: Pick<Artifacts, 'use'>;
 }
@@ -60,14 +62,14 @@ const isAsRecorded = (bytes: Buffer, { sha256 }: ResultFile): boolean =>
 
 /** What the record has of a file that the visitor's run made, and its kept bytes, if there are any. */
 export async function findMadeFile(
-  { executions }: Pick<PictureSources, 'executions'>,
+  { executions, keptResults }: Pick<PictureSources, 'executions' | 'keptResults'>,
   { caller }: Visitor,
   { id, path }: { readonly id: string; readonly path: string },
 ): Promise<{ readonly file: ResultFile; readonly read: ReadResult | null }> {
   const { resultFiles } = await executions.get(caller, id);
   const file = resultFiles?.files.find((one) => one.path === path);
   if (file === undefined || file.sha256 === null) throw notHashedError();
-  return { file, read: await executions.findResult(caller, id, file) };
+  return { file, read: await keptResults.findResult(caller, id, file) };
 }
 
 function answerPicture(bytes: Buffer): Response {

@@ -17,7 +17,7 @@ import { toRunAgain } from './run-again.ts';
 import { renderRunPart, renderRuns, toCursor, toSearch, type RunFilter } from './runs.ts';
 
 export interface RunRoutesOptions extends MadeFileSources {
-  readonly executions: Pick<Executions, 'findLive' | 'findResult' | 'follow' | 'get' | 'search' | 'watch'>;
+  readonly executions: Pick<Executions, 'findLive' | 'follow' | 'get' | 'search' | 'watch'>;
   readonly files: Pick<Files, 'find' | 'open'>;
   readonly feeds: Feeds;
 }

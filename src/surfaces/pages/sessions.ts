@@ -1,7 +1,6 @@
 /** Sessions: what is open, and each as a notebook; the routes of both. */
 import type { Hono } from 'hono';
 import type { Executions } from '../../core/runs/executions.ts';
-import { showExecution } from '../../core/runs/schema.ts';
 import type { Files } from '../../core/files/files.ts';
 import { html, nothing, type Html } from '../../platform/html/html.ts';
 import type { Sessions } from '../../core/runs/sessions/sessions.ts';
@@ -15,7 +14,7 @@ import { renderResults } from './run.ts';
 import type { ToolAnswers } from './tool-answers.ts';
 
 export interface SessionRoutesOptions {
-  readonly executions: Pick<Executions, 'findLive' | 'get' | 'watch'>;
+  readonly executions: Pick<Executions, 'findLive' | 'get' | 'record' | 'watch'>;
   readonly sessions: Pick<Sessions, 'outline'>;
   readonly files: Pick<Files, 'find' | 'open'>;
   readonly feeds: Feeds;
@@ -112,7 +111,7 @@ async function readSession(
   const earlier = Number.isNaN(before) ? outline.cells : outline.cells.filter(({ cell }) => cell < before);
   const cells: CellView[] = [];
   for (const { id: run, isUndone } of earlier.slice(-cellsOnPage)) {
-    const shown = showExecution(await executions.get(visitor.caller, run));
+    const shown = executions.record.show(await executions.get(visitor.caller, run));
     const live = executions.findLive(visitor.caller, run);
     const results = await renderResults({ files, visitor, token }, shown);
     cells.push({ run: shown, isUndone, results, live: live && readShownOutput(live) });

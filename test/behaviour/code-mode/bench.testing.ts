@@ -12,11 +12,8 @@ import { contractOptions } from '../../../src/ports/sandbox/sandbox.contract.ts'
 import type { Language } from '../../../src/ports/sandbox/sandbox.ts';
 import { hashDefinition, type Toolbox, type ToolDefinition } from '../../../src/core/offer/toolbox.ts';
 import type { Question, ToolContext } from '../../../src/core/offer/tool.ts';
-import {
-  createRunQuestions,
-  createToolCalls,
-  type ToolCall,
-} from '../../../src/features/code-mode/tool-calls.ts';
+import { createRunQuestions } from '../../../src/core/runs/questions.ts';
+import { createToolCalls, type ToolCall } from '../../../src/features/code-mode/tool-calls.ts';
 
 /** Tools of a server that a test plays. */
 export type PlayedTools = Readonly<

@@ -15,8 +15,23 @@ export interface ComparedCells {
   readonly notes: readonly string[];
 }
 
+/** What runs made, with the hashes that the files had at the end. */
+export interface MadeFiles {
+  /** Null where nobody hashed them. */
+  listMade(execution: Execution): {
+    readonly files: readonly { readonly path: string; readonly sha256: string | null }[];
+    /** How many there are beyond these. */
+    readonly more: number;
+  } | null;
+}
+
 /** `place` has the folders of the replay, beside those of the first time. */
-export function compareCells(before: Execution, after: Execution, place: Workspace): ComparedCells {
+export function compareCells(
+  files: MadeFiles,
+  before: Execution,
+  after: Execution,
+  place: Workspace,
+): ComparedCells {
   const plain = (text: string): string => toPlainPaths(text, place);
   const read = {
     end_reason: ({ reason }: Execution) => reason,
@@ -27,15 +42,14 @@ export function compareCells(before: Execution, after: Execution, place: Workspa
   const fields = Object.entries(read).flatMap(([field, take]) =>
     take(before) === take(after) ? [] : [field],
   );
-  const { files, notes } = compareFiles(before, after);
+  const compared = compareFiles(files, before, after);
   return {
     fields: [
       ...fields,
       ...(haveSameResults(before, after, plain) ? [] : ['results']),
-      ...(files.length === 0 ? [] : ['files']),
+      ...(compared.files.length === 0 ? [] : ['files']),
     ],
-    files,
-    notes,
+    ...compared,
   };
 }
 
@@ -73,15 +87,20 @@ const isSamePart = (one: Part, other: Part): boolean =>
 
 const maxNamedFiles = 20;
 
-function compareFiles(before: Execution, after: Execution): Pick<ComparedCells, 'files' | 'notes'> {
-  const [then, now] = [listMade(before), listMade(after)];
-  if (then === null || now === null)
+function compareFiles(
+  { listMade }: MadeFiles,
+  before: Execution,
+  after: Execution,
+): Pick<ComparedCells, 'files' | 'notes'> {
+  const [madeThen, madeNow] = [listMade(before), listMade(after)];
+  if (madeThen === null || madeNow === null)
     return { files: [], notes: [`The files of cell ${before.cell} were not compared: nobody hashed them.`] };
+  const [then, now] = [toHashes(before, madeThen.files), toHashes(after, madeNow.files)];
   const paths = [...new Set([...then.keys(), ...now.keys()])];
   const isUnknown = (path: string): boolean => then.get(path) === null || now.get(path) === null;
   const unknown = paths.filter(isUnknown);
   const files = paths.filter((path) => !isUnknown(path) && then.get(path) !== now.get(path));
-  const more = (before.resultFiles?.more ?? 0) + (after.resultFiles?.more ?? 0);
+  const more = madeThen.more + madeNow.more;
   return {
     files: files.slice(0, maxNamedFiles).map((path) => toPathOf(after, path)),
     notes: [
@@ -99,13 +118,15 @@ function compareFiles(before: Execution, after: Execution): Pick<ComparedCells, 
 
 const ownFolderMark = './';
 
-/** The hashes by path; from the working folder on for what is in there. Null where nobody hashed anything. */
-function listMade({ workingDir, resultFiles }: Execution): Map<string, string | null> | null {
-  if (resultFiles === null) return null;
+/** The hashes by path; from the working folder on for what is in there. */
+function toHashes(
+  { workingDir }: Execution,
+  files: readonly { readonly path: string; readonly sha256: string | null }[],
+): Map<string, string | null> {
   const folder = `${workingDir.replace(/\/+$/, '')}/`;
   const toKey = (path: string): string =>
     path.startsWith(folder) ? `${ownFolderMark}${path.slice(folder.length)}` : path;
-  return new Map(resultFiles.files.map(({ path, sha256 }) => [toKey(path), sha256]));
+  return new Map(files.map(({ path, sha256 }) => [toKey(path), sha256]));
 }
 
 const toPathOf = ({ workingDir }: Execution, key: string): string =>

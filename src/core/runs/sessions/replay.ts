@@ -4,11 +4,11 @@
  * What is compared is in `compare-cells.ts`.
  */
 import { WorkcrateError } from '../../../platform/errors.ts';
-import type { Execution, KnownInput } from '../executions.ts';
+import type { Execution } from '../executions.ts';
 import type { Caller } from '../../identity.ts';
 import type { CellRequest, Sandbox, Workspace } from '../../../ports/sandbox/sandbox.ts';
 import { quoteName } from '../../../platform/text/text.ts';
-import { compareCells } from './compare-cells.ts';
+import { compareCells, type MadeFiles } from './compare-cells.ts';
 import type { Entrance } from './entrance.ts';
 import { nameSession, unknownSessionError } from './errors.ts';
 import type { Room } from './going-back.ts';
@@ -39,13 +39,23 @@ export interface ProvidedInput {
   readonly madeBy: string | null;
 }
 
-/** Puts a file into the folders of a replay: null, or why there are no bytes of it, as a clause. */
-export type ProvideInput = (
-  caller: Caller,
-  place: Workspace,
-  input: ProvidedInput,
-  signal: AbortSignal,
-) => Promise<string | null>;
+/** What is known of the files of a cell, and how it gets them again. */
+export interface FilesOfCells extends MadeFiles {
+  /** Files that it read beside its inputs. */
+  listRead(execution: Execution): readonly ReadFile[];
+  /** Puts a file into the folders of a replay: null, or why there are no bytes of it, as a clause. */
+  provide(
+    caller: Caller,
+    place: Workspace,
+    input: ProvidedInput,
+    signal: AbortSignal,
+  ): Promise<string | null>;
+}
+
+interface ReadFile extends Pick<ProvidedInput, 'path' | 'size' | 'madeBy'> {
+  /** Null where nobody hashed it. */
+  readonly sha256: string | null;
+}
 
 export interface Replay {
   readonly record: SessionRecord;
@@ -126,7 +136,7 @@ export async function replayCells(
     live.lastNumber = Math.max(live.lastNumber, before.cell! - 1);
     const after = await replayCell(room, caller, record.id, { before, files: given.files }, signal);
     cells++;
-    const compared = compareCells(before, after, live.place);
+    const compared = compareCells(room.filesOfCells, before, after, live.place);
     notes.push(...compared.notes);
     if (compared.fields.length > 0)
       different.push({
@@ -196,10 +206,7 @@ async function provideInputs(
 ): Promise<GivenAgain> {
   const files: string[] = [];
   const notes: string[] = [];
-  const provide = async (
-    from: string,
-    { size, sha256, madeBy }: Pick<KnownInput, 'size' | 'sha256' | 'madeBy'>,
-  ): Promise<void> => {
+  const provide = async (from: string, { size, sha256, madeBy }: Omit<ReadFile, 'path'>): Promise<void> => {
     const path = moveToFolder(from, before.workingDir, record.folder);
     const why = await provideFile(room, caller, place, { path, from, size, sha256, madeBy }, signal);
     if (why !== null) notes.push(`Cell ${before.cell} had ${quoteName(from)}, which it has not now: ${why}.`);
@@ -209,12 +216,13 @@ async function provideInputs(
     else await provide(toPathIn(before.workingDir, name), { size, sha256, madeBy: null });
   }
   const given = new Set(before.inputs.map(({ name }) => toPathIn(before.workingDir, name)));
-  for (const input of before.knownInputs) if (!given.has(input.path)) await provide(input.path, input);
+  for (const input of room.filesOfCells.listRead(before))
+    if (!given.has(input.path)) await provide(input.path, input);
   return { files, notes };
 }
 
 async function provideFile(
-  { sandbox, provideInput }: ReplayRoom,
+  { sandbox, filesOfCells }: ReplayRoom,
   caller: Caller,
   place: Workspace,
   { sha256, ...input }: Omit<ProvidedInput, 'sha256'> & { readonly sha256: string | null },
@@ -223,7 +231,7 @@ async function provideFile(
   if (sha256 === null) return 'it was not hashed then';
   // There is one, or there would be no session.
   using _claim = await (sandbox as Sandbox).claimDisk(place, input.size);
-  return await provideInput(caller, place, { ...input, sha256 }, signal);
+  return await filesOfCells.provide(caller, place, { ...input, sha256 }, signal);
 }
 
 const toPathIn = (folder: string, name: string): string => `${folder.replace(/\/+$/, '')}/${name}`;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { createInputProvider } from '../../../features/packing/provide-input.ts';
 import { createLog } from '../../../platform/observability/log.ts';
 import type { Execution } from '../executions.ts';
+import { filesOfRun } from '../../../features/provenance/provenance.ts';
 import type { Sandbox } from '../../../ports/sandbox/sandbox.ts';
 import { createSessions, type Sessions, type SessionsOptions } from './sessions.ts';
 
@@ -24,7 +25,7 @@ export async function openSessionRoom(
     files: room.files,
     places: room.places,
     sandbox,
-    provideInput: createInputProvider(room),
+    filesOfCells: { ...filesOfRun, provide: createInputProvider({ ...room, keptResults: room.provenance }) },
     data: room.data,
     workspaces: join(room.data, 'places'),
     server: 'local',

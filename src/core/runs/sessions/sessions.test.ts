@@ -288,7 +288,7 @@ test('a replay has folders of its own: it overwrites nothing, and compares every
   assert.match(cell.slot.notes.join(), /its \/workspace and \/artifacts are its own/);
   assert.equal(readFileSync(join(artifacts, 'same'), 'utf8'), 'same\n');
   const made = cell.resultFiles!.files[0]!;
-  assert.ok(await room.room.executions.findResult(ada, cell.id, made), 'kept with the results of its user');
+  assert.ok(await room.room.provenance.findResult(ada, cell.id, made), 'kept with the results of its user');
   assert.deepEqual(readdirSync(replays), [record.id]);
   await room.sessions.close(ada, 'again');
   assert.deepEqual(readdirSync(replays), []);

@@ -18,7 +18,7 @@ import { hasOwnPlace, type LiveSession } from './live.ts';
 import { exportNotebook } from './notebook.ts';
 import { outlineSession, type SessionOutline } from './outline.ts';
 import { createRegistry, type NewSession } from './registry.ts';
-import { listCellsInEffect, replayCells, type ProvideInput } from './replay.ts';
+import { listCellsInEffect, replayCells, type FilesOfCells } from './replay.ts';
 import { endUserRows, listSessions, type SessionRecord } from './store.ts';
 import { recoverSessions, sweepSessions } from './upkeep.ts';
 
@@ -32,8 +32,8 @@ export interface SessionsOptions {
   readonly places: Pick<Workspaces, 'of'>;
   /** What code runs in, or why there is nothing. */
   readonly sandbox: Sandbox | string;
-  /** Puts a file as a run read it into the folders of a replay: null, or why there are no bytes of it, as a clause. */
-  readonly provideInput: ProvideInput;
+  /** For replays. */
+  readonly filesOfCells: FilesOfCells;
   /** The variables by which programs find the proxy, where cells may have a network. */
   readonly networkEnvironment?: SessionRequest['environment'];
   /** The data folder; the logs are in `logs` below it. */

@@ -6,8 +6,8 @@ import { z } from 'zod';
 import { clientFilesInput, crateFilesInput } from '../client-and-crate-files.ts';
 import { codeText, filesInput, makeTimeout, networkInput, stdinText } from '../schema.ts';
 import {
-  endedShape,
   hideNetwork,
+  makeEndedShape,
   runCell,
   toRunAnnotations,
   type RunsRoom,
@@ -96,7 +96,7 @@ function declareSendTool(terms: RunTerms) {
       }),
       hideNetwork(terms),
     ),
-    output: endedShape,
+    output: makeEndedShape(terms.record),
     annotations: toRunAnnotations(terms),
     mayBeTask: true,
     auditFields: {

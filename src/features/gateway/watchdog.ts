@@ -27,13 +27,13 @@ for pass in 1 2 3; do
 done
 `;
 
-export interface Guardian extends Disposable {
+export interface Watchdog extends Disposable {
   /** Starts it where it does not run. */
   watch(): void;
 }
 
 /** Watches over all processes whose mark begins like this. */
-export function createGuardian(mark: string, path: string): Guardian {
+export function createWatchdog(mark: string, path: string): Watchdog {
   let shell: ChildProcess | null = null;
   return {
     watch() {

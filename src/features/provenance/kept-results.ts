@@ -8,7 +8,7 @@ import { read, fchmodSync, writeSync } from 'node:fs';
 import { promisify } from 'node:util';
 import type { Database } from '../../ports/database/database.ts';
 import { isWorkcrateError, getErrno } from '../../platform/errors.ts';
-import type { Caller } from '../identity.ts';
+import type { Caller } from '../../core/identity.ts';
 import type { Log } from '../../platform/observability/log.ts';
 import {
   joinComponents,
@@ -20,16 +20,15 @@ import {
   type Components,
 } from '../../platform/paths/paths.ts';
 import { getResultsFolder, type Sandbox, type Workspace } from '../../ports/sandbox/sandbox.ts';
-import { listWorkspaces, type Workspaces } from '../workspaces/workspaces.ts';
-import type { Execution } from './fields.ts';
-import type { ResultFile } from './made-results.ts';
-import { executionIdForm } from './store.ts';
+import { listWorkspaces, type Workspaces } from '../../core/workspaces/workspaces.ts';
+import { executionIdForm, type Execution } from '../../core/runs/executions.ts';
+import type { ResultFile } from './record.ts';
 import { basename, dirname } from 'node:path';
-import { hashDescriptor } from './file-hashes.ts';
+import { hashDescriptor } from './input-watch.ts';
 import { createKeyedMutex } from '../../platform/concurrency/mutex.ts';
 import { measureFreeSpace, type FreeSpace } from '../../platform/data-folder/disk-reserve.ts';
 
-interface KeptResultsOptions {
+export interface KeptResultsOptions {
   readonly database: Database;
   readonly places: Pick<Workspaces, 'find'>;
   readonly sandbox: Pick<Sandbox, 'limits'> | string;
@@ -158,6 +157,8 @@ export function createKeptResults(options: KeptResultsOptions) {
     },
   };
 }
+
+export type KeptReader = ReturnType<typeof createKeptReader>;
 
 /** What those need who pack results: it needs no sandbox, and no server. */
 export function createKeptReader({ database, places }: Pick<KeptResultsOptions, 'database' | 'places'>) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { createRunQuestions } from './asking.ts';
+import { createRunQuestions } from './questions.ts';
 
 const never = new AbortController().signal;
 const question = { ask: {}, state: {} };

@@ -6,8 +6,8 @@ import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseName } from '../../platform/paths/paths.ts';
 import { openDescriptors, playground } from '../../platform/paths/playground.testing.ts';
-import { createFileHashes, readFileState } from './file-hashes.ts';
-import type { FileState } from './difference.ts';
+import { readFileState, type FileState } from '../../core/runs/difference.ts';
+import { createFileHashes } from './input-watch.ts';
 
 const plenty = () => ({ bytes: 1e9, until: performance.now() + 60_000 });
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');

@@ -1,11 +1,12 @@
 /**
- * What a run may have read: looks at its folders when it starts, listens to what Python says that it opened, and compares
- * at the end. Nothing that code reports is believed beyond which of the user's own files to name. How files are hashed,
- * and who made them, is in `file-hashes.ts`.
+ * What a run may have read: looks at its folders when it starts, and listens to what Python says that it opened. Nothing
+ * that code reports is believed beyond which of the user's own files to name.
+ * Files are hashed once for each state, within bounds of bytes and time; code may change or exchange a file in between, and
+ * then there is no hash. It also knows which run made a file last, by its path and state.
  */
-import { isWorkcrateError } from '../../platform/errors.ts';
+import { BoundedMap } from '../../platform/concurrency/bounded-map.ts';
+import { getErrno, isWorkcrateError } from '../../platform/errors.ts';
 import type { Queries } from '../../ports/database/database.ts';
-import type { Log } from '../../platform/observability/log.ts';
 import {
   openBelow,
   rootPath,
@@ -14,51 +15,40 @@ import {
   type Components,
 } from '../../platform/paths/paths.ts';
 import type { Language, Report, Workspace } from '../../ports/sandbox/sandbox.ts';
-import { type FileHashes, type HashBudget, findMakers } from './file-hashes.ts';
 import {
-  startComparison,
-  type Changes,
-  type Comparison,
-  type EndedComparison,
-  noDifference,
-  unseenDifference,
+  formatFileState,
+  isInState,
   parseBelow,
+  type Comparison,
   type FileState,
   type FolderBefore,
   type MadeFile,
-} from './difference.ts';
-import { describeUnknownInputs } from './describe-run.ts';
-import type { InputFileRecord } from './input-files.ts';
-import { isTemporary, type InsideFolder, toInsidePath } from './working-dir.ts';
+} from '../../core/runs/difference.ts';
+import type { InputFileRecord } from '../../core/runs/executions.ts';
+import { isTemporary, toInsidePath, type InsideFolder } from '../../core/runs/working-dir.ts';
+import type { InputKnowledge, KnownInput } from './record.ts';
 import { z } from 'zod';
-import { formatBytes, quoteName } from '../../platform/text/text.ts';
-import type { Execution } from './fields.ts';
 import { posix } from 'node:path';
-import { fstatSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { fstatSync, read, readSync } from 'node:fs';
+import { promisify } from 'node:util';
 
-interface WatchOptions {
-  readonly changes: Changes;
+export interface WatchOptions {
   readonly database: Queries;
   readonly hashes: FileHashes;
   readonly owner: string;
   readonly place: Workspace;
   readonly folder: InsideFolder;
-  /** Whether the folder was made for this run, with nothing in it. */
-  readonly isFresh: boolean;
   readonly language: Language;
   /** Those are its inputs already. */
   readonly given: readonly InputFileRecord[];
 }
 
-export interface RunWatch {
+export interface InputWatch {
   /** Takes the reports of the run one after the other, those of other kinds too. */
   take(report: Report): void;
-  /** To be called once, when the run is over. */
-  end(): Promise<WatchedRun>;
-}
-
-interface WatchedRun extends EndedComparison {
-  readonly knowledge: InputKnowledge;
+  /** What the run may have read. To be called once, when it is over. */
+  end(): Promise<InputKnowledge>;
 }
 
 /** Of one look, at the start or at the end. */
@@ -69,9 +59,8 @@ const maxKnownBytes = 32 * 1024;
 
 const startBudget = (): HashBudget => ({ bytes: maxHashedBytes, until: performance.now() + maxHashingMs });
 
-export async function startWatch(options: WatchOptions): Promise<RunWatch> {
-  const { changes, place, folder, isFresh } = options;
-  const comparison = await startComparison(changes, place, folder, isFresh);
+/** Looks at what is there when the run starts. */
+export async function startWatch(options: WatchOptions, comparison: Comparison): Promise<InputWatch> {
   const chosen = chooseFound(comparison, options.folder, options.given, maxKnownInputs);
   const found = await identify(options, chosen.files, 'found');
   const reads = createReportedReads();
@@ -79,7 +68,6 @@ export async function startWatch(options: WatchOptions): Promise<RunWatch> {
   return {
     take: reads.take,
     async end() {
-      const compared = await comparison.end();
       const opened = resolveOpened(comparison, options, reads.paths);
       const known = await nameAll(options, found, opened.files);
       const kept = keepWithinBounds(known);
@@ -88,25 +76,14 @@ export async function startWatch(options: WatchOptions): Promise<RunWatch> {
         ...describeLeftOut(chosen.total, kept.length < known.length),
         ...describeUnknown(kept, chosen.sawAll && !opened.isPartial),
       ];
-      const knowledge = {
+      return {
         knownInputs: kept,
         inputsMayBeIncomplete: notes.length > 0,
         inputNotes: notes,
         libraries: reads.libraries,
       };
-      return { ...compared, knowledge };
     },
   };
-}
-
-/** What cannot be compared any more must not cost the result. */
-export async function endWatch(log: Log, id: string, watch: RunWatch | null): Promise<WatchedRun> {
-  try {
-    return (await watch?.end()) ?? notWatched;
-  } catch (error) {
-    log.error('execution.not_compared', { id, error });
-    return { ...notWatched, difference: unseenDifference };
-  }
 }
 
 async function identify(
@@ -212,76 +189,6 @@ function describeUnknown(known: readonly KnownInput[], sawAll: boolean): string[
       : []),
     ...(sawAll ? [] : ['Not all files could be looked at.']),
   ];
-}
-
-/** `opened`: Python said that it opened it to read. `found`: it was in the working folder when the run started. */
-const ways = ['opened', 'found'] as const;
-
-/** A file that a run may have read, as it was when the run started. */
-export interface KnownInput {
-  /** As seen inside, such as `/workspace/a.csv`. */
-  readonly path: string;
-  readonly size: number;
-  /** Null where nobody hashed it before it could change. */
-  readonly sha256: string | null;
-  readonly how: (typeof ways)[number];
-  /** The execution that made it, where that is known. */
-  readonly madeBy: string | null;
-}
-
-/** What is known of the inputs and libraries of a run. */
-type InputKnowledge = Pick<Execution, 'knownInputs' | 'inputsMayBeIncomplete' | 'inputNotes' | 'libraries'>;
-
-/** Of a run that has not ended, or was not seen to. */
-export const unknownInputs: InputKnowledge = {
-  knownInputs: [],
-  inputsMayBeIncomplete: true,
-  inputNotes: [],
-  libraries: {},
-};
-
-const notWatched: WatchedRun = {
-  difference: noDifference,
-  made: [],
-  moreMade: 0,
-  knowledge: unknownInputs,
-};
-
-export const knownInputShape = z.object({
-  path: z.string(),
-  size: z.number(),
-  sha256: z.string().nullable().describe('As it was at the start; null where that is not known'),
-  how: z.enum(ways).describe('found: it was in the working directory'),
-  made_by: z.string().nullable().describe('The execution_id that made it, where known'),
-});
-
-export function showKnownInput(input: KnownInput): z.input<typeof knownInputShape> {
-  const { path, size, sha256, how, madeBy } = input;
-  return { path, size, sha256, how, made_by: madeBy };
-}
-
-const maxNamed = 20;
-
-/** What it may have read beside what it was given, in a line each. */
-export function toKnownInputLines(execution: InputKnowledge): string[] {
-  const { knownInputs, inputsMayBeIncomplete, inputNotes, libraries } = execution;
-  const more = knownInputs.length - maxNamed;
-  const versions = Object.entries(libraries).map(
-    ([name, version]) => `${quoteName(name)} ${quoteName(version)}`,
-  );
-  return [
-    ...knownInputs.slice(0, maxNamed).map(describeKnownInput),
-    ...(more > 0 ? [`Found or opened: and ${more} more`] : []),
-    ...describeUnknownInputs(inputsMayBeIncomplete, inputNotes),
-    ...(versions.length === 0 ? [] : [`Libraries: ${versions.join(', ')}`]),
-  ];
-}
-
-function describeKnownInput({ path, size, sha256, how, madeBy }: KnownInput): string {
-  const what = how === 'opened' ? 'Opened' : 'Found';
-  const maker = madeBy === null ? '' : `, made by ${madeBy}`;
-  const hash = sha256 === null ? 'not hashed' : `sha256 ${sha256}`;
-  return `${what}: ${quoteName(path)}, ${formatBytes(size)}${maker}, ${hash}`;
 }
 
 interface ReportedReads {
@@ -462,4 +369,126 @@ function findUnchanged(
     if (!isWorkcrateError(error)) throw error;
     return isWorkcrateError(error, 'path_not_found') ? null : 'unseen';
   }
+}
+
+/** What all hashes of one run may cost. */
+interface HashBudget {
+  bytes: number;
+  /** By `performance.now()`. */
+  readonly until: number;
+}
+
+export type FileHashes = ReturnType<typeof createFileHashes>;
+
+const maxKnownHashes = 20_000;
+const hashChunkBytes = 256 * 1024;
+/** The kernel stamps files by a clock that may be a tick behind: a later change may get the same time. */
+const clockLagNs = 20_000_000n;
+
+const readInto = promisify(read);
+
+/** Remembers what it has hashed, so that a folder that many runs work in is not read by each of them. */
+export function createFileHashes() {
+  const known = new BoundedMap<string, string>({ mostEntries: maxKnownHashes });
+  return {
+    /** The sha256 of a regular file in this state; null where it is another by now, or the budget is used up. */
+    async hash(base: string, path: Components, state: FileState, budget: HashBudget): Promise<string | null> {
+      const key = `${base} ${formatFileState(state)}`;
+      const earlier = known.get(key);
+      if (earlier !== undefined) return earlier;
+      if (BigInt(budget.bytes) < state.size || performance.now() > budget.until) return null;
+      budget.bytes -= Number(state.size);
+      const isSettled = state.changed + clockLagNs < BigInt(Date.now()) * 1_000_000n;
+      const sha256 = await hashInState(base, path, state, budget);
+      if (sha256 !== null && isSettled) known.set(key, sha256);
+      return sha256;
+    },
+  };
+}
+
+async function hashInState(
+  base: string,
+  path: Components,
+  state: FileState,
+  budget: HashBudget,
+): Promise<string | null> {
+  try {
+    using file = openBelow(base).open(path);
+    if (!isInState(file.fd, state)) return null;
+    const sha256 = await hashDescriptor(file.fd, Number(state.size), budget.until);
+    return isInState(file.fd, state) ? sha256 : null;
+  } catch (error) {
+    // Gone, a link, folder or FIFO in its place, or bytes that the disk cannot read: that keeps nobody from running code.
+    if (isWorkcrateError(error) || getErrno(error) !== null) return null;
+    throw error;
+  }
+}
+
+/** Hashes so many bytes of an open file, and hands on each piece; null where there are fewer, or the time is up. */
+export async function hashDescriptor(
+  fd: number,
+  size: number,
+  until: number,
+  handOn: (piece: Buffer) => Promise<void> | void = () => {},
+): Promise<string | null> {
+  const hash = createHash('sha256');
+  const chunk = Buffer.allocUnsafe(Math.min(hashChunkBytes, size));
+  for (let at = 0; at < size;) {
+    const most = Math.min(chunk.length, size - at);
+    // A small file takes less time than a turn of the thread pool.
+    const bytesRead =
+      size <= hashChunkBytes
+        ? readSync(fd, chunk, 0, most, at)
+        : (await readInto(fd, chunk, 0, most, at)).bytesRead;
+    if (bytesRead === 0 || performance.now() > until) return null;
+    const piece = chunk.subarray(0, bytesRead);
+    hash.update(piece);
+    await handOn(piece);
+    at += bytesRead;
+  }
+  return hash.digest('hex');
+}
+
+/** Of one run; of further files nobody knows later who made them. */
+const maxMadeFiles = 200;
+const maxMadeBytes = 16 * 1024;
+
+/** Remembers what a run made. Its row has to be there. */
+export async function recordMakers(
+  made: readonly MadeFile[],
+  queries: Queries,
+  { id, owner }: { readonly id: string; readonly owner: string },
+): Promise<void> {
+  const kept = keepFirst(made);
+  if (kept.length === 0) return;
+  await queries.query(
+    `INSERT INTO made_files (owner, path, execution_id, state) VALUES ${kept.map(() => '(?, ?, ?, ?)').join(', ')}
+     ON CONFLICT (owner, path) DO UPDATE SET execution_id = excluded.execution_id, state = excluded.state`,
+    ...kept.flatMap(({ path, state }) => [owner, path, id, formatFileState(state)]),
+  );
+}
+
+function keepFirst(made: readonly MadeFile[]): readonly MadeFile[] {
+  let bytes = 0;
+  return made.slice(0, maxMadeFiles).filter(({ path }) => (bytes += Buffer.byteLength(path)) <= maxMadeBytes);
+}
+
+/** The executions that made these files, by the paths of those that one is known of. */
+async function findMakers(
+  queries: Queries,
+  owner: string,
+  files: readonly MadeFile[],
+): Promise<ReadonlyMap<string, string>> {
+  if (files.length === 0) return new Map();
+  const rows = await queries.query<{ path: string; execution_id: string; state: string }>(
+    `SELECT path, execution_id, state FROM made_files WHERE owner = ? AND path IN (${files.map(() => '?').join(', ')})`,
+    owner,
+    ...files.map(({ path }) => path),
+  );
+  const states = new Map<string, FileState>(files.map(({ path, state }) => [path, state]));
+  return new Map(
+    rows
+      .filter(({ path, state }) => formatFileState(states.get(path)!) === state)
+      .map(({ path, execution_id: id }) => [path, id]),
+  );
 }

@@ -7,8 +7,8 @@ import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { recordProof } from '../../../test/requirements/requirements.testing.ts';
 import type { Report, Sandbox } from '../../ports/sandbox/sandbox.ts';
-import { plainSandbox } from './plain-sandbox.testing.ts';
-import { ada, bob, openRoom, type TestRoom } from './room.testing.ts';
+import { plainSandbox } from '../../core/runs/plain-sandbox.testing.ts';
+import { ada, bob, openRoom, type TestRoom } from '../../core/runs/room.testing.ts';
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 

@@ -4,15 +4,15 @@ import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { difference, snapshot } from '../artifacts/changes.ts';
+import { difference, snapshot } from '../../core/artifacts/changes.ts';
 import { findPostgres, NO_POSTGRES } from '../../ports/database/postgres.testing.ts';
 import { getResultsFolder } from '../../ports/sandbox/sandbox.ts';
 import { collectText } from '../../platform/streams.ts';
-import type { Execution } from './fields.ts';
-import type { Changes } from './difference.ts';
-import { maxResultBytes, type ResultFile } from './made-results.ts';
-import { plainSandbox } from './plain-sandbox.testing.ts';
-import { ada, bob, openRoom, type TestRoom } from './room.testing.ts';
+import type { Execution } from '../../core/runs/fields.ts';
+import type { Changes } from '../../core/runs/difference.ts';
+import { maxResultBytes, type ResultFile } from './record.ts';
+import { plainSandbox } from '../../core/runs/plain-sandbox.testing.ts';
+import { ada, bob, openRoom, type TestRoom } from '../../core/runs/room.testing.ts';
 
 const sha256 = (text: string | Buffer): string => createHash('sha256').update(text).digest('hex');
 
@@ -22,7 +22,7 @@ const resultsOf = ({ resultFiles }: Execution): Record<string, ResultFile> =>
   Object.fromEntries(resultFiles!.files.map((file) => [file.path, file]));
 
 async function keptText(room: TestRoom, execution: Execution, path: string): Promise<string | null> {
-  const read = await room.executions.findResult(ada, execution.id, resultsOf(execution)[path]!);
+  const read = await room.provenance.findResult(ada, execution.id, resultsOf(execution)[path]!);
   return read && collectText(read(signal));
 }
 
@@ -51,7 +51,7 @@ test('each file that a run made or changed is hashed when it ends, and its bytes
   assert.equal(await keptText(room, second.execution, '/artifacts/a'), 'two\n');
   const mine = await room.places.of('bob');
   assert.ok(!existsSync(getResultsFolder(mine)));
-  assert.equal(await room.executions.findResult(bob, first.execution.id, results['/artifacts/a']!), null);
+  assert.equal(await room.provenance.findResult(bob, first.execution.id, results['/artifacts/a']!), null);
 });
 
 test('a file that a later run writes in place, or deletes, is kept as it was', async () => {
@@ -114,7 +114,7 @@ test('more than 10,000 files are counted, and those beyond are not hashed', asyn
   const folder = join(getResultsFolder(await room.places.of('ada')), execution.id);
   assert.equal(readdirSync(folder).length, 1, 'small files share one');
   const [file] = files;
-  const read = await room.executions.findResult(ada, execution.id, file!);
+  const read = await room.provenance.findResult(ada, execution.id, file!);
   assert.equal(sha256(await collectText(read!(signal))), file!.sha256);
 });
 
@@ -190,7 +190,7 @@ for (const [name, { skip, location }] of Object.entries(backends))
       const run = async () => (await room.run({ code: 'head -c 1000 /dev/zero > "$ARTIFACTS/x"' })).execution;
       const runs = [await run(), await run(), await run()];
       assert.equal((await keptFolders(room)).length, 3);
-      await room.executions.notePacked(ada, [runs[1]!.id]);
+      await room.provenance.notePacked(ada, [runs[1]!.id]);
       const isKept = async () =>
         Promise.all(runs.map(async ({ id }) => (await room.executions.get(ada, id)).keptBytes > 0));
       runs.push(await run());

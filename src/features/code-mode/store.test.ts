@@ -3,20 +3,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { findPostgres, NO_POSTGRES } from '../../ports/database/postgres.testing.ts';
-import { hashDefinition } from '../offer/toolbox.ts';
+import { hashDefinition } from '../../core/offer/toolbox.ts';
 import { recordProof } from '../../../test/requirements/requirements.testing.ts';
-import {
-  makeCall,
-  recordingCalls,
-  refusedCall,
-  searchTool,
-  textResult,
-} from '../../features/code-mode/calls.testing.ts';
-import { maxKeptArgumentBytes, maxKeptResultBytes, maxKeptRunBytes } from '../../features/code-mode/store.ts';
-import type { ToolCall } from '../../features/code-mode/tool-call.ts';
-import { describeExecution } from './record-text.ts';
-import { ada, bob, openRoom, shownBounds } from './room.testing.ts';
-import { showExecution } from './schema.ts';
+import { makeCall, recordingCalls, refusedCall, searchTool, textResult } from './calls.testing.ts';
+import { maxKeptArgumentBytes, maxKeptResultBytes, maxKeptRunBytes, readCallRecord } from './store.ts';
+import type { ToolCall } from './runs.ts';
+import { describeExecution } from '../../core/runs/record-text.ts';
+import { runRecord } from '../../server/run-record.ts';
+import { ada, openRoom, shownBounds } from '../../core/runs/room.testing.ts';
 
 const server = await findPostgres();
 after(() => server?.[Symbol.asyncDispose]());
@@ -31,7 +25,7 @@ const oddText = 'NUL \0, half \ud800, "quoted"\n';
 for (const [name, { skip, location }] of Object.entries(backends))
   describe(`tool calls of runs on ${name}`, { skip }, () => {
     const openCalling = async (calls: readonly ToolCall[], given = {}) =>
-      openRoom({ location: await location(), callStore: recordingCalls(calls), ...given });
+      openRoom({ location: await location(), extensions: [recordingCalls(calls)], ...given });
     const countRows = async (room: Awaited<ReturnType<typeof openRoom>>) => {
       const all = await Promise.all(
         ['executions', 'tool_calls', 'offered_tools'].map((table) =>
@@ -53,7 +47,7 @@ for (const [name, { skip, location }] of Object.entries(backends))
       const calls = [makeCall(1), refusedCall(2), odd];
       await using room = await openCalling(calls);
       const { execution } = await room.run({ code: 'true' });
-      const record = await room.executions.getCalls(ada, execution.id);
+      const record = await readCallRecord(room.database, execution.id);
       assert.deepEqual(record.calls, calls);
       assert.deepEqual(record.tools, [
         {
@@ -66,17 +60,16 @@ for (const [name, { skip, location }] of Object.entries(backends))
           outputSchema: null,
         },
       ]);
-      await assert.rejects(room.executions.getCalls(bob, execution.id), { code: 'not_found' });
       const inShort = [
         { tool: 'search_index', outcome: 'ok', ms: 1 },
         { tool: 'search_index', outcome: 'refused', ms: 1 },
         { tool: 'x\0y', outcome: 'error', ms: 1 },
       ];
       const found = await room.executions.get(ada, execution.id);
-      assert.deepEqual(showExecution(found).tool_calls, { count: 3, calls: inShort });
+      assert.deepEqual(runRecord.show(found).tool_calls, { count: 3, calls: inShort });
       const view = { output: null, isElsewhere: false, outputFrom: null };
       assert.match(
-        describeExecution(found, shownBounds, view),
+        describeExecution(runRecord, found, shownBounds, view),
         /^Tool calls: 3: search_index ok 1 ms; search_index refused 1 ms; "x\\u0000y" error 1 ms$/m,
       );
       const logs = join(room.data, 'logs');
@@ -95,7 +88,7 @@ for (const [name, { skip, location }] of Object.entries(backends))
       const many = Array.from({ length: count }, (_, n) => makeCall(n + 2, { result: fits }));
       await using room = await openCalling([large, ...many]);
       const { execution } = await room.run({ code: 'true' });
-      const { calls } = await room.executions.getCalls(ada, execution.id);
+      const { calls } = await readCallRecord(room.database, execution.id);
       assert.deepEqual(calls[0], { ...large, arguments: null, result: null });
       assert.equal(calls[0]!.resultHash, hashDefinition(large.result!));
       assert.deepEqual(calls[1], many[0]);
@@ -123,6 +116,6 @@ for (const [name, { skip, location }] of Object.entries(backends))
       await using room = await openRoom({ location: await location() });
       const { execution } = await room.run({ code: 'true' });
       assert.deepEqual([execution.toolCalls, execution.toolCallBytes], [null, 0]);
-      assert.deepEqual(await room.executions.getCalls(ada, execution.id), { calls: [], tools: [] });
+      assert.deepEqual(await readCallRecord(room.database, execution.id), { calls: [], tools: [] });
     });
   });

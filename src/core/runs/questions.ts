@@ -1,11 +1,12 @@
 /**
- * The questions of a run: code waits for a person, and the call of execute_code that attends the run passes the question
- * on. One at a time, each answered once and in time. How a client is asked is in `surfaces/mcp/`, what is asked in `broker.ts`.
+ * The questions of a run: code waits for a person, and the call that attends the run passes the question on. One at a
+ * time, each answered once and in time. How a client is asked is in `surfaces/mcp/`; extensions say what is asked.
  */
 import type { InputResponseView } from '@modelcontextprotocol/server';
+import { z } from 'zod';
 import { createMutex } from '../../platform/concurrency/mutex.ts';
 import { WorkcrateError } from '../../platform/errors.ts';
-import type { Question } from '../../core/offer/tool.ts';
+import type { McpClient, Question } from '../offer/tool.ts';
 
 /** Reads the answer to one question; throws why there is none. */
 export type ReadAnswer = (key: string) => InputResponseView;
@@ -111,3 +112,22 @@ export function createRunQuestions(options: QuestionsOptions): RunQuestions {
 
 export const refusedError = (why: string): WorkcrateError =>
   new WorkcrateError('client_refused', `It was not allowed: ${why}.`);
+
+const askedRunShape = z.strictObject({ run: z.string(), question: z.number() });
+
+/** Which run a further round of a call is about, and which of its questions; null in the first round. */
+export function readAskedRun({ state }: Pick<McpClient, 'state'>): z.output<typeof askedRunShape> | null {
+  return askedRunShape.safeParse(state).data ?? null;
+}
+
+/** The question of a run as the result of the call that attends it. */
+export const toRunQuestion = (run: string, { number, question }: PendingQuestion): Question => ({
+  ask: question.ask,
+  state: { run, question: number },
+});
+
+export const lateAnswerError = (id: string): WorkcrateError =>
+  new WorkcrateError(
+    'client_timeout',
+    `The answer came too late, or to another server than the one that runs ${id}: that went on without it. get_execution shows how it ended.`,
+  );
