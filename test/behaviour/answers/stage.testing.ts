@@ -92,6 +92,8 @@ export async function openStage(overrides: Partial<Config>): Promise<Stage> {
   );
   const sources = [await makeFolder(opened), await makeFolder(opened)] as const;
   const operator = await makeFolder(opened);
+  // Settings of a package of its own, which the type of the server's does not have.
+  const ofZotero = { zoteroLibrary: 'users/475425', zoteroUrl: zotero.url, zoteroKey: key };
   const server = opened.use(
     await startServer({
       ...limits,
@@ -99,8 +101,7 @@ export async function openStage(overrides: Partial<Config>): Promise<Stage> {
       auditLevel: 'trace',
       crateSources: sources.map((folder) => pathToFileURL(folder).href),
       crateInterval: 0,
-      // Settings of a package of its own, which the type does not have.
-      ...{ zoteroLibrary: 'users/475425', zoteroUrl: zotero.url, zoteroKey: key },
+      ...ofZotero,
       ...(await allowSite(await makeFolder(opened), new URL(zotero.url).host)),
       pipIndexUrl: index.url,
       packagesAllow: ['alpha', 'beta', 'pip', 'left'],
