@@ -192,6 +192,9 @@ const tools: Readonly<Record<string, Wordings>> = {
     language: { words: { python: /python in/, node: /node in/, bash: /bash in/ } },
     created_at: { form: toSecond },
   },
+  index_status: {
+    'semantic.stale = true': 'an endpoint that failed for some crates; `semantic/endpoint.test.ts` has one',
+  },
   list_sessions: {
     'sessions[].elsewhere': toldIfTrue(/on another server/),
     'sessions[].created_at': { form: toSecond },
