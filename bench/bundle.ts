@@ -9,7 +9,7 @@ import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { openDatabase } from '../src/ports/database/open.ts';
 import { computeDigest, type StoredFile } from '../src/core/files/files.ts';
-import { demandSameStore, insertFile } from '../src/core/files/stored-file.ts';
+import { checkSameStore, insertFile } from '../src/core/files/stored-file.ts';
 import { openStorage } from '../src/ports/storage/open.ts';
 import { startProgram, temporaryFolder } from './program.ts';
 
@@ -46,7 +46,7 @@ console.table({
 
 async function plant(path: string): Promise<string[]> {
   const database = await openDatabase(join(path, 'workcrate.db'));
-  await demandSameStore(database, await openStorage({ kind: 'disk', directory: join(path, 'files') }));
+  await checkSameStore(database, await openStorage({ kind: 'disk', directory: join(path, 'files') }));
   const digest = await computeDigest(zeros(gigabyte));
   const files = Array.from({ length: count }, (_, at) => sparseFile(at));
   await database.transaction(async (tx) => {

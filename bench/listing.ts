@@ -1,7 +1,7 @@
 /** What judging a client's listing of 100,000 entries takes, and what a hostile one of a million. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { createPolicy, type RawEntries } from '../src/features/client-files/policy/policy.ts';
+import { createPathPolicy, type RawEntries } from '../src/features/client-files/policy/policy.ts';
 
 const rounds = 7;
 /** Milliseconds for 100,000 entries. */
@@ -9,7 +9,7 @@ const asked = 1000;
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
-const policy = createPolicy({ root: '/home/me/project', read: null, list: null });
+const policy = createPathPolicy({ root: '/home/me/project', read: null, list: null });
 const folder = policy.judge('src', 'list');
 
 const plain = (at: number) => `src/part-${at % 100}/module-${at % 1000}/file_${at}.test.ts`;

@@ -7,7 +7,7 @@
  * The search was tuned on two thirds of the table. The other third is only measured, here, and no request of it is shown.
  */
 import { readFields, type SearchableTool } from '../src/features/tool-search/fields.ts';
-import { chooseTools, loadRoutes, searchTools } from '../src/features/tool-search/tool-search.ts';
+import { chooseListedTools, loadRoutes, searchTools } from '../src/features/tool-search/tool-search.ts';
 import { ToolIndex, usualRanking } from '../src/features/tool-search/tool-index.ts';
 import { isFiller, splitWords } from '../src/features/tool-search/words.ts';
 import type { ToolDefinition } from '../src/core/offer/toolbox.ts';
@@ -99,7 +99,7 @@ const routes = loadRoutes(null);
 const offered = readRequests('held-out')
   .filter(isAnswerable)
   .map(({ request, expected }) =>
-    chooseTools(tools, request, { routes }).some((tool) => expected.includes(nameOf(tool))),
+    chooseListedTools(tools, request, { routes }).some((tool) => expected.includes(nameOf(tool))),
   );
 const share = offered.filter(Boolean).length / offered.length;
 console.log(
@@ -145,4 +145,4 @@ function describeTimes(search: (query: string) => unknown): string {
 
 console.log(`3,000 tools: indexed once in ${Math.round(built)} ms`);
 console.log(`a search: ${describeTimes((query) => searchTools(many, query, 5))}`);
-console.log(`an offer: ${describeTimes((query) => chooseTools(many, query, { routes }))}`);
+console.log(`an offer: ${describeTimes((query) => chooseListedTools(many, query, { routes }))}`);

@@ -5,7 +5,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Rule, RuleProfile } from '../src/features/crate-validation/rule.ts';
+import type { CrateRule, RuleProfile } from '../src/features/crate-validation/rule.ts';
 import { validationRules } from '../src/features/crate-validation/validate.ts';
 import { formatTable } from './markdown-table.ts';
 
@@ -32,12 +32,12 @@ export function crateRulesPage(): string {
 }
 
 /** A rule whose level differs between versions of RO-Crate is made once for each; their texts differ by the level. */
-function formatRule(rules: readonly Rule[]): string[] {
+function formatRule(rules: readonly CrateRule[]): string[] {
   const last = rules.at(-1)!;
   return [`\`${last.id}\``, rules.map(formatLevel).join(', '), formatText(last.text)];
 }
 
-function formatLevel({ level, versions }: Rule): string {
+function formatLevel({ level, versions }: CrateRule): string {
   if (versions.length === 3) return level;
   return versions[0] === '1.1' ? `${level} in ${versions.join(' and ')}` : `${level} from ${versions[0]}`;
 }

@@ -3,7 +3,7 @@
  * and an exit code. What commands do is in `cli/`.
  */
 import { parseArgs } from 'node:util';
-import { commands, demandCommand, getHelp, runCommand } from './cli/commands.ts';
+import { commands, checkCommand, getHelp, runCommand } from './cli/commands.ts';
 import { completeFlags, listFlagOptions } from './cli/flags.ts';
 import { didYouMean, usageError } from './platform/command-line/usage-error.ts';
 import { printConfig, type LoadedConfig } from './platform/config/config.ts';
@@ -18,7 +18,7 @@ async function main(argv: string[]): Promise<number> {
   if (words[0] === 'help') return printHelp(getHelp(words.slice(1)));
   if (flags['help'] !== undefined) return printHelp(getHelp(words));
   const isPrinting = flags['print-config'] !== undefined;
-  const command = isPrinting && words.length === 0 ? null : demandCommand(words);
+  const command = isPrinting && words.length === 0 ? null : checkCommand(words);
   const loaded = loadConfig(flags);
   warnOfUnknown(loaded);
   if (command === null || isPrinting) return printHelp(printConfig(allSettings, loaded));

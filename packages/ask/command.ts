@@ -4,7 +4,7 @@
  */
 import type { CommandInput } from 'workcrate/feature';
 import {
-  chooseTools,
+  chooseListedTools,
   createInterruptSignal,
   isWorkcrateError,
   loadRoutes,
@@ -29,7 +29,7 @@ const interruptedCode = 130;
 
 /** `workcrate ask REQUEST`: prints the answer and the links. */
 export async function runAsk(input: AskInput): Promise<number> {
-  const endpoint = demandEndpoint(input.config);
+  const endpoint = checkModelEndpoint(input.config);
   const hideKey = createKeyFilter(endpoint.key);
   using stop = createInterruptSignal();
   try {
@@ -45,7 +45,7 @@ export async function runAsk(input: AskInput): Promise<number> {
   }
 }
 
-type AskEndpoint = ReturnType<typeof demandEndpoint>;
+type AskEndpoint = ReturnType<typeof checkModelEndpoint>;
 
 async function workOn(
   input: AskInput,
@@ -74,7 +74,7 @@ async function workOn(
     packages,
     endpoint,
     server,
-    chooseTools: (tools) => chooseTools(tools, words[0]!, { routes }),
+    chooseTools: (tools) => chooseListedTools(tools, words[0]!, { routes }),
     ...limits,
     firstPauseMs: 1000,
     signal,
@@ -91,7 +91,7 @@ async function workOn(
 
 const splitLines = (text: string | undefined): string[] => (text === undefined ? [] : text.split('\n'));
 
-function demandEndpoint({ endpoint: url, model, apiKey: key, endpointTimeout }: AskConfig) {
+function checkModelEndpoint({ endpoint: url, model, apiKey: key, endpointTimeout }: AskConfig) {
   const missing = [...(url === null ? ['--endpoint URL'] : []), ...(model === null ? ['--model NAME'] : [])];
   if (url === null || model === null)
     throw usageError(

@@ -15,7 +15,7 @@ export function createKeyFilter(key: string | null): (text: string) => string {
   return (text) => spellings.reduce((left, spelling) => left.replaceAll(spelling, '(key)'), text);
 }
 
-const maxShown = 200;
+const maxShownOutput = 200;
 
 /** One line for what happened. */
 export function formatEvent(event: AgentEvent): string {
@@ -23,11 +23,11 @@ export function formatEvent(event: AgentEvent): string {
     case 'text':
       return toPrintable(event.text.trim());
     case 'call':
-      return `→ ${quoteName(event.tool)} ${cut(toPlainJson(event.input))}`;
+      return `→ ${quoteName(event.tool)} ${cutShown(toPlainJson(event.input))}`;
     case 'progress':
-      return `  ${quoteShort(event.message, maxShown)}`;
+      return `  ${quoteShort(event.message, maxShownOutput)}`;
     case 'result':
-      return `← ${event.call.outcome}: ${quoteShort(event.call.text, maxShown)}`;
+      return `← ${event.call.outcome}: ${quoteShort(event.call.text, maxShownOutput)}`;
     case 'malformed':
       return `Asking again at temperature ${event.temperature}: ${event.problem}`;
     case 'retry':
@@ -35,11 +35,12 @@ export function formatEvent(event: AgentEvent): string {
   }
 }
 
-const cut = (text: string): string => (text.length <= maxShown ? text : `${text.slice(0, maxShown - 1)}…`);
+const cutShown = (text: string): string =>
+  text.length <= maxShownOutput ? text : `${text.slice(0, maxShownOutput - 1)}…`;
 
 /** Words of a model: lines stay lines, and no terminal acts on the rest. */
-const toPrintable = (text: string): string => text.split('\n').map(printLine).join('\n');
-const printLine = (line: string): string => line.split('\t').map(escapeControls).join('\t');
+const toPrintable = (text: string): string => text.split('\n').map(toPrintedLine).join('\n');
+const toPrintedLine = (line: string): string => line.split('\t').map(escapeControls).join('\t');
 
 export interface AskResult extends AgentResult {
   readonly files: readonly SentFile[];

@@ -38,13 +38,13 @@ export function createApproval(globs: readonly string[], ask: AskPerson | null):
   return async ({ name }, input) => {
     if (always.has(name) || fits.some((fit) => fit(name))) return true;
     if (ask === null) return false;
-    const answer = await ask(`Allow ${name} ${showInput(input)}\n[y]es, [n]o, [a]lways in this run? `);
+    const answer = await ask(`Allow ${name} ${formatInput(input)}\n[y]es, [n]o, [a]lways in this run? `);
     if (/^a(?:lways)?$/i.test(answer ?? '')) always.add(name);
     return /^(?:y|yes|a|always)$/i.test(answer?.trim() ?? '');
   };
 }
 
-function showInput(input: Readonly<Record<string, unknown>>): string {
+function formatInput(input: Readonly<Record<string, unknown>>): string {
   const text = toPlainJson(input, 2);
   const left = text.length - maxShownInput;
   return left <= 0 ? text : `${text.slice(0, maxShownInput)}\n(${left} characters are not shown)`;
@@ -73,8 +73,8 @@ export function createAnswers(ask: AskPerson): (question: ElicitRequestParams) =
 const isYes = (answer: string | null): boolean => /^y(?:es)?$/i.test(answer?.trim() ?? '');
 
 type Form = Extract<ElicitRequestParams, { requestedSchema: unknown }>['requestedSchema'];
-type Field = Form['properties'][string];
-type Given = { readonly given: string | number | boolean | string[] };
+type FormField = Form['properties'][string];
+type GivenValue = { readonly given: string | number | boolean | string[] };
 
 /** Nobody types a wrong value more often. */
 const maxTries = 5;
@@ -83,9 +83,9 @@ const maxTries = 5;
 async function askField(
   ask: AskPerson,
   name: string,
-  field: Field,
+  field: FormField,
   isRequired: boolean,
-): Promise<Given | null | 'ended'> {
+): Promise<GivenValue | null | 'ended'> {
   const choices = listChoices(field);
   const about = [
     field.title ?? name,
@@ -105,11 +105,11 @@ async function askField(
   return 'ended';
 }
 
-const listChoices = (field: Field): string[] =>
+const listChoices = (field: FormField): string[] =>
   'enum' in field && Array.isArray(field.enum) ? field.enum.map(String) : [];
 
 /** Null where the text is no value of the field. */
-function readField(field: Field, text: string, choices: readonly string[]): Given | null {
+function readField(field: FormField, text: string, choices: readonly string[]): GivenValue | null {
   if (choices.length > 0) return choices.includes(text) ? { given: text } : null;
   switch (field.type) {
     case 'boolean':

@@ -23,7 +23,7 @@ import { usageError } from '../platform/command-line/usage-error.ts';
 
 const auditActions: Readonly<
   Record<SubcommandOf<'audit'>, (input: ProgramInput, words: readonly string[]) => Promise<number>>
-> = { verify: verifyLog, search: printFoundLines, tail: printLastLines, forget: forgetHead };
+> = { verify: verifyAuditLog, search: printFoundLines, tail: printLastLines, forget: forgetHead };
 
 /** `workcrate audit verify|search|tail`: who did what. These work beside a running server, and only read. */
 export async function runAudit(input: ProgramInput): Promise<number> {
@@ -37,7 +37,7 @@ const isForPrograms = ({ flags }: ProgramInput): boolean => flags['json'] !== un
 const choices = ['user', 'operation', 'result', 'level', 'since', 'until', 'limit', 'before'] as const;
 
 /** Exit code 1 where something was changed, removed or added, or where there is no log. */
-async function verifyLog(input: ProgramInput): Promise<number> {
+async function verifyAuditLog(input: ProgramInput): Promise<number> {
   const chosen = choices.find((name) => input.flags[name] !== undefined);
   if (chosen !== undefined) throw auditUsageError(`verify reads the whole log and takes no --${chosen}`);
   const { config } = input;
@@ -164,13 +164,13 @@ function parseAuditQuery({ flags }: ProgramInput, usual: number): AuditQuery {
   };
 }
 
-const mostLines = 10_000;
+const maxLines = 10_000;
 
 function parseLimit(given: string | undefined, usual: number): number {
   if (given === undefined) return usual;
   const limit = /^\d{1,5}$/.test(given) ? Number(given) : 0;
-  if (limit < 1 || limit > mostLines)
-    throw auditUsageError(`--limit takes a whole number from 1 to ${mostLines}, not ${toPlainJson(given)}`);
+  if (limit < 1 || limit > maxLines)
+    throw auditUsageError(`--limit takes a whole number from 1 to ${maxLines}, not ${toPlainJson(given)}`);
   return limit;
 }
 

@@ -9,7 +9,7 @@ import type { ProgramInput } from './command.ts';
 import { findServerAddress } from './find-server.ts';
 import { requestMcp, type McpServer } from './mcp-request.ts';
 import { createInterruptSignal } from '../platform/command-line/signals.ts';
-import { toolShape, toToolArguments, type Tool } from './tool-arguments.ts';
+import { toolShape, toToolArguments, type NamedTool } from './tool-arguments.ts';
 import { didYouMean, usageError } from '../platform/command-line/usage-error.ts';
 
 /** `workcrate call TOOL key=value …`: prints the text of a tool's answer. Exit code 1 where the tool failed. */
@@ -23,27 +23,27 @@ export async function runCall(input: ProgramInput): Promise<number> {
     signal: stop.signal,
     onProgress: progress.show,
   };
-  const tools = await listTools(server);
+  const tools = await listServerTools(server);
   const [name, ...pairs] = words;
   if (name === undefined) return print(formatTools(tools));
-  const tool = demandTool(tools, name);
+  const tool = findCalledTool(tools, name);
   const params = { name, arguments: await toToolArguments(tool, pairs, readReference) };
   const isJson = flags['json'] !== undefined;
   const meta = isJson ? { 'workcrate/structured': true } : {};
-  const result = await requestMcp(server, { method: 'tools/call', params, meta }, resultShape);
+  const result = await requestMcp(server, { method: 'tools/call', params, meta }, callResultShape);
   progress.clear();
   return await printResult(result, { isJson, folder: flags['output'] ?? null });
 }
 
-const pageShape = z.object({ tools: z.array(toolShape), nextCursor: z.string().optional() });
-const maxPages = 50;
+const toolPageShape = z.object({ tools: z.array(toolShape), nextCursor: z.string().optional() });
+const maxToolPages = 50;
 
-async function listTools(server: McpServer): Promise<Tool[]> {
-  const tools: Tool[] = [];
+async function listServerTools(server: McpServer): Promise<NamedTool[]> {
+  const tools: NamedTool[] = [];
   let cursor: string | undefined;
-  for (let page = 0; page < maxPages; page++) {
+  for (let page = 0; page < maxToolPages; page++) {
     const params = cursor === undefined ? {} : { cursor };
-    const answer = await requestMcp(server, { method: 'tools/list', params }, pageShape);
+    const answer = await requestMcp(server, { method: 'tools/list', params }, toolPageShape);
     tools.push(...answer.tools);
     cursor = answer.nextCursor;
     if (cursor === undefined) break;
@@ -51,7 +51,7 @@ async function listTools(server: McpServer): Promise<Tool[]> {
   return tools;
 }
 
-function demandTool(tools: readonly Tool[], name: string): Tool {
+function findCalledTool(tools: readonly NamedTool[], name: string): NamedTool {
   const tool = tools.find((one) => one.name === name);
   if (tool !== undefined) return tool;
   const names = tools.map((one) => one.name);
@@ -62,7 +62,7 @@ function demandTool(tools: readonly Tool[], name: string): Tool {
 }
 
 /** Names, each with the first sentence of its description. */
-function formatTools(tools: readonly Tool[]): string {
+function formatTools(tools: readonly NamedTool[]): string {
   const width = Math.max(0, ...tools.map(({ name }) => name.length));
   return tools
     .map(({ name, description }) => `${name.padEnd(width)}  ${description.split(/(?<=\.)\s|\n/, 1)[0]!}\n`)
@@ -81,7 +81,7 @@ async function readReference(reference: string): Promise<string> {
   }
 }
 
-const resultShape = z.object({
+const callResultShape = z.object({
   resultType: z.string().optional(),
   isError: z.boolean().default(false),
   content: z
@@ -100,7 +100,7 @@ const resultShape = z.object({
     .default({}),
 });
 
-type CallResult = z.infer<typeof resultShape>;
+type CallResult = z.infer<typeof callResultShape>;
 
 interface PrintOptions {
   readonly isJson: boolean;

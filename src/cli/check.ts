@@ -7,8 +7,8 @@ import { lockFolder } from '../platform/data-folder/data-folder.ts';
 import type { Database } from '../ports/database/database.ts';
 import { openDatabase } from '../ports/database/open.ts';
 import { isWorkcrateError, WorkcrateError } from '../platform/errors.ts';
-import { adoptStore, demandSameStore } from '../core/files/stored-file.ts';
-import { removeOrphans } from '../core/files/files.ts';
+import { adoptStore, checkSameStore } from '../core/files/stored-file.ts';
+import { removeOrphanFiles } from '../core/files/files.ts';
 import { verifyFiles } from '../core/files/verify.ts';
 import { openUploads } from '../core/links/open-uploads.ts';
 import { countCutOffPackings } from '../features/crates/open.ts';
@@ -19,7 +19,7 @@ import { openStorage } from '../ports/storage/open.ts';
 import type { Storage } from '../ports/storage/storage.ts';
 import type { ProgramInput } from './command.ts';
 
-const printLine = (text: string): void => void process.stdout.write(`${text}\n`);
+const printText = (text: string): void => void process.stdout.write(`${text}\n`);
 
 /** `workcrate check`: is the database sound, and does storage hold what it says? Exit code 1 if not. */
 export async function runCheck({ config, flags }: ProgramInput): Promise<number> {
@@ -45,15 +45,15 @@ export async function runCheck({ config, flags }: ProgramInput): Promise<number>
   };
   const result = await verifyFiles({ ...options, findOrphans: !held.isServed }).catch(describeUnreadable);
   problems.push(...result.problems, ...listDamagedPackages(getWorkspacesFolder(config)));
-  for (const problem of problems) printLine(`problem: ${problem}`);
+  for (const problem of problems) printText(`problem: ${problem}`);
   if (held.isServed)
-    printLine('a server is using this data, so the check for objects without a file was left out');
+    printText('a server is using this data, so the check for objects without a file was left out');
   const cutOff = held.isServed ? 0 : countCutOffPackings(config);
   if (cutOff > 0)
-    printLine(`${cutOff} unfinished crates of interrupted packings: the next start removes them`);
-  for (const note of [...result.notes, ...(await listQuarantineNotes(storage))]) printLine(`note: ${note}`);
+    printText(`${cutOff} unfinished crates of interrupted packings: the next start removes them`);
+  for (const note of [...result.notes, ...(await listQuarantineNotes(storage))]) printText(`note: ${note}`);
   const verdict = problems.length === 0 ? 'all is well' : `${problems.length} problems`;
-  printLine(`checked ${result.files} files, ${result.bytes} bytes: ${verdict}`);
+  printText(`checked ${result.files} files, ${result.bytes} bytes: ${verdict}`);
   return problems.length === 0 ? 0 : 1;
 }
 
@@ -82,7 +82,7 @@ async function adoptStorage(database: Database, storage: Storage, isHeld: boolea
       'Stop the server first: --adopt-storage ties the database to another storage.',
     );
   await adoptStore(database, storage);
-  printLine('The database now uses this storage. Links to files that are not in it return 410.');
+  printText('The database now uses this storage. Links to files that are not in it return 410.');
   return 0;
 }
 
@@ -102,14 +102,14 @@ async function removeAllOrphans({ config, database, storage, isServed }: OrphanR
     );
   const store = toStorageOptions(config);
   using _lock = store.kind === 'disk' && store.directory !== config.data ? lockFolder(store.directory) : null;
-  await demandSameStore(database, storage);
-  const { removed, fromQuarantine } = await removeOrphans({
+  await checkSameStore(database, storage);
+  const { removed, fromQuarantine } = await removeOrphanFiles({
     database,
     storage,
     openUploads,
     clock: Date.now,
   });
-  printLine(`removed ${removed} objects that belong to no file, and ${fromQuarantine} from quarantine`);
+  printText(`removed ${removed} objects that belong to no file, and ${fromQuarantine} from quarantine`);
   return 0;
 }
 

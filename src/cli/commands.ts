@@ -35,11 +35,11 @@ const createProgram = (line: ProgramInput): CommandProgram => ({
 const commandNames = Object.keys(commands);
 
 /** The command that the words name, once there are as many words behind it as it takes. */
-export function demandCommand(words: readonly string[]): string {
+export function checkCommand(words: readonly string[]): string {
   const { name, help, rest } = findCommand(words);
   if (help.subcommands !== undefined && help.actsAlone !== true)
     throw usageError(`${name} needs a subcommand: ${Object.keys(help.subcommands).join(', ')}`, name);
-  const { least, most, missing } = countWords(help.takes ?? '', rest.length);
+  const { least, most, missing } = countCommandWords(help.takes ?? '', rest.length);
   const usage = `Usage: ${formatUsageLine(name, help)}`;
   if (rest.length < least) throw usageError(`${missing} is missing. ${usage}`, name);
   if (rest.length > most)
@@ -85,7 +85,7 @@ function findCommand([command, ...words]: readonly string[]): FoundCommand {
 }
 
 /** How many words `NAME [NAME] [NAME…]` means, and which one is missing after so many. */
-function countWords(takes: string, given: number): { least: number; most: number; missing: string } {
+function countCommandWords(takes: string, given: number): { least: number; most: number; missing: string } {
   const words = takes.split(' ').filter((word) => word !== '');
   const required = words.filter((word) => !word.startsWith('['));
   const most = takes.includes('…') ? Infinity : words.length;

@@ -17,7 +17,7 @@ import { programName } from '../platform/program.ts';
 import { getWorkspacesFolder, getSandboxUids } from '../server/execution.ts';
 import { getDatabaseLocation, getQuotas, toStorageOptions } from '../core/store-options.ts';
 import { openStorage } from '../ports/storage/open.ts';
-import { demandUserName } from '../core/users/names.ts';
+import { checkUserName } from '../core/users/names.ts';
 import { createWorkspaces } from '../core/workspaces/workspaces.ts';
 import type { ProgramInput } from './command.ts';
 import { createInterruptSignal } from '../platform/command-line/signals.ts';
@@ -34,7 +34,7 @@ export interface CrateDesk extends AsyncDisposable {
 }
 
 /** The crate with an id; if there is none, the error names the command that lists them. */
-export async function demandCrate({ crates, caller, signal, data }: CrateDesk, id: string) {
+export async function checkCrate({ crates, caller, signal, data }: CrateDesk, id: string) {
   try {
     return await crates.get(caller, id, signal);
   } catch (error) {
@@ -51,7 +51,7 @@ export async function demandCrate({ crates, caller, signal, data }: CrateDesk, i
 export async function openCrateDesk({ config: given, flags }: ProgramInput): Promise<CrateDesk> {
   // What is worth a line in the log of a server is none in a terminal.
   const config = { ...given, logLevel: given.logLevel === 'info' ? ('warn' as const) : given.logLevel };
-  const caller = flags['user'] === undefined ? localCaller : { user: demandUserName(flags['user']) };
+  const caller = flags['user'] === undefined ? localCaller : { user: checkUserName(flags['user']) };
   if (config.database === null) makeDataFolder(config.data);
   await using opened = new AsyncDisposableStack();
   const [clock, log] = [Date.now, createLog(config.logLevel)];

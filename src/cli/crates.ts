@@ -5,13 +5,13 @@ import { toListingAnswer, toSearchAnswer } from '../features/crates/tools/schema
 import { getErrno, type WorkcrateError } from '../platform/errors.ts';
 import type { SubcommandOf } from './core-commands.ts';
 import type { ProgramInput } from './command.ts';
-import { demandCrate, openCrateDesk, type CrateDesk } from './crate-desk.ts';
+import { checkCrate, openCrateDesk, type CrateDesk } from './crate-desk.ts';
 import { formatTable } from '../platform/command-line/table.ts';
 import { usageError } from '../platform/command-line/usage-error.ts';
 
-type FoundCrates = Awaited<ReturnType<Crates['search']>>;
-type Summary = Awaited<ReturnType<Crates['get']>>;
-type CrateListing = Awaited<ReturnType<Crates['inside']['list']>>;
+type CrateSearchPage = Awaited<ReturnType<Crates['search']>>;
+type CrateStatusSummary = Awaited<ReturnType<Crates['get']>>;
+type ListedCrateFiles = Awaited<ReturnType<Crates['inside']['list']>>;
 type CratesStatus = Awaited<ReturnType<Crates['status']>>;
 
 /** Names and texts of others end up in a terminal, which acts on some characters. */
@@ -23,7 +23,7 @@ const shortenText = (text: string, most: number): string =>
     ? stripControlCharacters(text)
     : `${stripControlCharacters(text).slice(0, most - 1)}…`;
 
-function formatFoundCrates({ total, results, next, notes }: FoundCrates): string {
+function formatFoundCrates({ total, results, next, notes }: CrateSearchPage): string {
   const rows = results.map(({ crateId, title, authors, year }) => [
     crateId,
     year === null ? '' : String(year),
@@ -36,7 +36,7 @@ function formatFoundCrates({ total, results, next, notes }: FoundCrates): string
   return `${formatTable([['CRATE', 'YEAR', 'TITLE', 'AUTHORS'], ...rows])}${total} found\n${more}${noteLines}`;
 }
 
-function formatCrateSummary(summary: Summary): string {
+function formatCrateSummary(summary: CrateStatusSummary): string {
   const lines: [string, string][] = [
     ['title', summary.title],
     ['crate', summary.crate_id],
@@ -66,7 +66,7 @@ function formatCrateSummary(summary: Summary): string {
   return [...shown, ...issues].join('');
 }
 
-function formatCrateFiles({ total, files, next, unsafe }: CrateListing): string {
+function formatCrateFiles({ total, files, next, unsafe }: ListedCrateFiles): string {
   const rows = files.map(({ path, size, modified }) => [
     String(size),
     modified === null ? '' : new Date(modified).toISOString().slice(0, 16).replace('T', ' '),
@@ -112,13 +112,13 @@ function formatCratesStatus(status: CratesStatus): string {
 
 type CratesFlags = Readonly<Record<string, string | undefined>>;
 
-const modes = ['keyword', 'semantic', 'hybrid'] as const;
+const searchModes = ['keyword', 'semantic', 'hybrid'] as const;
 
-function parseSearchMode(flags: CratesFlags): (typeof modes)[number] {
+function parseSearchMode(flags: CratesFlags): (typeof searchModes)[number] {
   const given = flags['mode'] ?? 'hybrid';
-  const mode = modes.find((one) => one === given);
+  const mode = searchModes.find((one) => one === given);
   if (mode === undefined)
-    throw cratesUsageError(`--mode takes one of ${modes.join(', ')}, not ${JSON.stringify(given)}`);
+    throw cratesUsageError(`--mode takes one of ${searchModes.join(', ')}, not ${JSON.stringify(given)}`);
   return mode;
 }
 
@@ -179,8 +179,8 @@ type Action = (desk: CrateDesk, input: ProgramInput, words: readonly string[]) =
 const cratesActions: Readonly<Record<SubcommandOf<'crates'>, Action>> = {
   index: bringUpToDate,
   search: searchCommand,
-  show: showCrate,
-  files,
+  show: printCrate,
+  files: printCrateFiles,
   read: readCommand,
   pack: packCommand,
   status: statusCommand,
@@ -237,14 +237,14 @@ async function searchCommand(
   return wantsJson(input) ? toPrettyJson(toSearchAnswer(request.query, page)) : formatFoundCrates(page);
 }
 
-async function showCrate(desk: CrateDesk, input: ProgramInput, words: readonly string[]) {
-  const summary = await demandCrate(desk, words[0]!);
+async function printCrate(desk: CrateDesk, input: ProgramInput, words: readonly string[]) {
+  const summary = await checkCrate(desk, words[0]!);
   return wantsJson(input) ? toPrettyJson(summary) : formatCrateSummary(summary);
 }
 
-async function files(desk: CrateDesk, input: ProgramInput, words: readonly string[]) {
+async function printCrateFiles(desk: CrateDesk, input: ProgramInput, words: readonly string[]) {
   const { crates, caller, signal } = desk;
-  await demandCrate(desk, words[0]!);
+  await checkCrate(desk, words[0]!);
   const request = {
     glob: input.flags['glob'] ?? null,
     limit: parseCount(input.flags, 'limit', 1000, 1e9),
@@ -257,7 +257,7 @@ async function files(desk: CrateDesk, input: ProgramInput, words: readonly strin
 /** To stdout, byte for byte. */
 async function readCommand(desk: CrateDesk, _input: ProgramInput, words: readonly string[]) {
   const { crates, caller, signal } = desk;
-  await demandCrate(desk, words[0]!);
+  await checkCrate(desk, words[0]!);
   const bytes = crates.inside.stream(caller, words[0]!, words[1]!, signal);
   try {
     await pipeline(copyEachChunk(bytes), process.stdout, { end: false });

@@ -33,7 +33,7 @@ async function checkNpm({ languages }: Sandbox, config: Config): Promise<Finding
   };
 }
 
-const titles = { python: 'Python', node: 'Node' };
+const languageTitles = { python: 'Python', node: 'Node' };
 
 async function describeRegistry(config: Config, language: PackageLanguage, by: string): Promise<Finding> {
   const { packagesHosts: hosts, packagesAllow: allow } = config;
@@ -43,13 +43,13 @@ async function describeRegistry(config: Config, language: PackageLanguage, by: s
     const which = allow.length === 0 ? '' : `; allowed: ${allow.join(', ')}`;
     return {
       state: 'ok',
-      what: `${titles[language]} packages can be installed from ${found.title} (${by}${which})`,
+      what: `${languageTitles[language]} packages can be installed from ${found.title} (${by}${which})`,
     };
   } catch (error) {
     if (!isWorkcrateError(error)) throw error;
     return {
       state: 'note',
-      what: `${titles[language]} packages cannot be installed`,
+      what: `${languageTitles[language]} packages cannot be installed`,
       remedy: error.message,
     };
   }

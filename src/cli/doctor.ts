@@ -16,7 +16,7 @@ import { findRefusals, type RefusedPart } from '../server/startable.ts';
 import { getDatabaseLocation, toStorageOptions } from '../core/store-options.ts';
 import { openStorage } from '../ports/storage/open.ts';
 import { escapeControls } from '../platform/text/text.ts';
-import { demandIssuer } from '../core/users/issuer-url.ts';
+import { checkIssuerUrl } from '../core/users/issuer-url.ts';
 import { listKeys } from '../core/users/keys.ts';
 import { createIssuer } from '../core/users/oauth.ts';
 import type { DoctorCheck, Finding } from '../core/command.ts';
@@ -248,7 +248,7 @@ async function countKeys(config: Config): Promise<number> {
 async function checkIssuer({ auth, oauthIssuer }: Config): Promise<Finding[]> {
   if (!auth.includes('oauth')) return [];
   try {
-    const { id } = await createIssuer(demandIssuer(oauthIssuer), () => {})();
+    const { id } = await createIssuer(checkIssuerUrl(oauthIssuer), () => {})();
     return [{ state: 'ok', what: `users: the issuer ${id} answers` }];
   } catch (error) {
     return [

@@ -62,7 +62,7 @@ export function findOrStartServer(
   };
 }
 
-export function demandHttpUrl(text: string): URL {
+export function checkServerUrl(text: string): URL {
   const url = /^https?:\/\//.test(text) ? URL.parse(text) : null;
   if (url === null) throw new WorkcrateError('config_invalid', '--url takes an http:// or https:// URL.');
   return url;
@@ -75,7 +75,7 @@ function noServerError(data: string): WorkcrateError {
   );
 }
 
-export function noAnswerError(
+export function createServerNoAnswerError(
   url: string,
   cause: FetchError,
   { timeoutMs }: Pick<FetchPolicy, 'timeoutMs'>,

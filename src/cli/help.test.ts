@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { listSwitchFlags } from '../platform/config/config.ts';
 import { loadConfig, allSettings } from '../server/settings.ts';
 import type { CommandHelp } from '../core/command.ts';
-import { commands, demandCommand, getHelp } from './commands.ts';
+import { commands, checkCommand, getHelp } from './commands.ts';
 import { completeFlags, listFlagOptions } from './flags.ts';
 
 const checkout = join(import.meta.dirname, '../..');
@@ -57,7 +57,7 @@ for (const [name, { takes = '' }] of all.filter(
 ))
   it(`${name} with a word too many is refused with its own usage`, () => {
     const words = `${name} ${takes}`.trim().split(' ');
-    assert.throws(() => demandCommand([...words, 'more']), {
+    assert.throws(() => checkCommand([...words, 'more']), {
       code: 'config_invalid',
       message: new RegExp(`"more" is one word too many\\. Usage: npx workcrate ${name} .*See .* --help\\.$`),
     });
@@ -74,7 +74,7 @@ function assertTaken(name: string, example: string): void {
     options: listFlagOptions(),
     allowPositionals: true,
   });
-  assert.equal(demandCommand(positionals), name.split(' ')[0]);
+  assert.equal(checkCommand(positionals), name.split(' ')[0]);
 }
 
 it('every setting that is true or false is switched on by its flag alone, and on and off by a value', () => {

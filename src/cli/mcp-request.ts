@@ -11,7 +11,7 @@ import {
   type FetchPolicy,
 } from '../platform/net/bounded-fetch.ts';
 import { packageVersion } from '../platform/version.ts';
-import { brokenOffError, demandHttpUrl, noAnswerError } from './find-server.ts';
+import { brokenOffError, checkServerUrl, createServerNoAnswerError } from './find-server.ts';
 
 export interface McpServer {
   /** With or without `/mcp` at its end. */
@@ -29,10 +29,10 @@ export interface McpRequest {
 }
 
 const revision = '2026-07-28';
-const prefix = 'io.modelcontextprotocol/';
+const metaPrefix = 'io.modelcontextprotocol/';
 
 /** As long as the longest run that an operator can allow, and more than the largest answer. */
-const policy: FetchPolicy = {
+const mcpRequestPolicy: FetchPolicy = {
   timeoutMs: 24 * 3_600_000,
   maxBytes: 256 * 1024 ** 2,
   privateAddresses: 'allowed',
@@ -51,9 +51,9 @@ export async function requestMcp<T>(
     params: {
       ...params,
       _meta: {
-        [`${prefix}protocolVersion`]: revision,
-        [`${prefix}clientInfo`]: { name: 'workcrate-call', version: packageVersion },
-        [`${prefix}clientCapabilities`]: {},
+        [`${metaPrefix}protocolVersion`]: revision,
+        [`${metaPrefix}clientInfo`]: { name: 'workcrate-call', version: packageVersion },
+        [`${metaPrefix}clientCapabilities`]: {},
         progressToken: 1,
         ...meta,
       },
@@ -68,14 +68,16 @@ export async function requestMcp<T>(
     ...(server.key === null ? {} : { Authorization: `Bearer ${server.key}` }),
   };
   const { url: given, signal } = server;
-  const url = demandHttpUrl(/\/mcp(?:\?.*)?$/.test(given) ? given : `${given.replace(/\/+$/, '')}/mcp`);
+  const url = checkServerUrl(/\/mcp(?:\?.*)?$/.test(given) ? given : `${given.replace(/\/+$/, '')}/mcp`);
   try {
-    return await fetchBounded(url, { method: 'POST', headers, body, signal }, policy, (answer) =>
+    return await fetchBounded(url, { method: 'POST', headers, body, signal }, mcpRequestPolicy, (answer) =>
       readResult(server, answer, shape),
     );
   } catch (error) {
     if (!(error instanceof FetchError)) throw error;
-    throw error.kind === 'broken_off' ? brokenOffError(given, error) : noAnswerError(given, error, policy);
+    throw error.kind === 'broken_off'
+      ? brokenOffError(given, error)
+      : createServerNoAnswerError(given, error, mcpRequestPolicy);
   }
 }
 

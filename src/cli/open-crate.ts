@@ -10,8 +10,8 @@ import {
 } from '../features/crates/sources/sources.ts';
 import { WorkcrateError } from '../platform/errors.ts';
 import type { ProgramInput } from './command.ts';
-import { demandCrate, openCrateDesk } from './crate-desk.ts';
-import { demandData } from './open-unlocked.ts';
+import { checkCrate, openCrateDesk } from './crate-desk.ts';
+import { checkData } from './open-unlocked.ts';
 
 export interface OpenedCrate {
   readonly container: CrateContainer;
@@ -28,9 +28,9 @@ export async function openNamedCrate(
   signal: AbortSignal,
 ): Promise<OpenedCrate> {
   if (crateIdForm.test(which)) {
-    demandData(input.config);
+    checkData(input.config);
     const desk = opened.use(await openCrateDesk(input));
-    await demandCrate(desk, which);
+    await checkCrate(desk, which);
     const { container, place } = await desk.crates.inside.open(desk.caller, which, signal);
     return { container: opened.use(container), place };
   }

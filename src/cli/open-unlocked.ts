@@ -13,7 +13,7 @@ import type { ProgramInput } from './command.ts';
  * says which one: a command that misses the settings of the service works on another database, and well.
  */
 export async function openUnlocked({ config, flags }: OpeningInput, make: boolean): Promise<Database> {
-  if (!make) demandData(config);
+  if (!make) checkData(config);
   if (config.database === null) makeDataFolder(config.data);
   const isNew = config.database === null && !existsSync(getDatabaseLocation(config));
   const database = await openDatabase(getDatabaseLocation(config));
@@ -34,7 +34,7 @@ export function describeOpened(config: Config, isNew: boolean, unread: string | 
 }
 
 /** For commands that only look something up: where no server has stored anything, none of them makes a data folder. */
-export function demandData(config: Config): void {
+export function checkData(config: Config): void {
   if (config.database !== null || existsSync(getDatabaseLocation(config))) return;
   throw new WorkcrateError(
     'not_found',

@@ -10,7 +10,7 @@ import { programName } from '../platform/program.ts';
 import { statusShape, type ServerStatus } from '../server/status.ts';
 import { formatBytes } from '../platform/text/text.ts';
 import type { ProgramInput } from './command.ts';
-import { demandHttpUrl, findServerAddress, noAnswerError } from './find-server.ts';
+import { checkServerUrl, findServerAddress, createServerNoAnswerError } from './find-server.ts';
 
 /** `workcrate status`: asks a running server how it is. Exit code 1 where it is not ready. */
 export async function runStatus({ config, origins, flags }: ProgramInput): Promise<number> {
@@ -38,20 +38,20 @@ const statusFetchPolicy: FetchPolicy = {
 };
 
 async function askForStatus(url: string, key: string | null): Promise<ServerStatus> {
-  const target = demandHttpUrl(`${url.replace(/\/+$/, '')}/status`);
+  const target = checkServerUrl(`${url.replace(/\/+$/, '')}/status`);
   const headers: Record<string, string> = key === null ? {} : { Authorization: `Bearer ${key}` };
   try {
     return await fetchBounded(target, { headers }, statusFetchPolicy, (answer) =>
       readStatus(url, key, answer),
     );
   } catch (error) {
-    throw error instanceof FetchError ? noAnswerError(url, error, statusFetchPolicy) : error;
+    throw error instanceof FetchError ? createServerNoAnswerError(url, error, statusFetchPolicy) : error;
   }
 }
 
 async function readStatus(url: string, key: string | null, answer: FetchAnswer): Promise<ServerStatus> {
   if (answer.status === 401 || answer.status === 403) throw statusRefusedError(answer.status, key);
-  const status = statusShape.safeParse(await readJson(answer));
+  const status = statusShape.safeParse(await readJsonAnswer(answer));
   if (answer.status === 200 && status.success) return status.data;
   throw new WorkcrateError(
     'not_found',
@@ -61,7 +61,7 @@ async function readStatus(url: string, key: string | null, answer: FetchAnswer):
 }
 
 /** Null for anything that no Workcrate would answer. */
-async function readJson(answer: FetchAnswer): Promise<unknown> {
+async function readJsonAnswer(answer: FetchAnswer): Promise<unknown> {
   try {
     return JSON.parse(await answer.text()) as unknown;
   } catch (error) {

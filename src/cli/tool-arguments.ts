@@ -35,13 +35,13 @@ export const toolShape = z.object({
   }),
 });
 
-export type Tool = z.infer<typeof toolShape>;
+export type NamedTool = z.infer<typeof toolShape>;
 
 /** Reads what a value refers to: `@FILE`, or `-` for standard input. */
 export type ReadReference = (reference: string) => Promise<string>;
 
 export async function toToolArguments(
-  tool: Tool,
+  tool: NamedTool,
   words: readonly string[],
   read: ReadReference,
 ): Promise<Record<string, unknown>> {
@@ -50,7 +50,7 @@ export async function toToolArguments(
     const [, key, given] = /^([^=]+)=(.*)$/s.exec(word) ?? [];
     if (key === undefined || given === undefined)
       throw usageError(`${JSON.stringify(word)} is no key=value`, 'call');
-    const schema = demandKey(tool, key);
+    const schema = checkArgumentKey(tool, key);
     const value = toValue(`${tool.name} ${key}`, schema, await resolveText(given, read));
     const before = found[key];
     found[key] =
@@ -62,12 +62,12 @@ export async function toToolArguments(
   if (missing.length > 0)
     throw new WorkcrateError(
       'config_invalid',
-      `${tool.name} needs ${missing.join(' and ')}. Its keys:\n${describeKeys(tool)}`,
+      `${tool.name} needs ${missing.join(' and ')}. Its keys:\n${describeArgumentKeys(tool)}`,
     );
   return found;
 }
 
-function demandKey({ name, inputSchema: { properties } }: Tool, key: string): ValueSchema {
+function checkArgumentKey({ name, inputSchema: { properties } }: NamedTool, key: string): ValueSchema {
   if (Object.hasOwn(properties, key)) return properties[key]!;
   const known = Object.keys(properties);
   throw usageError(
@@ -85,10 +85,10 @@ async function resolveText(given: string, read: ReadReference): Promise<string> 
 
 /** A value of a type that the schema allows. Text stays text wherever text is allowed, unless it is a list or an object. */
 function toValue(where: string, schema: ValueSchema, text: string): unknown {
-  const types = listTypes(schema);
+  const types = listValueTypes(schema);
   const takesText = types.length === 0 || types.includes('string');
   if (/^\s*[[{]/.test(text) && (types.includes('array') || types.includes('object')))
-    return parseJson(where, text);
+    return parseJsonArgument(where, text);
   if (takesText) return text;
   if (types.includes('array')) return [toValue(where, schema.items ?? {}, text)];
   if (
@@ -102,13 +102,13 @@ function toValue(where: string, schema: ValueSchema, text: string): unknown {
   throw usageError(`${where} takes ${types.join(' or ')}, not ${JSON.stringify(text.slice(0, 100))}`, 'call');
 }
 
-function listTypes({ type, anyOf = [], enum: choices }: ValueSchema): string[] {
+function listValueTypes({ type, anyOf = [], enum: choices }: ValueSchema): string[] {
   const own = type === undefined ? [] : [type].flat();
   if (own.length === 0 && choices?.some((choice) => typeof choice === 'string')) return ['string'];
-  return [...own, ...anyOf.flatMap(listTypes)];
+  return [...own, ...anyOf.flatMap(listValueTypes)];
 }
 
-function parseJson(where: string, text: string): unknown {
+function parseJsonArgument(where: string, text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
@@ -118,9 +118,9 @@ function parseJson(where: string, text: string): unknown {
 }
 
 /** One line for each key, those that are required first. */
-function describeKeys({ inputSchema: { properties, required } }: Tool): string {
+function describeArgumentKeys({ inputSchema: { properties, required } }: NamedTool): string {
   const keys = Object.entries(properties).map(([key, schema]) => {
-    const types = schema.enum?.map(String).join('|') ?? listTypes(schema).join('|');
+    const types = schema.enum?.map(String).join('|') ?? listValueTypes(schema).join('|');
     const shown = required.includes(key) ? `${key}=${types}` : `[${key}=${types}]`;
     return { isRequired: required.includes(key), line: `  ${shown}  ${schema.description ?? ''}`.trimEnd() };
   });

@@ -22,12 +22,12 @@ export async function runUsage(input: ProgramInput): Promise<number> {
   const database = opened.adopt(await openUnlocked(input, false), (it) => it.close());
   const users = await listUserUsage(database, Date.now());
   const measured: MeasuredUser[] = [];
-  for (const user of users) measured.push(await measureUser(user, getWorkspacesFolder(config)));
+  for (const user of users) measured.push(await measureFoldersOfUser(user, getWorkspacesFolder(config)));
   process.stdout.write(flags['json'] === undefined ? formatUsage(measured) : toUsageJson(measured));
   return 0;
 }
 
-async function measureUser(user: UserUsage, places: string): Promise<MeasuredUser> {
+async function measureFoldersOfUser(user: UserUsage, places: string): Promise<MeasuredUser> {
   if (user.place === null) return { ...user, folder: null, workspaceBytes: 0, artifactBytes: 0 };
   const folder = join(places, String(user.place));
   const workspaceBytes = await measureFolder(join(folder, 'workspace'), maxUsageEntries);

@@ -8,8 +8,8 @@ import { getLinkBase } from '../server/link-base.ts';
 import { readServerAddress } from '../server/server-address.ts';
 import { addUser, listKeys, rotateKey, type KeyTerms, type ListedKey } from '../core/users/keys.ts';
 import {
-  demandScopes,
-  demandNewUserName,
+  checkScopes,
+  checkNewUserName,
   parseExpiry,
   metricsScope,
   operatorScope,
@@ -43,7 +43,7 @@ export async function runUser(input: ProgramInput): Promise<number> {
 function parseKeyTerms({ flags }: ProgramInput, now: number): Partial<KeyTerms> {
   const { scopes, expires } = flags;
   return {
-    ...(scopes === undefined ? {} : { scopes: demandScopes(scopes.split(',').map((word) => word.trim())) }),
+    ...(scopes === undefined ? {} : { scopes: checkScopes(scopes.split(',').map((word) => word.trim())) }),
     ...(expires === undefined ? {} : { expiresAt: parseExpiry(expires, now) }),
   };
 }
@@ -51,7 +51,7 @@ function parseKeyTerms({ flags }: ProgramInput, now: number): Partial<KeyTerms> 
 async function addUserCommand(database: Database, input: ProgramInput, name: string): Promise<string> {
   const now = Date.now();
   const terms = { scopes: defaultScopes, expiresAt: null, ...parseKeyTerms(input, now) };
-  const key = await addUser(database, demandNewUserName(name), terms, now, (tx, { after }) =>
+  const key = await addUser(database, checkNewUserName(name), terms, now, (tx, { after }) =>
     noteChange(tx, { operation: 'user_add', subject: name, details: toTermDetails(after) }, now),
   );
   const remedy = input.config.auth.includes('keys')

@@ -1,5 +1,5 @@
 import {
-  describeValidation,
+  describeCrateValidation,
   toValidationAnswer,
   validateCrate,
   validationProfiles,
@@ -20,7 +20,9 @@ export async function runValidate(input: ProgramInput): Promise<number> {
     await validateCrate({ container, place, maxMetadata: config.maxMetadata, profile, signal }),
   );
   process.stdout.write(
-    flags['json'] === undefined ? `${describeValidation(answer)}\n` : `${JSON.stringify(answer, null, 2)}\n`,
+    flags['json'] === undefined
+      ? `${describeCrateValidation(answer)}\n`
+      : `${JSON.stringify(answer, null, 2)}\n`,
   );
   return answer.valid ? 0 : 1;
 }

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import type { Audit, AuditEvent } from '../core/audit/audit.ts';
 import { auditTool, auditRefusedCalls } from '../core/audit/wrappers.ts';
 import { WorkcrateError } from '../platform/errors.ts';
-import { hashToken, toPublicId } from '../core/links/link.ts';
+import { hashLinkToken, toPublicId } from '../core/links/link.ts';
 import { furtherGroups, toolGroups, type Tool, type ToolContext } from '../core/offer/tool.ts';
 import { loadConfig } from './settings.ts';
 import { createClosedOffer } from './offer.ts';
@@ -79,7 +79,7 @@ const shown: Readonly<Record<string, string>> = {
 };
 
 const token = 'A'.repeat(43);
-const link = toPublicId(hashToken(token));
+const link = toPublicId(hashLinkToken(token));
 
 /** As they are declared: tools are looked at here, and none is called. */
 const { tools } = await createClosedOffer(

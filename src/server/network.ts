@@ -8,13 +8,13 @@ import { rootCertificates } from 'node:tls';
 import type { Audit } from '../core/audit/audit.ts';
 import { readEnvironmentVariable } from '../platform/config/config.ts';
 import type { ServerConfig as Config } from './settings.ts';
-import { createEgress, demandUsableSecrets, loadSecrets, type Egress } from '../features/network/egress.ts';
+import { createEgress, checkUsableSecrets, loadSecrets, type Egress } from '../features/network/egress.ts';
 import { isWorkcrateError, WorkcrateError } from '../platform/errors.ts';
 import type { Execution } from '../core/runs/executions.ts';
 import type { NetworkPort } from '../features/network/runs.ts';
 import { formatHostRules, narrowRules, parseHostRules, type HostRules } from '../platform/net/host-rules.ts';
 import type { Log } from '../platform/observability/log.ts';
-import type { OpenNetwork } from '../features/packages/packages.ts';
+import type { OpenInstallNetwork } from '../features/packages/packages.ts';
 import type { RunNetwork } from '../ports/sandbox/sandbox.ts';
 
 /** What `allow:` in --sandbox-network names; null where runs have no list. */
@@ -33,7 +33,7 @@ export interface RunNetworks extends AsyncDisposable {
   /** Gives runs their way out; null where they have none of their own. */
   readonly port: NetworkPort | null;
   /** Gives an install its way out: to these hosts of the operator, at private addresses too. */
-  readonly openForInstall: OpenNetwork;
+  readonly openForInstall: OpenInstallNetwork;
 }
 
 export function openNetworks(config: Config, audit: Audit, log: Log): RunNetworks {
@@ -64,7 +64,7 @@ export function demandNetworkSettings(config: Config): void {
   readAllowedHosts(config);
   readAddresses(config);
   if (config.networkSecrets === null) return;
-  demandUsableSecrets(loadSecrets(config.networkSecrets, readEnvironmentVariable), config.networkTls);
+  checkUsableSecrets(loadSecrets(config.networkSecrets, readEnvironmentVariable), config.networkTls);
 }
 
 function toNetworkPort(egress: Egress, rules: HostRules): NetworkPort {

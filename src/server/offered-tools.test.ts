@@ -4,7 +4,7 @@ import { loadConfig } from './settings.ts';
 import { createOwnToolbox, type Toolbox } from '../core/offer/toolbox.ts';
 import { bindTool, type ToolContext } from '../core/offer/tool.ts';
 import { recordProof } from '../../test/requirements/requirements.testing.ts';
-import { chooseTools, loadRoutes } from '../features/tool-search/tool-search.ts';
+import { chooseListedTools, loadRoutes } from '../features/tool-search/tool-search.ts';
 import { discoveryTools } from '../features/tool-search/tools.ts';
 import { createClosedOffer } from './offer.ts';
 
@@ -34,7 +34,7 @@ const search = bindTool(
 );
 
 const listChosen = (request: string): string[] =>
-  chooseTools(tools, request, { routes }).map(({ name }) => name);
+  chooseListedTools(tools, request, { routes }).map(({ name }) => name);
 
 async function listFound(query: string): Promise<string[]> {
   const answer = await search.handle(search.input.parse({ query, limit: 20 }), context);

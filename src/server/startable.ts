@@ -10,7 +10,7 @@ import type { ServerConfig as Config } from './settings.ts';
 import { leavesReserve, measureFreeSpace } from '../platform/data-folder/disk-reserve.ts';
 import { checkBackend } from '../ports/database/open.ts';
 import { isWorkcrateError, WorkcrateError } from '../platform/errors.ts';
-import { demandOffload } from '../core/links/offload.ts';
+import { checkOffload } from '../core/links/offload.ts';
 import { isLoopbackHost } from '../platform/net/addresses.ts';
 import { checkTracing } from '../platform/observability/tracing.ts';
 import { createAllowedPackages } from '../features/packages/packages.ts';
@@ -18,7 +18,7 @@ import { findPublicFolder } from '../platform/paths/paths.ts';
 import { programName } from '../platform/program.ts';
 import { checkKindAllowed } from '../ports/sandbox/open.ts';
 import { formatBytes } from '../platform/text/text.ts';
-import { demandTokenSettings } from '../core/users/users.ts';
+import { checkTokenSettings } from '../core/users/users.ts';
 import { demandNetworkSettings } from './network.ts';
 import { features } from './features.ts';
 import { getOutputBounds, readToolGroups } from './offer.ts';
@@ -33,7 +33,7 @@ const demands = {
   database: (config: Config) => checkBackend(getDatabaseLocation(config)),
   storage: toStorageOptions,
   downloads: demandDownloads,
-  users: demandTokenSettings,
+  users: checkTokenSettings,
   tools: (config: Config) => chooseGroups(readToolGroups(config)),
   output: getOutputBounds,
   network: demandNetworkSettings,
@@ -93,7 +93,7 @@ function demandDownloads(config: Config): void {
   if (downloads === 'stream') return;
   const options = toStorageOptions(config);
   const presigns = options.kind === 's3' || (options.kind === 'azure' && 'key' in options.credential);
-  demandOffload(downloads, { presigns, isDisk: storage === 'disk' });
+  checkOffload(downloads, { presigns, isDisk: storage === 'disk' });
 }
 
 /** Nothing of the gateway is loaded where there is none. */

@@ -9,8 +9,8 @@ import { lockFolder } from '../platform/data-folder/data-folder.ts';
 import { createBallast } from '../platform/data-folder/disk-ballast.ts';
 import { checkSpace } from '../platform/data-folder/disk-reserve.ts';
 import { openDatabase } from '../ports/database/open.ts';
-import { createFiles, demandWritable, type SweptOrphans } from '../core/files/files.ts';
-import { demandSameStore } from '../core/files/stored-file.ts';
+import { createFiles, checkWritable, type SweptOrphans } from '../core/files/files.ts';
+import { checkSameStore } from '../core/files/stored-file.ts';
 import {
   meterLinks,
   meterUploads,
@@ -94,7 +94,7 @@ export async function openStores({ endsWithClient, brought, ...context }: Stores
   started.defer(() => links.flush());
 
   if (!database.isShared) await dropLeases(database);
-  await demandSameStore(database, storage);
+  await checkSameStore(database, storage);
   logOrphans(await files.sweepOrphans(), log);
   await ballast?.restore();
   const watched = watchPaths({
@@ -119,7 +119,7 @@ export async function openStores({ endsWithClient, brought, ...context }: Stores
       await demandReadiness({
         async database() {
           await database.demandWhole();
-          await demandWritable(database);
+          await checkWritable(database);
         },
         storage: () => storage.probe(),
         folders,

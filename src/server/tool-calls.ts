@@ -12,7 +12,7 @@ import { createCallingRuns } from '../features/code-mode/runs.ts';
 import { createCallStore, type RunOfCalls } from '../features/code-mode/store.ts';
 import {
   createToolCalls,
-  saveTool,
+  saveToTool,
   type FileSource,
   type ToolCall,
 } from '../features/code-mode/tool-calls.ts';
@@ -39,7 +39,7 @@ export function openToolCalls({ config, files, links, audit, clock, log }: ToolC
 
 /** A tool of ours has a line of its own too; this one says which code called it, and what was refused. */
 function auditToolCall(audit: Audit, { id, user }: RunOfCalls, call: ToolCall): void {
-  const { source } = call.tool === saveTool.name ? call.arguments : {};
+  const { source } = call.tool === saveToTool.name ? call.arguments : {};
   const { sequence, server, tool, definitionHash, argumentsHash, resultHash, verdict, outcome, ms } = call;
   audit.note({
     level: outcome === 'refused' ? 'warning' : 'trace',

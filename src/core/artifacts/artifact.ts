@@ -35,7 +35,7 @@ export interface Artifact extends Disposable {
 export const isPlainArtifactName = (name: string): boolean => /^(?!\.)[^/\\]+$/.test(name);
 
 /** Refuses what cannot be the name of an artifact, before anything is looked up. */
-export function requireArtifactName(name: string): void {
+export function checkArtifactName(name: string): void {
   if (/[/\\]/.test(name)) throw notAFilenameError(name);
   if (name.startsWith('.')) throw startsWithDotError(name);
 }
@@ -97,13 +97,13 @@ async function* readArtifactPieces({ fd }: OpenFile, stats: BigIntStats): AsyncG
 
 async function fillPiece(fd: number, piece: Buffer, position: number): Promise<void> {
   for (let done = 0; done < piece.length;) {
-    const { bytesRead } = await readPiece(fd, piece, done, position + done);
+    const { bytesRead } = await readDescriptorPiece(fd, piece, done, position + done);
     if (bytesRead === 0) throw artifactChangedError();
     done += bytesRead;
   }
 }
 
-async function readPiece(fd: number, into: Buffer, offset: number, position: number) {
+async function readDescriptorPiece(fd: number, into: Buffer, offset: number, position: number) {
   try {
     return await readDescriptorAt(fd, into, offset, into.length - offset, position);
   } catch (error) {

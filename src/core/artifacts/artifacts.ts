@@ -16,7 +16,7 @@ import { canRunsRead, type Workspaces } from '../workspaces/workspaces.ts';
 import {
   artifactFailedError,
   artifactNotFoundError,
-  requireArtifactName,
+  checkArtifactName,
   openArtifact,
   type Artifact,
   type ArtifactFolder,
@@ -57,7 +57,7 @@ export function createArtifacts({ places, sizeLimit, log }: ArtifactsOptions) {
   }
 
   async function open(caller: Caller, name: string, limit: number): Promise<Artifact> {
-    requireArtifactName(name);
+    checkArtifactName(name);
     const folder = await wrapFailure('size', () => folderOf(caller));
     if (folder === null) throw artifactNotFoundError(name);
     return openArtifact(folder, name, limit);

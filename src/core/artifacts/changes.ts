@@ -31,7 +31,7 @@ export function sortByBytes(names: readonly string[]): string[] {
 }
 
 /** What tells one state of a file from another, in nanoseconds where it is a time. */
-interface FileState {
+interface SeenFileState {
   readonly size: bigint;
   readonly modified: bigint;
   readonly inode: bigint;
@@ -41,7 +41,7 @@ interface FileState {
 
 /** The regular files below a folder at one time. */
 export interface Snapshot {
-  readonly files: ReadonlyMap<string, FileState>;
+  readonly files: ReadonlyMap<string, SeenFileState>;
   /** False where a bound or a closed folder kept files out of sight. */
   readonly sawAll: boolean;
   /** Files and folders whose names are not UTF-8, and so cannot be shown. */
@@ -77,7 +77,7 @@ function isInterpreterFile(path: string): boolean {
 }
 
 /** The kernel stamps files by a clock that may be a tick behind. */
-const clockLagMs = 20;
+const artifactClockLagMs = 20;
 
 /**
  * Records what is below a folder. `directory` is trusted; `below` is a way from there that a run may have
@@ -88,8 +88,8 @@ export async function snapshot(
   below: Components = rootPath,
   { mostEntries = 20_000, mostDepth = 64, mostBytes = 4 * 1024 ** 2 }: SnapshotBounds = {},
 ): Promise<Snapshot> {
-  const takenAt = BigInt(Date.now() - clockLagMs) * 1_000_000n;
-  const files = new Map<string, FileState>();
+  const takenAt = BigInt(Date.now() - artifactClockLagMs) * 1_000_000n;
+  const files = new Map<string, SeenFileState>();
   const enters = (name: string): boolean => !isInterpreterFolder(name);
   const all = openBelow(directory).tree(below, { mostEntries, mostDepth, mostBytes, enters });
   const { cut, unentered, unreadable } = await recordTree(all, files);
@@ -98,7 +98,7 @@ export async function snapshot(
 
 async function recordTree(
   all: Generator<TreeEntry, TreeEnd>,
-  files: Map<string, FileState>,
+  files: Map<string, SeenFileState>,
 ): Promise<TreeEnd> {
   try {
     const take = ({ path, stats }: TreeEntry): void => {
@@ -138,13 +138,13 @@ export function difference(before: Snapshot, after: Snapshot): FolderChanges {
 
 /** A file that the first snapshot may have missed is new only if something was done to it since. */
 function listCreated(before: Snapshot, after: Snapshot): string[] {
-  const isNew = ([path, now]: [string, FileState]): boolean =>
+  const isNew = ([path, now]: [string, SeenFileState]): boolean =>
     !before.files.has(path) && (before.sawAll || now.changed >= before.takenAt);
   return [...after.files].filter(isNew).map(([path]) => path);
 }
 
 function listModified(before: Snapshot, after: Snapshot): string[] {
-  const isChanged = ([path, now]: [string, FileState]): boolean => {
+  const isChanged = ([path, now]: [string, SeenFileState]): boolean => {
     const then = before.files.get(path);
     return then !== undefined && !isSameState(then, now);
   };
@@ -156,7 +156,7 @@ function listDeleted(before: Snapshot, after: Snapshot): string[] {
   return after.sawAll ? [...before.files.keys()].filter((path) => !after.files.has(path)) : [];
 }
 
-function isSameState(a: FileState, b: FileState): boolean {
+function isSameState(a: SeenFileState, b: SeenFileState): boolean {
   return a.size === b.size && a.modified === b.modified && a.inode === b.inode;
 }
 

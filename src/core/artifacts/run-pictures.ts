@@ -14,7 +14,7 @@ import { canRunsRead, type Workspaces } from '../workspaces/workspaces.ts';
 import { openArtifact, readAsBase64, type Artifact } from './artifact.ts';
 
 /** The picture, or why it is not shown. */
-export async function readPicture(
+export async function readArtifactPicture(
   artifact: Artifact,
   mostBytes = maxModelPictureBytes,
 ): Promise<ContentBlock | string> {
@@ -27,16 +27,16 @@ export async function readPicture(
 /** A picture costs a model some hundred tokens, and all of them are in memory at once. */
 const maxPicturesOfRun = 4;
 
-const pictureName = /\.(?:png|jpe?g|gif|webp)$/i;
+const artifactPictureName = /\.(?:png|jpe?g|gif|webp)$/i;
 
-export interface RunPictures {
+export interface PicturesOfRun {
   readonly pictures: readonly ContentBlock[];
   /** What is not shown, and why, in a line each. */
   readonly notes: readonly string[];
 }
 
 /** A file that a run made, by its path inside the sandbox and the hash that it had when the run ended. */
-interface MadeFile {
+interface FileOfRunFolder {
   readonly path: string;
   /** Null where nobody hashed it. */
   readonly sha256: string | null;
@@ -44,14 +44,14 @@ interface MadeFile {
 
 /** Shows the pictures among files that a run has made, where they are still as the run left them. */
 export function createPictureViewer({ places }: { readonly places: Pick<Workspaces, 'find'> }) {
-  return async ({ user }: Caller, made: readonly MadeFile[]): Promise<RunPictures> => {
-    const named = made.filter(({ path }) => pictureName.test(path));
+  return async ({ user }: Caller, made: readonly FileOfRunFolder[]): Promise<PicturesOfRun> => {
+    const named = made.filter(({ path }) => artifactPictureName.test(path));
     if (named.length === 0) return { pictures: [], notes: ['Not shown: the run made no picture file.'] };
     const place = await places.find(user);
     const pictures: ContentBlock[] = [];
     const notes: string[] = [];
     for (const file of named.slice(0, maxPicturesOfRun)) {
-      const shown = await readMadePicture(place, file);
+      const shown = await readPictureOfRun(place, file);
       if (typeof shown === 'string') notes.push(`Not shown: ${quoteName(file.path)}, since ${shown}.`);
       else pictures.push(shown);
     }
@@ -66,9 +66,9 @@ export function createPictureViewer({ places }: { readonly places: Pick<Workspac
 
 const keptFolder = /^\/(?<root>workspace|artifacts)\/(?<below>.+)$/s;
 
-async function readMadePicture(
+async function readPictureOfRun(
   place: Workspace | null,
-  { path, sha256 }: MadeFile,
+  { path, sha256 }: FileOfRunFolder,
 ): Promise<ContentBlock | string> {
   const { root, below } = keptFolder.exec(path)?.groups ?? {};
   if (place === null || root === undefined || below === undefined) return 'it is gone with the run';
@@ -78,7 +78,7 @@ async function readMadePicture(
   };
   try {
     using artifact = openArtifact(folder, below, Infinity, parsePath);
-    const picture = await readPicture(artifact);
+    const picture = await readArtifactPicture(artifact);
     if (typeof picture === 'string') return picture;
     if (sha256 === null) return 'it was not hashed when the run ended';
     return hashPicture(picture) === sha256 ? picture : 'it was changed after the run';

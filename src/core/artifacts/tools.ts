@@ -14,7 +14,7 @@ import { maxModelPictureBytes } from '../../platform/pictures.ts';
 import { escapeControls, quoteName, toPlainJson } from '../../platform/text/text.ts';
 import { isPlainArtifactName } from './artifact.ts';
 import { readAsBase64, maxNamesOnPage, type Artifact, type Artifacts, type NamePage } from './artifacts.ts';
-import { readPicture } from './run-pictures.ts';
+import { readArtifactPicture } from './run-pictures.ts';
 
 export interface ArtifactsRoom {
   readonly artifacts: Artifacts;
@@ -60,13 +60,13 @@ const listArtifactsTool = declareTool({
     const page = await artifacts.list(caller, { limit, after });
     const { names, total, next } = page;
     return {
-      text: describePage(page, after),
+      text: describeArtifactPage(page, after),
       structured: { artifacts: names, count: names.length, total, next },
     };
   },
 });
 
-function describePage({ names, total, next }: NamePage, after: string | null): string {
+function describeArtifactPage({ names, total, next }: NamePage, after: string | null): string {
   if (names.length === 0)
     return total === 0
       ? 'There are no artifacts. Code leaves one by writing a file to /artifacts.'
@@ -127,11 +127,11 @@ function declareGetArtifactTool(terms: LinkTermBounds) {
     auditFields: { subject: ['name', 'artifact_path'], newToken: 'token' },
     async handle(room: ArtifactsRoom, input, context) {
       let isThere = false;
-      const wanted = { name: readArtifactName(input), delivery: input.delivery, signal: context.signal };
+      const wanted = { name: readNameOrPath(input), delivery: input.delivery, signal: context.signal };
       const giving = room.artifacts.use(context.caller, wanted, async (artifact) => {
         isThere = true;
         const most = Math.min(maxModelPictureBytes, room.artifacts.sizeLimit);
-        const shown = input.show ? await readPicture(artifact, most) : null;
+        const shown = input.show ? await readArtifactPicture(artifact, most) : null;
         const isLink = input.delivery === 'link';
         const answer = await (isLink
           ? answerAsLink(room, artifact, input, context)
@@ -150,7 +150,7 @@ function declareGetArtifactTool(terms: LinkTermBounds) {
 const artifactsFolder = '/artifacts/';
 
 /** A run tells an artifact with its folder, `/artifacts/plot.png`; nothing else with a slash is a name (A5). */
-function readArtifactName({ name, artifact_path: path }: GetArtifactInput): string {
+function readNameOrPath({ name, artifact_path: path }: GetArtifactInput): string {
   const given = name ?? path;
   if (given === undefined || (name !== undefined && path !== undefined))
     throw new WorkcrateError(

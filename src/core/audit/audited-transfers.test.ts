@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { hashToken, toPublicId } from '../links/link.ts';
+import { hashLinkToken, toPublicId } from '../links/link.ts';
 import type { Uploads } from '../links/links.ts';
 import type { Audit, AuditEvent } from './audit.ts';
 import { auditUploads } from './transfers.ts';
@@ -19,6 +19,6 @@ test('an upload that was made a file only when it was looked at is told once', a
   for (let looks = 0; looks < 2; looks++) await uploads.readState('token');
   assert.deepEqual(
     events.map(({ user, subject, result, details }) => [user, subject, result, details]),
-    [['ada', 'late.txt', 'ok', { link: toPublicId(hashToken('token')), file_id: 'file_1', bytes: 5 }]],
+    [['ada', 'late.txt', 'ok', { link: toPublicId(hashLinkToken('token')), file_id: 'file_1', bytes: 5 }]],
   );
 });

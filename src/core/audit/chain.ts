@@ -104,7 +104,7 @@ export function openChain(folder: string, key: string | null, from: ChainPositio
       const isNew = target.size === 0 || (target.file === found.file && !found.begun);
       if (found.head === 'none') beginHead(folder, target.file, key);
       const own = toOwnEntries(entries[0]!.time, isNew ? target.file : null, first ? found : null, key);
-      const lines = toNextLines(place, [...own, ...entries], key);
+      const lines = toChainedLines(place, [...own, ...entries], key);
       const separator = target.file === found.file && found.open ? '\n' : '';
       target.size += appendToChain(target, Buffer.from(separator + lines.text));
       ({ place } = lines);
@@ -216,7 +216,7 @@ function toOwnEntries(
   ];
 }
 
-function toNextLines(from: ChainPosition, entries: readonly AuditEntry[], key: string | null) {
+function toChainedLines(from: ChainPosition, entries: readonly AuditEntry[], key: string | null) {
   let place = from;
   let text = '';
   for (const entry of entries) {
@@ -236,7 +236,7 @@ export interface Remark {
   readonly what: string;
 }
 
-const mostRemarks = 100;
+const maxRemarks = 100;
 
 /** Adds one, unless there are enough. What is true of several lines in a row is one remark. */
 export function addRemark(remarks: Remark[], remark: Remark): void {
@@ -244,7 +244,7 @@ export function addRemark(remarks: Remark[], remark: Remark): void {
   const like = remarks[at];
   if (like !== undefined && like.line !== null && (like.to ?? like.line) + 1 === remark.line)
     remarks[at] = { ...like, to: remark.line };
-  else if (remarks.length < mostRemarks) remarks.push(remark);
+  else if (remarks.length < maxRemarks) remarks.push(remark);
 }
 
 export function formatRemark({ file, line, to, what }: Remark): string {

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { listAuditFilesSync, NotAFile, openRegularSync } from './files.ts';
-import { isSealIntact, parseChainLink, mostLineBytes, type ChainPosition } from './line.ts';
+import { isSealIntact, parseChainLink, maxLineBytes, type ChainPosition } from './line.ts';
 
 /**
  * Bytes after the last line: the start of a line whose writer was killed, or zeros after a loss of power. They stay as
@@ -72,17 +72,17 @@ function tryReadTail(path: string, key: string | null): FileTail | null {
 }
 
 /** More than a crash leaves behind; of a file that ends otherwise nobody has to know where its last line is. */
-const mostTailBytes = 64 * 1024 ** 2;
+const maxEndBytes = 64 * 1024 ** 2;
 
 function readFileTail(path: string, key: string | null): FileTail {
   const fd = openRegularSync(path, constants.O_RDONLY);
   try {
     const { size } = fstatSync(fd);
-    for (let most = 2 * mostLineBytes; ; most *= 4) {
+    for (let most = 2 * maxLineBytes; ; most *= 4) {
       const bytes = readBytesBetween(fd, Math.max(0, size - most), size);
       const open = bytes.length > 0 && bytes.at(-1) !== 0x0a;
       const found = findLastLine(bytes, key);
-      if (found !== null || bytes.length === size || most > mostTailBytes) {
+      if (found !== null || bytes.length === size || most > maxEndBytes) {
         const from = size - bytes.length + (found?.end ?? 0);
         return { path, last: found?.place ?? null, begun: found !== null, from, size, open };
       }
@@ -93,7 +93,7 @@ function readFileTail(path: string, key: string | null): FileTail {
 }
 
 /** No log gets so long. Continuing from a forged higher number would run out of numbers. */
-const mostSeq = 1e14;
+const maxSeq = 1e14;
 
 /**
  * Where the last line ends, and the place to go on from: that of the last line that is as it was written. Others may
@@ -108,13 +108,13 @@ function findLastLine(
   const unended = parseChainLink(rest);
   let end = unended !== null && isSealIntact(rest, unended, key) ? bytes.length : 0;
   let place: ChainPosition | null = null;
-  if (unended !== null && end > 0 && unended.seq < mostSeq) return { place: unended, end };
+  if (unended !== null && end > 0 && unended.seq < maxSeq) return { place: unended, end };
   for (let stop = whole - 1; stop > 0;) {
     const start = bytes.lastIndexOf(0x0a, stop - 1) + 1;
     const line = bytes.subarray(start, stop);
     const link = parseChainLink(line);
     if (link !== null) end ||= stop + 1;
-    if (link !== null && link.seq < mostSeq) {
+    if (link !== null && link.seq < maxSeq) {
       if (isSealIntact(line, link, key)) return { place: link, end };
       place ??= link;
     }

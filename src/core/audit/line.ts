@@ -48,7 +48,7 @@ export interface ChainPosition {
 export const chainStart: ChainPosition = { seq: 0, hash: '0'.repeat(64) };
 
 /** Longer lines are never written, so readers need no more memory. */
-export const mostLineBytes = 256 * 1024;
+export const maxLineBytes = 256 * 1024;
 
 /** Anybody can make a chain without a key; with one, only those who know it. */
 function seal(bytes: Buffer | string, key: string | null): string {
@@ -126,7 +126,7 @@ const lineSchema = z.strictObject({
 });
 
 /** The line in full; null for what is no line of ours. */
-export function parseLine(line: Buffer): AuditLine | null {
+export function parseAuditLine(line: Buffer): AuditLine | null {
   if (parseChainLink(line) === null) return null;
   try {
     return (lineSchema.safeParse(JSON.parse(line.toString('utf8'))).data as AuditLine | undefined) ?? null;
@@ -207,16 +207,16 @@ export async function writeChainHead(folder: string, head: ChainHead, key: strin
 }
 
 /** In bytes of JSON, where a character may take six. */
-const mostSubjectBytes = 4096;
+const maxSubjectBytes = 4096;
 const maxAuditNameBytes = 200;
-const mostDetails = 20;
-const mostDetailBytes = 1000;
+const maxDetails = 20;
+const maxDetailBytes = 1000;
 
 /** The event without secrets, and cut to what fits into a line. For a subject that was cut, its length is kept. */
 export function toBoundedEntry(event: AuditEvent, time: number): AuditEntry {
   const { level, subject, client } = event;
   const clean = subject === null ? null : withoutSecrets(subject);
-  const shown = clean === null ? null : cutToBytesOfJson(clean, mostSubjectBytes);
+  const shown = clean === null ? null : cutToBytesOfJson(clean, maxSubjectBytes);
   const details = {
     ...boundDetails(event.details ?? {}),
     ...(subject !== null && shown !== clean && { subject_bytes: Buffer.byteLength(subject) }),
@@ -251,11 +251,11 @@ export function toRepeatedEntry(event: AuditEvent, time: number): AuditEntry {
 }
 
 function boundDetails(details: NonNullable<AuditEvent['details']>): NonNullable<AuditEvent['details']> {
-  const some = Object.entries(details).slice(0, mostDetails);
+  const some = Object.entries(details).slice(0, maxDetails);
   return Object.fromEntries(
     some.map(([name, value]) => [
       cutSecretFree(name, maxAuditNameBytes),
-      typeof value === 'string' ? cutSecretFree(value, mostDetailBytes) : value,
+      typeof value === 'string' ? cutSecretFree(value, maxDetailBytes) : value,
     ]),
   );
 }

@@ -9,7 +9,7 @@ import type { Database, Queries } from '../../ports/database/database.ts';
 import { getErrno } from '../../platform/errors.ts';
 import type { Log } from '../../platform/observability/log.ts';
 import { listAuditFiles, NotAFile, openRegular } from './files.ts';
-import { parseChainLink, mostLineBytes, type ChainHead } from './line.ts';
+import { parseChainLink, maxLineBytes, type ChainHead } from './line.ts';
 
 const backwardChunkBytes = 256 * 1024;
 
@@ -33,7 +33,7 @@ export async function* readBackwards(path: string, before: number): AsyncGenerat
     // What comes before the first line end belongs to a line that begins earlier in the file.
     const begin = at === 0 ? 0 : all.indexOf(0x0a) + 1;
     rest = begin === 0 && at > 0 ? all : all.subarray(0, begin);
-    if (rest.length > mostLineBytes) rest = rest.subarray(0, mostLineBytes);
+    if (rest.length > maxLineBytes) rest = rest.subarray(0, maxLineBytes);
     const { lines, starts } = splitLogLines(all.subarray(begin, Math.max(begin, all.lastIndexOf(0x0a) + 1)));
     const offset = at + begin;
     yield {
@@ -91,7 +91,7 @@ export async function* readForwards(path: string): AsyncGenerator<LineChunk> {
     };
     if (whole > 0) restAt = offset + whole;
     // What is beyond the bound is no line of ours, whatever it goes on with.
-    rest = bytes.subarray(whole).subarray(0, mostLineBytes + 1);
+    rest = bytes.subarray(whole).subarray(0, maxLineBytes + 1);
   }
   if (rest.length > 0) yield { lines: [rest], starts: [restAt], end: at, open: true };
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
 import { WorkcrateError, type ErrorCode } from '../../platform/errors.ts';
-import { hashToken, createToken, toPublicId } from '../links/link.ts';
+import { hashLinkToken, createToken, toPublicId } from '../links/link.ts';
 import { defineTool, type Tool, type ToolAnswer, type ToolContext } from '../offer/tool.ts';
 import { recordProof } from '../../../test/requirements/requirements.testing.ts';
 import { event, linesOf, open, temporaryLog } from './log.testing.ts';
@@ -122,7 +122,7 @@ test('every call of an audited tool is a line with its result, what leads elsewh
 test('the subject is what a call is about, and never a token', async () => {
   using folder = temporaryLog();
   const token = createToken();
-  const id = toPublicId(hashToken(token));
+  const id = toPublicId(hashLinkToken(token));
   const inputs: [Record<string, unknown>, string | null][] = [
     [{ query: 'x', path: 'docs/a.md' }, 'docs/a.md'],
     [{ filename: 'a.csv', name: 'n' }, 'a.csv'],
@@ -162,7 +162,7 @@ test('a call that made a link tells its public name', async () => {
     await auditTool(made, audit).handle({}, context());
   }
   const [line] = linesOf(folder.path).slice(2);
-  assert.deepEqual([line!.subject, line!.details], ['a.csv', { link: toPublicId(hashToken(token)) }]);
+  assert.deepEqual([line!.subject, line!.details], ['a.csv', { link: toPublicId(hashLinkToken(token)) }]);
   assert.ok(!JSON.stringify(line).includes(token));
 });
 

@@ -21,7 +21,7 @@ import {
   getFileStem,
   parseMoment,
 } from './files.ts';
-import { isSealIntact, parseLine, type AuditLine } from './line.ts';
+import { isSealIntact, parseAuditLine, type AuditLine } from './line.ts';
 import { readBackwards } from './read.ts';
 
 export interface AuditRoom {
@@ -212,7 +212,7 @@ function createLineFilter(query: AuditQuery): (line: Buffer) => AuditLine | null
   const text = query.text?.toLowerCase();
   return (line) => {
     if (!needles.every((needle) => line.includes(needle))) return null;
-    const parsed = parseLine(line);
+    const parsed = parseAuditLine(line);
     return parsed !== null && matchesQuery(parsed, query) && (!text || containsText(parsed, text))
       ? parsed
       : null;

@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { BoundedMap } from '../../platform/concurrency/bounded-map.ts';
 import { asWorkcrateError, isWorkcrateError, type WorkcrateError } from '../../platform/errors.ts';
 import type { ServedDownload } from '../links/download-route.ts';
-import { DeadLink, hashToken, isToken, toPublicId, type Link } from '../links/link.ts';
+import { DeadLink, hashLinkToken, isToken, toPublicId, type Link } from '../links/link.ts';
 import { isWhole, joinRanges, type ByteRange, type Download, type Uploads } from '../links/links.ts';
 import { noAuditUser, type Audit, type AuditEvent } from './audit.ts';
 
@@ -86,7 +86,7 @@ export function auditUploads(uploads: Uploads, audit: Audit): Uploads {
 const plainUpload = { operation: 'upload', client: null } as const;
 
 /** The public id of the link, as in the line of the call that made it and in those of later attempts. */
-const toLinkDetails = (token: string) => ({ link: toPublicId(hashToken(token)) });
+const toLinkDetails = (token: string) => ({ link: toPublicId(hashLinkToken(token)) });
 
 type AuditedTokenRoute = (req: IncomingMessage, res: ServerResponse, token: string) => Promise<void>;
 
@@ -107,7 +107,7 @@ export function auditTokens(route: AuditedTokenRoute, operation: string, audit: 
 function noteGuess(audit: Audit, operation: string, token: string, error: WorkcrateError): void {
   const { cause, code: result } = error;
   const dead = cause instanceof DeadLink ? cause : null;
-  const subject = isToken(token) ? toPublicId(hashToken(token)) : null;
+  const subject = isToken(token) ? toPublicId(hashLinkToken(token)) : null;
   const event = { operation, user: noAuditUser, client: null, subject, result };
   const kind = dead === null ? 'unknown_token' : `${dead.state}_link`;
   const details = dead && { owner: dead.owner };
@@ -130,15 +130,15 @@ interface GatheredDownload {
 /** A film or a PDF is fetched by many small ranges; they are one line for each link in such a span. */
 const gatherMs = 10_000;
 /** Beyond this the oldest are written at once, to bound the memory. */
-const mostGathered = 1000;
-const mostStretches = 100;
+const maxGathered = 1000;
+const maxTransferStretches = 100;
 
 /**
  * Notes downloads. A whole file in one answer is noted at once, ranges when together they are the whole file or after
  * ten seconds. Nothing is known of the person who downloads but the link.
  */
 export function auditDownloads(audit: Audit) {
-  const gathering = new BoundedMap<string, GatheredDownload>({ mostEntries: mostGathered, onEvict: tell });
+  const gathering = new BoundedMap<string, GatheredDownload>({ mostEntries: maxGathered, onEvict: tell });
 
   function begin(which: string, link: Link, download: Download, isOffloaded: boolean): GatheredDownload {
     const timer = setTimeout(() => end(which), gatherMs).unref();
@@ -169,7 +169,7 @@ export function auditDownloads(audit: Audit) {
       gathered.bytes += bytes;
       gathered.requests++;
       const isDone = isWhole(gathered.stretches, download.size);
-      if (isDone || gathered.stretches.length > mostStretches) end(which);
+      if (isDone || gathered.stretches.length > maxTransferStretches) end(which);
     },
     /** Notes what is still being gathered. */
     [Symbol.dispose](): void {

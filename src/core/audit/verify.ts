@@ -12,7 +12,7 @@ import {
   headFile,
   isSealIntact,
   parseChainLink,
-  parseLine,
+  parseAuditLine,
   readHead,
   type AuditLine,
   type ChainHead,
@@ -231,7 +231,7 @@ async function verifyOwnLine(
   where: LineLocation,
 ): Promise<void> {
   const { problems } = reading;
-  const { operation, details = {} } = parseLine(line) ?? {};
+  const { operation, details = {} } = parseAuditLine(line) ?? {};
   if (where.isFirst && (operation !== 'audit.file' || details['file'] !== where.file))
     addRemark(problems, where.remark('the file does not begin with the line that names it'));
   if (!where.isFirst && operation === 'audit.file')
@@ -324,6 +324,6 @@ function foldUnsealed(reading: VerifyState): void {
 }
 
 function toSeqAndTime(line: Buffer): VerifyResult['first'] {
-  const parsed = parseLine(line);
+  const parsed = parseAuditLine(line);
   return parsed === null ? null : { seq: parsed.seq, time: parsed.time };
 }

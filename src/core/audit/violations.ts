@@ -11,10 +11,10 @@ import { toBoundedEntry } from './line.ts';
 
 const minuteMs = 60_000;
 /** Violations of one user within a minute that are lines of their own: of the same operation and kind, and of all. */
-const mostAlike = 30;
-const mostOfUser = 100;
+const maxAlikeViolations = 30;
+const maxViolationsOfUser = 100;
 /** Of one user; all others count as one. */
-const mostSorts = 100;
+const maxViolationSorts = 100;
 const maxViolationUsers = 10_000;
 const otherSorts = 'others';
 
@@ -43,7 +43,7 @@ export function createFolding(note: (event: AuditEvent) => void, clock: Clock) {
   function minuteOf(user: string): Minute {
     const now = clock();
     const known = minutes.get(user);
-    if (known !== undefined && !isOver(known, now)) return known;
+    if (known !== undefined && !isMinuteOver(known, now)) return known;
     const begun: Minute = { since: now, written: 0, sorts: new Map() };
     forget(user);
     minutes.set(user, begun);
@@ -68,7 +68,7 @@ export function createFolding(note: (event: AuditEvent) => void, clock: Clock) {
     clearTimeout(timer ?? undefined);
     const now = clock();
     for (const [who, minute] of minutes)
-      if (isOver(minute, now)) forget(who);
+      if (isMinuteOver(minute, now)) forget(who);
       else tellOf(minute);
     timer = minutes.size === 0 ? null : setTimeout(tell, minuteMs).unref();
   }
@@ -79,7 +79,7 @@ export function createFolding(note: (event: AuditEvent) => void, clock: Clock) {
       const minute = minuteOf(who);
       const sort = getViolationSort(minute, what);
       timer ??= setTimeout(tell, minuteMs).unref();
-      if (sort.written < mostAlike && minute.written < mostOfUser) {
+      if (sort.written < maxAlikeViolations && minute.written < maxViolationsOfUser) {
         sort.written++;
         minute.written++;
         return note(event);
@@ -96,7 +96,7 @@ export function createFolding(note: (event: AuditEvent) => void, clock: Clock) {
   };
 }
 
-const isOver = ({ since }: Minute, now: number): boolean => now < since || now >= since + minuteMs;
+const isMinuteOver = ({ since }: Minute, now: number): boolean => now < since || now >= since + minuteMs;
 
 /**
  * Whose violation it is, and which. Links that are known count for their owners, each link by itself: whoever invents
@@ -110,7 +110,7 @@ function toViolationSort({ user, operation, subject, details }: AuditEvent, kind
 }
 
 function getViolationSort({ sorts }: Minute, name: string): Sort {
-  const key = sorts.has(name) || sorts.size < mostSorts ? name : otherSorts;
+  const key = sorts.has(name) || sorts.size < maxViolationSorts ? name : otherSorts;
   const sort = sorts.get(key) ?? { written: 0, folded: 0, last: null };
   sorts.set(key, sort);
   return sort;
@@ -122,11 +122,11 @@ function toFoldedEvent(name: string, last: AuditEvent, count: number): AuditEven
   return { ...last, details: { ...own, ...last.details, ...own } };
 }
 
-const mostKinds = 10_000;
+const maxKinds = 10_000;
 
 /** How often the same was tried before. Of those that are forgotten, the one that was tried longest ago goes first. */
 export function countRepeats(): (user: string, kind: string, operation: string) => number {
-  const counts = new BoundedMap<string, number>({ mostEntries: mostKinds });
+  const counts = new BoundedMap<string, number>({ mostEntries: maxKinds });
   return (user, kind, operation) => {
     const which = JSON.stringify([user, kind, operation]);
     const before = counts.get(which) ?? 0;
@@ -135,7 +135,7 @@ export function countRepeats(): (user: string, kind: string, operation: string) 
   };
 }
 
-const mostFrames = 5;
+const maxFrames = 5;
 const frameForm = /^\s+at (?:.*\()?((?:file:\/\/)?\/?[^()]+):(\d+):\d+\)?$/;
 
 /** Which lines of our own sources an error has come through, without the folders of this machine. */
@@ -145,7 +145,7 @@ export function findRefusalSite({ stack = '', message }: Error): string {
   const frames = (at === -1 ? stack : stack.slice(at + message.length)).split('\n');
   const own = frames.map(toOwnFrame).filter((frame) => frame !== null);
   const first = own.findIndex((frame) => !errorMakers.test(frame));
-  return own.slice(Math.max(0, first), Math.max(0, first) + mostFrames).join(' < ');
+  return own.slice(Math.max(0, first), Math.max(0, first) + maxFrames).join(' < ');
 }
 
 /** Files that only make errors: where one was made is not where something was refused. */

@@ -55,12 +55,12 @@ export interface WaitingEventsOptions {
   readonly log: Log;
 }
 
-const pollMs = 1000;
+const waitingPollMs = 1000;
 /** Another server writes the line if this one has not renewed its claim for so long. */
 const claimMs = 60_000;
-const mostAtOnce = 100;
+const maxEventsAtOnce = 100;
 /** Of the end of the log, where a crash may have left a line whose event still waits. */
-const maxLogBytesRead = 64 * 1024 ** 2;
+const maxWaitingLogBytesRead = 64 * 1024 ** 2;
 
 type WaitingRow = { id: string; done_at: number; event: string };
 
@@ -93,7 +93,7 @@ export async function startWritingWaiting(options: WaitingEventsOptions): Promis
       now + claimMs,
       now,
       now,
-      mostAtOnce,
+      maxEventsAtOnce,
     );
   }
 
@@ -124,7 +124,7 @@ export async function startWritingWaiting(options: WaitingEventsOptions): Promis
 
   await writeWhatCrashLeft(options, write);
   await writeSoon();
-  const timer = setInterval(() => void writeSoon(), pollMs).unref();
+  const timer = setInterval(() => void writeSoon(), waitingPollMs).unref();
   return {
     async [Symbol.asyncDispose]() {
       clearInterval(timer);
@@ -148,7 +148,7 @@ async function writeWhatCrashLeft(
   const { lines } = await searchAudit(
     folder,
     { since, limit: 1_000_000, text: 'change_' },
-    { key, mostBytes: maxLogBytesRead },
+    { key, mostBytes: maxWaitingLogBytesRead },
   );
   const there = new Set(lines.map(({ details }) => details?.['change']));
   for (const { id } of rows.filter(({ id }) => there.has(id)))

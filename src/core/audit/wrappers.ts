@@ -3,7 +3,7 @@
  * call are shown is declared by the tool (`auditFields`). It never changes a result.
  */
 import { asWorkcrateError, type ErrorCode, type WorkcrateError } from '../../platform/errors.ts';
-import { hashToken, isToken, toPublicId } from '../links/link.ts';
+import { hashLinkToken, isToken, toPublicId } from '../links/link.ts';
 import type { AnsweredRequest, RefusedCall } from '../offer/request.ts';
 import { isQuestion, type AuditFields, type Question, type Tool, type ToolAnswer } from '../offer/tool.ts';
 import type { PathRefusalKind } from '../../platform/paths/paths.ts';
@@ -31,7 +31,7 @@ export function auditTool(tool: Tool, audit: Audit): Tool {
       };
       try {
         const answer = await tool.handle(input, context);
-        const { made, facts, ...outcome } = readCallOutcome(auditFields, answer);
+        const { made, facts, ...outcome } = readDeclaredOutcome(auditFields, answer);
         const details = { ...event.details, ...facts };
         audit.note({ ...event, subject: event.subject ?? made, ...outcome, details });
         if (isSynced) await audit.synced();
@@ -48,7 +48,7 @@ export function auditTool(tool: Tool, audit: Audit): Tool {
 type CallFields = Readonly<Record<string, unknown>>;
 
 /** A run that was cancelled is an answer too, and not a success. */
-function readCallOutcome(declared: AuditFields, answer: ToolAnswer<unknown> | Question) {
+function readDeclaredOutcome(declared: AuditFields, answer: ToolAnswer<unknown> | Question) {
   if (isQuestion(answer)) return { level: 'trace', result: 'asked', made: null, facts: {} } as const;
   const structured = answer.structured as CallFields;
   const about = {
@@ -80,10 +80,10 @@ const readBackground = (background: unknown): Details =>
 
 /** What a call is about. Its arguments need not fit the schema of the tool: it may have been refused for that. */
 function findSubject({ subject, link }: AuditFields, given: CallFields): string | null {
-  return (link === undefined ? null : findLink(link, given)) ?? findFirstText(subject, given);
+  return (link === undefined ? null : findLinkId(link, given)) ?? findFirstText(subject, given);
 }
 
-function findLink(names: NonNullable<AuditFields['link']>, given: CallFields): string | null {
+function findLinkId(names: NonNullable<AuditFields['link']>, given: CallFields): string | null {
   const { [names.id]: id, [names.token]: token } = given;
   // Where an id is asked for, some give the token.
   if (typeof id === 'string') return toPublicLink(id) ?? id;
@@ -101,18 +101,18 @@ function findFirstText(names: readonly string[], fields: CallFields): string | n
 function toSubject(value: unknown): string | null {
   if (typeof value === 'string') return value;
   if (!Array.isArray(value) || value.length === 0) return null;
-  const named = value.filter((each) => typeof each === 'string').slice(0, maxNamedFiles);
+  const named = value.filter((each) => typeof each === 'string').slice(0, maxFileNames);
   return named.map(quoteFileName).join(' ');
 }
 
 /** The public id of a token, which is secret; null for anything else, which could be a misspelt token. */
 function toPublicLink(reference: string): string | null {
   const given = reference.slice(reference.lastIndexOf('/') + 1).trim();
-  return isToken(given) ? toPublicId(hashToken(given)) : null;
+  return isToken(given) ? toPublicId(hashLinkToken(given)) : null;
 }
 
 /** A line has room for so many; it also says how many there were. */
-const maxNamedFiles = 20;
+const maxFileNames = 20;
 const maxFileNameLength = 100;
 
 /** The files that a call names besides. */
@@ -122,7 +122,10 @@ function listNamedFiles({ files: lists = [] }: AuditFields, input: CallFields): 
     return Array.isArray(files) ? files.map(getFileReference).filter((name) => name !== null) : [];
   });
   if (named.length === 0) return {};
-  return { files: named.slice(0, maxNamedFiles).map(quoteFileName).join(' '), files_count: named.length };
+  return {
+    files: named.slice(0, maxFileNames).map(quoteFileName).join(' '),
+    files_count: named.length,
+  };
 }
 
 /** Quoted unless plain, so that no name passes for two. What is cut would not be known for a secret any more. */
@@ -196,17 +199,17 @@ function noteFailure(
   signal?: AbortSignal,
 ): void {
   const error = asWorkcrateError(cause);
-  const subject = event.subject ?? asText(error.details['path']);
+  const subject = event.subject ?? toTextOrNull(error.details['path']);
   const kind = findViolation(error, subject);
   if (kind !== null) audit.violation({ ...event, subject, result: error.code }, kind, error);
   else audit.note({ ...event, level: 'info', result: signal?.aborted === true ? 'cancelled' : error.code });
 }
 
-const asText = (value: unknown): string | null => (typeof value === 'string' ? value : null);
+const toTextOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null);
 
 const violationCodes: ReadonlySet<ErrorCode> = new Set(['path_refused', 'forbidden', 'unauthorized']);
 /** What a name that leads elsewhere comes to where names and not paths are taken. */
-const absenceCodes: ReadonlySet<ErrorCode> = new Set(['invalid_input', 'not_found', 'path_not_found']);
+const absenceCodesOfCalls: ReadonlySet<ErrorCode> = new Set(['invalid_input', 'not_found', 'path_not_found']);
 
 /** Kinds of refused paths that lead nowhere else: plain mistakes, such as a folder where a file was meant. */
 const harmlessRefusals: ReadonlySet<unknown> = new Set<PathRefusalKind>([
@@ -227,15 +230,15 @@ function findViolation({ code, details }: WorkcrateError, subject: string | null
   // A key that lacks a scope is asked for more than it is good for, by somebody who could not know.
   if (code === 'forbidden' && details['scope'] !== undefined) return null;
   if (violationCodes.has(code)) return String(details['kind'] ?? code);
-  return absenceCodes.has(code) && subject !== null && leavesFolder(subject) ? 'traversal' : null;
+  return absenceCodesOfCalls.has(code) && subject !== null && leavesFolder(subject) ? 'traversal' : null;
 }
 
 /** As decoded by those who look twice; two of the separators are no UTF-8, and were taken for such by some. */
 const separator = String.raw`(?:[/\\]|%c0%af|%c1%9c)`;
-const parent = new RegExp(`(?:^|${separator})\\.\\.(?:$|${separator})`, 'i');
+const parentFolderForm = new RegExp(`(?:^|${separator})\\.\\.(?:$|${separator})`, 'i');
 const maxPathLookedAt = 4096;
 
 function leavesFolder(path: string): boolean {
   const decoded = decodePercentAscii(decodePercentAscii(path.slice(0, maxPathLookedAt)));
-  return parent.test(decoded);
+  return parentFolderForm.test(decoded);
 }

@@ -5,8 +5,8 @@ import { openUploads } from '../links/open-uploads.ts';
 import { createLog } from '../../platform/observability/log.ts';
 import { memoryStorage } from '../../ports/storage/memory.ts';
 import { createFiles, toStorageKey } from './files.ts';
-import { adoptStore, demandSameStore } from './stored-file.ts';
-import { removeOrphans } from './sweep.ts';
+import { adoptStore, checkSameStore } from './stored-file.ts';
+import { removeOrphanFiles } from './sweep.ts';
 
 const ann = { user: 'ann' };
 const plenty = { userBytes: 1e12, userFiles: 1e6, totalBytes: 1e12, totalFiles: 1e6 };
@@ -61,7 +61,7 @@ test('in a storage that others use too, only bytes that have long had no row are
   const shared = { ...it.storage, isShared: true };
   const options = { openUploads, quotas: plenty, maxFileSize: 1e9, clock: () => now, log: createLog('off') };
   const files = createFiles({ ...options, database: it.database, storage: shared });
-  await demandSameStore(it.database, shared);
+  await checkSameStore(it.database, shared);
   const [orphan, staged] = [`up-${'0c'.repeat(12)}`, `add-${'0d'.repeat(12)}`];
   await put(it, orphan, 'x');
   await it.storage.staging.append(staged, 0, bytesOf('y'));
@@ -85,7 +85,7 @@ test('bytes without a row that are more than a crash leaves stay in a shared sto
   const options = { openUploads, quotas: plenty, maxFileSize: 1e9, clock, log };
   const stores = { database: it.database, storage: shared };
   const files = createFiles({ ...options, ...stores });
-  await demandSameStore(it.database, shared);
+  await checkSameStore(it.database, shared);
   const ids = Array.from({ length: 5 }, (_, at) => `up-${'0e'.repeat(11)}${at}a`);
   for (const id of ids) await put(it, id, 'x');
   const begun = Array.from({ length: 4 }, (_, at) => `up-${'0f'.repeat(11)}${at}b`);
@@ -97,7 +97,10 @@ test('bytes without a row that are more than a crash leaves stay in a shared sto
   for (const id of ids) assert.notEqual(await it.storage.stat(toStorageKey(id)), null);
   assert.equal((await it.storage.staging.list()).length, 4);
   assert.match(lines.join(''), /"sweep\.orphans_left".*"count":9.*check --remove-orphans/);
-  assert.deepEqual(await removeOrphans({ ...stores, openUploads, clock }), { removed: 9, fromQuarantine: 0 });
+  assert.deepEqual(await removeOrphanFiles({ ...stores, openUploads, clock }), {
+    removed: 9,
+    fromQuarantine: 0,
+  });
   for (const id of ids) assert.equal(await it.storage.stat(toStorageKey(id)), null);
 });
 
@@ -106,11 +109,11 @@ test('a server whose store another database has taken over stores, deletes and s
   const shared = { ...it.storage, isShared: true, isLasting: true };
   const options = { openUploads, quotas: plenty, maxFileSize: 1e9, clock: Date.now, log: createLog('off') };
   const files = createFiles({ ...options, database: it.database, storage: shared });
-  await demandSameStore(it.database, shared);
+  await checkSameStore(it.database, shared);
   const file = { name: 'a.txt', origin: 'upload', keepSeconds: -1 };
   const { id, storageKey } = await files.add(ann, file, bytesOf('x'));
   const copy = { ...it.database, identify: async () => 'a copy' };
-  await assert.rejects(demandSameStore(copy, shared), { code: 'data_mismatch', message: /a copy of it/ });
+  await assert.rejects(checkSameStore(copy, shared), { code: 'data_mismatch', message: /a copy of it/ });
   await adoptStore(copy, shared);
   assert.equal(await files.sweep(), 0);
   assert.notEqual(await it.storage.stat(storageKey), null);

@@ -34,14 +34,7 @@ import {
   type SweptOrphans,
 } from './sweep.ts';
 
-export {
-  demandWritable,
-  listUsage,
-  readTotalUsage,
-  readUsage,
-  usageOwnersSql,
-  type Quotas,
-} from './quota.ts';
+export { checkWritable, listUsage, readTotalUsage, readUsage, usageOwnersSql, type Quotas } from './quota.ts';
 export {
   fileDamagedError,
   fileFromRow,
@@ -52,7 +45,7 @@ export {
   type LinkedFile,
   type StoredFile,
 } from './stored-file.ts';
-export { removeOrphans, type OpenUploads, type SweptOrphans } from './sweep.ts';
+export { removeOrphanFiles, type OpenUploads, type SweptOrphans } from './sweep.ts';
 
 /** What is known of a file before it is stored. */
 export interface NewFile {
@@ -85,7 +78,7 @@ export function createFiles(options: FilesOptions) {
   const stagingInUse = new Set<string>();
   const sweepSharedOrphans = createDailyOrphanSweep(stagingInUse);
   const writer = createWriterWatch(options);
-  const demandSpace = (bytes: number): Promise<void> => demandWritableSpace(options, writer, bytes);
+  const demandSpace = (bytes: number): Promise<void> => checkWritableSpace(options, writer, bytes);
 
   async function keep(
     caller: Caller,
@@ -153,7 +146,7 @@ export function createFiles(options: FilesOptions) {
     /** Rejects once another database has taken the store over. */
     demandWriter: writer.demand,
 
-    demandQuota: (caller: Caller, size: number) => demandFileQuota({ ...options, demandSpace }, caller, size),
+    demandQuota: (caller: Caller, size: number) => checkFileQuota({ ...options, demandSpace }, caller, size),
 
     /** One of the caller's files that has not expired, or null. */
     async find(caller: Caller, id: string): Promise<StoredFile | null> {
@@ -231,7 +224,7 @@ async function sweepOwnOrphans(
   return sweepOrphans(await trustClock(options), stagingInUse);
 }
 
-async function demandWritableSpace(
+async function checkWritableSpace(
   options: FilesOptions,
   writer: { demand(): void },
   bytes: number,
@@ -320,7 +313,7 @@ function toStoredFile(
 }
 
 /** Refuses what is known to be too large or over quota before a byte of it is copied. */
-async function demandFileQuota(options: FilesOptions, { user }: Caller, size: number): Promise<void> {
+async function checkFileQuota(options: FilesOptions, { user }: Caller, size: number): Promise<void> {
   const { database, quotas, maxFileSize } = options;
   if (size > maxFileSize) throw fileTooLargeError(maxFileSize);
   await options.demandSpace?.(size);

@@ -29,16 +29,16 @@ interface ListOptions {
 }
 
 /** Rows that one query of a search reads, and that a page of it looks at. */
-const windowRows = 500;
-const maxSearchedRows = 20_000;
+const fileWindowRows = 500;
+const maxSearchedFileRows = 20_000;
 
 export async function listStoredFiles(
   options: ListOptions,
   caller: Caller,
   { limit, after, text }: FilePageOptions,
 ): Promise<FilePage> {
-  const from = after === null ? null : parseCursor(after);
-  if (text === undefined) return toPage(await readRows(options, caller, from, limit + 1), limit);
+  const from = after === null ? null : parseFileCursor(after);
+  if (text === undefined) return toPage(await readFileRows(options, caller, from, limit + 1), limit);
   return searchByName(options, caller, from, { limit, text });
 }
 
@@ -51,35 +51,35 @@ async function searchByName(
   const wanted = text.toLowerCase();
   const hits: StoredFile[] = [];
   let place = from;
-  for (let seen = 0; seen < maxSearchedRows; seen += windowRows) {
+  for (let seen = 0; seen < maxSearchedFileRows; seen += fileWindowRows) {
     if (seen > 0) await yieldToEventLoop();
-    const rows = await readRows(options, caller, place, windowRows);
+    const rows = await readFileRows(options, caller, place, fileWindowRows);
     hits.push(...rows.filter(({ name }) => name.toLowerCase().includes(wanted)));
-    if (hits.length > limit || rows.length < windowRows) return toPage(hits, limit);
+    if (hits.length > limit || rows.length < fileWindowRows) return toPage(hits, limit);
     place = rows.at(-1)!;
   }
-  return { files: hits, next: formatCursor(place!) };
+  return { files: hits, next: formatFileCursor(place!) };
 }
 
 /** Of one row more than fit, so that it is known whether there are more. */
 function toPage(rows: readonly StoredFile[], limit: number): FilePage {
   const files = rows.slice(0, limit);
-  return { files, next: rows.length > limit ? formatCursor(files.at(-1)!) : null };
+  return { files, next: rows.length > limit ? formatFileCursor(files.at(-1)!) : null };
 }
 
 type FileCursor = Pick<StoredFile, 'createdAt' | 'id'>;
 
 /** A place between two rows. It stays good when the row that it was made of is gone. */
-const formatCursor = ({ createdAt, id }: FileCursor): string => `${createdAt}-${id}`;
+const formatFileCursor = ({ createdAt, id }: FileCursor): string => `${createdAt}-${id}`;
 
-function parseCursor(cursor: string): FileCursor {
+function parseFileCursor(cursor: string): FileCursor {
   const [, createdAt, id] = /^(\d{1,15})-(file_[0-9a-f]{24})$/.exec(cursor) ?? [];
   if (createdAt === undefined || id === undefined)
     throw new WorkcrateError('invalid_input', 'after is the next of the page before. Leave it out to begin.');
   return { createdAt: Number(createdAt), id };
 }
 
-async function readRows(
+async function readFileRows(
   { database, clock }: ListOptions,
   { user }: Caller,
   from: FileCursor | null,

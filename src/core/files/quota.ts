@@ -74,7 +74,7 @@ export async function listUsage(database: Queries) {
 }
 
 /** Rejects where the database is read-only, by a write that changes nothing. */
-export async function demandWritable(database: Queries): Promise<void> {
+export async function checkWritable(database: Queries): Promise<void> {
   await database.query("UPDATE usage SET bytes = bytes WHERE owner = '*'");
 }
 

@@ -18,7 +18,7 @@ export const fileResources: DeclaredResources<{ readonly files: Files }> = {
 
   async list({ files }, { after, limit }, { caller }) {
     const page = await files.list(caller, { limit, after });
-    return { resources: page.files.map(toListedFile), next: page.next };
+    return { resources: page.files.map(toFileResource), next: page.next };
   },
 
   async read({ files }, { file_id: id }, { caller }) {
@@ -36,7 +36,7 @@ export const fileResources: DeclaredResources<{ readonly files: Files }> = {
       .map(({ id }) => id),
 };
 
-function toListedFile({ id, name, mediaType, size, createdAt, expiresAt }: StoredFile): ListedResource {
+function toFileResource({ id, name, mediaType, size, createdAt, expiresAt }: StoredFile): ListedResource {
   return {
     variables: { file_id: id },
     name,
@@ -57,10 +57,10 @@ async function readWholeFile(files: Files, file: StoredFile): Promise<Buffer> {
 }
 
 /** People complete what they have just made, and nobody scrolls through more. */
-const maxLookedAt = 1000;
+const maxListedLooks = 1000;
 
 const listNewest = async (files: Files, caller: Caller): Promise<StoredFile[]> =>
-  (await files.list(caller, { limit: maxLookedAt, after: null })).files;
+  (await files.list(caller, { limit: maxListedLooks, after: null })).files;
 
 /** Names of the caller's files that begin like this, newest first. */
 export async function completeFileName(files: Files, caller: Caller, begun: string): Promise<string[]> {

@@ -19,11 +19,11 @@ const seenKey = 'store-seen';
  * Makes sure that this database is the one that writes to a shared store; the first one becomes it. The database is told
  * from its copies by what a dump does not hold (`Database.identify`).
  */
-export async function demandStoreWriter(database: Database, storage: Storage): Promise<void> {
+export async function checkStoreWriter(database: Database, storage: Storage): Promise<void> {
   if (!isWatched(storage)) return;
   const own = await toWriterText(database);
-  if ((await readText(storage, writerKey)) === null) await writeOnce(storage, writerKey, own);
-  const writer = await readText(storage, writerKey);
+  if ((await readStoredText(storage, writerKey)) === null) await writeOnce(storage, writerKey, own);
+  const writer = await readStoredText(storage, writerKey);
   if (writer !== own) throw await otherWriterError(storage);
   await recordSeen(storage);
 }
@@ -31,14 +31,14 @@ export async function demandStoreWriter(database: Database, storage: Storage): P
 /** Whether this database still is the one that writes there: another may have taken the store over. */
 export async function isStoreWriter(database: Database, storage: Storage): Promise<boolean> {
   if (!isWatched(storage)) return true;
-  return (await readText(storage, writerKey)) === (await toWriterText(database));
+  return (await readStoredText(storage, writerKey)) === (await toWriterText(database));
 }
 
 /** Makes this database the one that writes there. Servers of the other one stop sweeping and storing. */
 export async function takeOverStore(database: Database, storage: Storage): Promise<void> {
   if (!isWatched(storage) || (await isStoreWriter(database, storage))) return;
   await storage.remove(writerKey);
-  await demandStoreWriter(database, storage);
+  await checkStoreWriter(database, storage);
 }
 
 /** Notes that a server of the writer was there. Several may do so at once: one of them is enough. */
@@ -48,7 +48,7 @@ async function recordSeen(storage: Storage): Promise<void> {
   await writeOnce(storage, seenKey, 'its time is when a server was last here');
 }
 
-interface WatchOptions {
+interface StoreWatchOptions {
   readonly database: Database;
   readonly storage: Storage;
   readonly clock: Clock;
@@ -58,7 +58,7 @@ interface WatchOptions {
 const seenEveryMs = 60 * 60 * 1000;
 
 /** Another database may take a shared store over while this server runs: then it sweeps and stores no more. */
-export function createWriterWatch({ database, storage, clock, log }: WatchOptions) {
+export function createWriterWatch({ database, storage, clock, log }: StoreWatchOptions) {
   let lost: WorkcrateError | null = null;
   let nextSeen = 0;
   return {
@@ -118,7 +118,7 @@ export async function writeOnce(storage: Storage, key: string, text: string): Pr
   }
 }
 
-export async function readText(storage: Storage, key: string): Promise<string | null> {
+export async function readStoredText(storage: Storage, key: string): Promise<string | null> {
   await using object = await storage.open(key);
   if (object === null) return null;
   return await collectText(object.read(0, object.size));

@@ -7,7 +7,7 @@ import type { Database, Queries, Row } from '../../ports/database/database.ts';
 import { WorkcrateError } from '../../platform/errors.ts';
 import { programName } from '../../platform/program.ts';
 import type { Storage } from '../../ports/storage/storage.ts';
-import { demandStoreWriter, readText, takeOverStore, writeOnce } from './store-writer.ts';
+import { checkStoreWriter, readStoredText, takeOverStore, writeOnce } from './store-writer.ts';
 
 /** An owned, immutable, hashed object in storage. */
 export interface StoredFile {
@@ -119,13 +119,13 @@ const storeIdKey = 'store-id';
  * mounted, all links would be dead, and new files would be stored in the wrong place. The database decides, so that
  * several servers that tie it at once agree, and two databases never share a storage.
  */
-export async function demandSameStore(database: Database, storage: Storage): Promise<void> {
+export async function checkSameStore(database: Database, storage: Storage): Promise<void> {
   if (!storage.isLasting) return;
-  await demandTiedStore(database, storage);
-  await demandStoreWriter(database, storage);
+  await checkTiedStore(database, storage);
+  await checkStoreWriter(database, storage);
 }
 
-async function demandTiedStore(database: Database, storage: Storage): Promise<void> {
+async function checkTiedStore(database: Database, storage: Storage): Promise<void> {
   const { id, isTied } = await readOrCreateStoreId(database);
   const there = await readStoreId(storage);
   if (there === id) return recordTied(database, isTied);
@@ -185,7 +185,7 @@ async function readOrCreateStoreId(database: Database): Promise<{ id: string; is
   return { id: row!.id, isTied: row!.is_tied === 1 };
 }
 
-const readStoreId = (storage: Storage): Promise<string | null> => readText(storage, storeIdKey);
+const readStoreId = (storage: Storage): Promise<string | null> => readStoredText(storage, storeIdKey);
 
 async function hasStoredFiles(storage: Storage): Promise<boolean> {
   return (await storage.list({ prefix: 'files/', limit: 1 })).objects.length > 0;

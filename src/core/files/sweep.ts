@@ -87,7 +87,7 @@ interface SweepStores {
 }
 
 /** A crash leaves a few objects without a row. More than these are a sign that rows were lost. */
-const mostLeftByCrash = 8;
+const maxLeftByCrash = 8;
 
 /** How long objects stay in quarantine. */
 const quarantineDays = 30;
@@ -156,7 +156,7 @@ export function createDailyOrphanSweep(
 }
 
 /** Whether so many objects without a row are more than a crash leaves. */
-export const isSuspicious = (objects: number): boolean => objects > mostLeftByCrash;
+export const isSuspicious = (objects: number): boolean => objects > maxLeftByCrash;
 
 /** In a storage that others use, an upload that this database does not know may be going on all the same. */
 const countBegunByOthers = ({ isShared }: Storage, ids: readonly string[]): number =>
@@ -166,7 +166,7 @@ const countBegunByOthers = ({ isShared }: Storage, ids: readonly string[]): numb
  * Deletes all bytes without a row, however many, and what is in quarantine: for an operator who knows that no row was
  * lost. Returns how many objects and uploads that were.
  */
-export async function removeOrphans(
+export async function removeOrphanFiles(
   stores: SweepStores,
 ): Promise<{ readonly removed: number; readonly fromQuarantine: number }> {
   const { storage, clock } = stores;

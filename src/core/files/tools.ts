@@ -50,25 +50,25 @@ const listFilesTool = declareTool({
     const page =
       file_id === undefined
         ? await files.list(caller, { limit, after, text })
-        : { files: [await demandFile(files, caller, file_id)], next: null };
+        : { files: [await checkFile(files, caller, file_id)], next: null };
     return {
-      text: describeFiles(page, text),
-      structured: { files: page.files.map(toListedFile), next: page.next },
+      text: describeFilePage(page, text),
+      structured: { files: page.files.map(toFileAnswer), next: page.next },
     };
   },
 });
 
-async function demandFile(files: Files, caller: Caller, id: string): Promise<StoredFile> {
+async function checkFile(files: Files, caller: Caller, id: string): Promise<StoredFile> {
   const file = await files.find(caller, id);
-  if (file === null) throw unknownFileError();
+  if (file === null) throw createUnknownFileIdError();
   return file;
 }
 
-const unknownFileError = (): WorkcrateError =>
+const createUnknownFileIdError = (): WorkcrateError =>
   new WorkcrateError('not_found', 'No file of yours has this id. list_files shows what there is.');
 
 /** The day is said once for all files that are kept until then: most of a page are of one or two days. */
-function describeFiles({ files, next }: FilePage, text: string | undefined): string {
+function describeFilePage({ files, next }: FilePage, text: string | undefined): string {
   if (files.length === 0 && next === null)
     return text === undefined
       ? 'There are no files. Send one with request_upload.'
@@ -90,7 +90,7 @@ function describeFiles({ files, next }: FilePage, text: string | undefined): str
   return lines.join('\n');
 }
 
-function toListedFile(file: StoredFile): z.input<typeof listedFileSchema> {
+function toFileAnswer(file: StoredFile): z.input<typeof listedFileSchema> {
   const { name: filename, size, sha256, mediaType, origin } = file;
   const createdAt = new Date(file.createdAt).toISOString();
   const expiresAt = new Date(file.expiresAt).toISOString();
@@ -107,7 +107,7 @@ const deleteFileTool = declareTool({
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
   auditFields: { subject: ['file_id'] },
   async handle({ files }: FilesRoom, { file_id }, { caller }) {
-    if (!(await files.remove(caller, file_id))) throw unknownFileError();
+    if (!(await files.remove(caller, file_id))) throw createUnknownFileIdError();
     return { text: `Deleted ${file_id}.`, structured: { file_id, deleted: true } };
   },
 });

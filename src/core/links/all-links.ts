@@ -29,7 +29,7 @@ export interface LinksOfAll {
   readonly next: string | null;
 }
 
-const cursorForm = /^(\d{1,15})-([0-9a-f]{16})$/;
+const allLinksCursorForm = /^(\d{1,15})-([0-9a-f]{16})$/;
 
 /** A cursor that is none of ours begins with the newest. */
 export async function listLinksOfAll(
@@ -37,7 +37,7 @@ export async function listLinksOfAll(
   { owner, after, limit }: LinkListing,
   now: number,
 ): Promise<LinksOfAll> {
-  const [, createdAt, id] = cursorForm.exec(after ?? '') ?? [];
+  const [, createdAt, id] = allLinksCursorForm.exec(after ?? '') ?? [];
   const conditions = [
     ...(owner === null ? [] : [{ sql: 'links.owner = ?', values: [owner] }]),
     ...(createdAt === undefined || id === undefined

@@ -66,7 +66,7 @@ export async function listBatchFiles(
 }
 
 /** Bytes are sent to the uploads that a batch makes. */
-export function demandNoBatch<Some extends Upload>(upload: Some): Some {
+export function checkNoBatch<Some extends Upload>(upload: Some): Some {
   if (upload.filesLeft === null) return upload;
   throw new WorkcrateError(
     'invalid_input',

@@ -25,7 +25,7 @@ export function planDownload(
   judgeRanges: (ranges: ByteRange[]) => ByteRange[] | null = (ranges) => ranges,
 ): DownloadPlan {
   const validators = { etag: getEtag(download), modified: download.modified };
-  const verdict = judgeConditions(headers, validators);
+  const verdict = checkConditions(headers, validators);
   if (verdict === 'failed') return toBodilessPlan(412, { 'Content-Length': 0 });
   if (verdict === 'not_modified') return toBodilessPlan(304, omitContentHeaders(download));
   const asked = rangeStillApplies(headers, validators)
@@ -155,7 +155,7 @@ export interface ByteRange {
 }
 
 /** More ranges than this would only make the server work; such a header is ignored. */
-const mostRanges = 32;
+const maxRanges = 32;
 
 const rangeHeaderForm = /^bytes=(.*)$/is;
 const oneRangeForm = /^(?:(\d{1,300})-(\d{0,300})|-(\d{1,300}))$/;
@@ -172,7 +172,7 @@ function parseRangeHeader(header: string | undefined, size: number): ByteRange[]
     ?.split(',')
     .map((spec) => spec.trim())
     .filter((spec) => spec !== '');
-  if (!specs || specs.length === 0 || specs.length > mostRanges) return null;
+  if (!specs || specs.length === 0 || specs.length > maxRanges) return null;
   const ranges: ByteRange[] = [];
   for (const spec of specs) {
     const range = parseRange(spec, size);
@@ -233,7 +233,7 @@ export interface Validators {
 export type ConditionVerdict = 'send' | 'not_modified' | 'failed';
 
 /** Judges the conditions of a GET or HEAD in the order of RFC 9110, 13.2.2. */
-function judgeConditions(headers: IncomingHttpHeaders, { etag, modified }: Validators): ConditionVerdict {
+function checkConditions(headers: IncomingHttpHeaders, { etag, modified }: Validators): ConditionVerdict {
   const match = headers['if-match'];
   if (match !== undefined) {
     if (!listsTag(match, etag, 'strong')) return 'failed';

@@ -166,7 +166,7 @@ async function sendSingleUse(
   const { links } = options;
   const { socket } = req;
   const { bytesRead } = socket;
-  await using lease = await waitForLease(links, link);
+  await using lease = await waitForDownloadLease(links, link);
   if (!lease) throw linkBusyError();
   const delivered = await links.delivered(link);
   const usedAtEnd = useBeforeLastByte(download, () => links.use(link, lease));
@@ -219,7 +219,7 @@ function useBeforeLastByte(download: Download, use: () => Promise<void>): Downlo
 }
 
 /** A client that fetches piece by piece asks for the next one while the last is still being recorded. */
-async function waitForLease(links: Links, link: Link): Promise<RowLease | null> {
+async function waitForDownloadLease(links: Links, link: Link): Promise<RowLease | null> {
   for (let attempt = 0; ; attempt++) {
     const lease = await links.lease(link);
     if (lease || attempt === 10) return lease;

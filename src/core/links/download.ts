@@ -69,7 +69,7 @@ export function toFileDownload(files: Files, file: LinkedFile): Download {
     sha256: file.sha256,
     modified: file.createdAt,
     storageKey: file.storageKey,
-    demandStored: () => demandAllStored(files, [file]),
+    demandStored: () => checkAllStored(files, [file]),
     async open() {
       const object = await openWhole(files, file);
       return {
@@ -84,7 +84,7 @@ const maxLooksAtOnce = 16;
 const maxFilesLookedAt = 200;
 
 /** Of many files only the first are checked: each check is a request where the store is not a disk. */
-async function demandAllStored(
+async function checkAllStored(
   files: Files,
   all: readonly Pick<StoredFile, 'storageKey' | 'size'>[],
 ): Promise<void> {
@@ -201,7 +201,7 @@ export function toZipDownload(
     sha256: bundle.sha256,
     modified: bundle.createdAt,
     storageKey: null,
-    demandStored: () => demandAllStored(files, entries),
+    demandStored: () => checkAllStored(files, entries),
     open: async () => ({ segments, close: async () => {} }),
   };
 }

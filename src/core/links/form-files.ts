@@ -17,8 +17,8 @@ export function readBoundary(contentType: string | undefined): string | null {
   return quoted ?? plain ?? null;
 }
 
-const maxHeadBytes = 16 * 1024;
-const maxParts = 1000;
+const maxPartHeadBytes = 16 * 1024;
+const maxFormParts = 1000;
 
 /** Fields that are no files, and files that nobody chose, are left out. */
 export async function* readFormFiles(
@@ -27,7 +27,7 @@ export async function* readFormFiles(
 ): AsyncGenerator<FormFile, void> {
   const reader = new PartReader(bytes);
   await skip(reader.readUntil(`--${boundary}`));
-  for (let part = 0; part < maxParts; part++) {
+  for (let part = 0; part < maxFormParts; part++) {
     if ((await reader.read(2)).equals(formEnd)) return;
     const filename = readFilename(await collectHead(reader.readUntil('\r\n\r\n')));
     const body = reader.readUntil(`\r\n--${boundary}`);
@@ -48,7 +48,7 @@ async function collectHead(bytes: AsyncIterable<Uint8Array>): Promise<string> {
   let length = 0;
   for await (const piece of bytes) {
     length += piece.length;
-    if (length > maxHeadBytes) throw brokenFormError();
+    if (length > maxPartHeadBytes) throw brokenFormError();
     pieces.push(piece);
   }
   return Buffer.concat(pieces).toString();

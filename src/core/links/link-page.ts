@@ -15,7 +15,7 @@ import type { Link } from './link.ts';
 const downloadQuery = '?download=1';
 export const previewQuery = '?preview=1';
 
-const policy = createPolicy({ shows: true });
+const linkPagePolicy = createPolicy({ shows: true });
 
 export async function answerLinkPage(
   res: ServerResponse,
@@ -24,8 +24,8 @@ export async function answerLinkPage(
   // Missing bytes are told before anything is promised.
   await download.demandStored?.();
   const preview = link.singleUse ? null : await previews.render(toShownFile(download, previewQuery));
-  const page = await renderPage({ title: download.filename, body: renderLink(link, download, preview) });
-  sendPage(res, 200, page, policy);
+  const page = await renderPage({ title: download.filename, body: renderLinkCard(link, download, preview) });
+  sendPage(res, 200, page, linkPagePolicy);
 }
 
 /** For a preview of it; `url` answers with the headers below. */
@@ -34,10 +34,10 @@ export const toShownFile = (download: Download, url: string): PreviewFile => ({
   mediaType: download.mediaType,
   size: download.size,
   url,
-  readStart: (most) => readStart(download, Math.min(most, download.size)),
+  readStart: (most) => readDownloadStart(download, Math.min(most, download.size)),
 });
 
-async function readStart(download: Download, length: number): Promise<Buffer> {
+async function readDownloadStart(download: Download, length: number): Promise<Buffer> {
   const opened = await download.open();
   try {
     return await collectBytes(readSegments(opened.segments(0, length)));
@@ -46,11 +46,11 @@ async function readStart(download: Download, length: number): Promise<Buffer> {
   }
 }
 
-function renderLink(link: Link, download: Download, preview: Html | null): Html {
+function renderLinkCard(link: Link, download: Download, preview: Html | null): Html {
   return html`<section class="card">
       <h1>${download.filename}</h1>
       <p class="facts">
-        <span>${describeType(download.mediaType)}</span>
+        <span>${describeMediaType(download.mediaType)}</span>
         <span>${formatBytes(download.size)}</span>
         <span>until ${renderTime(link.expiresAt)}</span>
       </p>
@@ -87,7 +87,7 @@ function renderLink(link: Link, download: Download, preview: Html | null): Html 
 }
 
 /** In a word or two; the type itself is among the details. */
-export function describeType(mediaType: string): string {
+export function describeMediaType(mediaType: string): string {
   const [type = ''] = mediaType.split(';', 1);
   const [family = '', kind = ''] = type.split('/');
   const named = knownTypes[type];

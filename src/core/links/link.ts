@@ -10,7 +10,7 @@ import type { Files } from '../files/files.ts';
 import type { Caller } from '../identity.ts';
 import type { Log } from '../../platform/observability/log.ts';
 import type { Storage } from '../../ports/storage/storage.ts';
-import { demandNotRemoved } from '../users/users.ts';
+import { checkNotRemoved } from '../users/users.ts';
 import type { Download } from './download.ts';
 
 /** Finds what is neither a file nor a bundle, by references that mean nothing to this room. */
@@ -94,7 +94,7 @@ export function getLinkState(link: Link, now: number): LinkState {
 }
 
 export async function insertLink(tx: Queries, caller: Caller, link: Link): Promise<void> {
-  await demandNotRemoved(tx, caller, link.createdAt);
+  await checkNotRemoved(tx, caller, link.createdAt);
   await tx.query(
     `INSERT INTO links (token_hash, id, owner, file_id, bundle_id, target, created_at, expires_at, single_use)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -145,7 +145,7 @@ export function mintLink(
   createdAt: number,
 ): { token: string; link: Link } {
   const token = createToken();
-  const tokenHash = hashToken(token);
+  const tokenHash = hashLinkToken(token);
   const link: Link = {
     tokenHash,
     id: toPublicId(tokenHash),
@@ -174,14 +174,14 @@ export function createToken(): string {
   return randomBytes(32).toString('base64url');
 }
 
-const tokenForm = /^[A-Za-z0-9_-]{43}$/;
+const linkTokenForm = /^[A-Za-z0-9_-]{43}$/;
 
 /** Whether a string has the form of a token, so that nothing else is looked up. */
 export function isToken(value: string): boolean {
-  return tokenForm.test(value);
+  return linkTokenForm.test(value);
 }
 
-export function hashToken(token: string): string {
+export function hashLinkToken(token: string): string {
   return hash('sha256', token, 'hex');
 }
 

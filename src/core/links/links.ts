@@ -24,7 +24,7 @@ import {
 import {
   DeadLink,
   fileNotFoundError,
-  hashToken,
+  hashLinkToken,
   insertLink,
   isToken,
   linkNotFoundError,
@@ -67,7 +67,7 @@ export function createLinks(options: LinksOptions) {
   /** One of the caller's links, by its token or its public id. */
   async function findOwn(caller: Caller, reference: string): Promise<FoundLink> {
     const [column, value] = isToken(reference)
-      ? ['token_hash', hashToken(reference)]
+      ? ['token_hash', hashLinkToken(reference)]
       : ['links.id', reference];
     const found = await findLink(options, `${column} = ? AND links.owner = ?`, value, caller.user);
     if (!found) throw new WorkcrateError('not_found', 'No link of yours has this token or link_id.');
@@ -131,7 +131,7 @@ export function createLinks(options: LinksOptions) {
 
     /** The link of a token, and what it points at; `link_not_found` unless it may be used now. */
     async resolve(token: string): Promise<{ link: Link; download: Download }> {
-      const found = isToken(token) ? await lookup(hashToken(token)) : null;
+      const found = isToken(token) ? await lookup(hashLinkToken(token)) : null;
       if (!found) throw linkNotFoundError();
       const state = getLinkState(found.link, clock());
       if (state !== 'active') throw linkNotFoundError(new DeadLink(found.link, state));

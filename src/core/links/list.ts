@@ -17,7 +17,7 @@ export interface LinkPageOptions {
   readonly fileId?: string | undefined;
 }
 
-export interface ListedLink {
+export interface LinkInList {
   readonly link: Link;
   readonly state: LinkState | 'gone';
   /** Null where it is not known here: the file is gone, or it is one of a crate. */
@@ -26,7 +26,7 @@ export interface ListedLink {
 }
 
 export interface LinkPage {
-  readonly links: ListedLink[];
+  readonly links: LinkInList[];
   readonly next: string | null;
 }
 
@@ -35,7 +35,7 @@ export async function listLinks(
   { user }: Caller,
   { limit, after, fileId }: LinkPageOptions,
 ): Promise<LinkPage> {
-  const [now, from] = [clock(), after === null ? null : parseCursor(after)];
+  const [now, from] = [clock(), after === null ? null : parseLinkCursor(after)];
   const rows = await database.query(
     `SELECT links.*, ${linkedFileSql}, bundles.name AS bundle_name, bundles.size AS bundle_size
      FROM links ${joinFileSql('links.file_id')} LEFT JOIN bundles ON bundles.id = links.bundle_id
@@ -48,10 +48,10 @@ export async function listLinks(
     ...(from === null ? [] : [from.createdAt, from.id]),
   );
   const links = rows.slice(0, limit).map((row) => toListedLink(row, now));
-  return { links, next: rows.length > limit ? formatCursor(links.at(-1)!.link) : null };
+  return { links, next: rows.length > limit ? formatLinkCursor(links.at(-1)!.link) : null };
 }
 
-function toListedLink(row: Row, now: number): ListedLink {
+function toListedLink(row: Row, now: number): LinkInList {
   const link = linkFromRow(row);
   const file = readLinkedFile(row);
   const state = getLinkState(link, now);
@@ -68,9 +68,9 @@ function toListedLink(row: Row, now: number): ListedLink {
 type LinkCursor = Pick<Link, 'createdAt' | 'id'>;
 
 /** A place between two rows. It stays good when the row that it was made of is gone. */
-const formatCursor = ({ createdAt, id }: LinkCursor): string => `${createdAt}-${id}`;
+const formatLinkCursor = ({ createdAt, id }: LinkCursor): string => `${createdAt}-${id}`;
 
-function parseCursor(cursor: string): LinkCursor {
+function parseLinkCursor(cursor: string): LinkCursor {
   const [, createdAt, id] = /^(\d{1,15})-([0-9a-f]{16})$/.exec(cursor) ?? [];
   if (createdAt === undefined || id === undefined)
     throw new WorkcrateError('invalid_input', 'after is the next of the page before. Leave it out to begin.');

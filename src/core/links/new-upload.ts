@@ -5,7 +5,7 @@ import { WorkcrateError } from '../../platform/errors.ts';
 import { cleanFilename } from '../../platform/text/filenames.ts';
 import { guessMediaType } from '../files/files.ts';
 import type { Caller } from '../identity.ts';
-import { createToken, hashToken } from './link.ts';
+import { createToken, hashLinkToken } from './link.ts';
 import type { Upload, UploadPurpose } from './upload.ts';
 
 export interface UploadRequest {
@@ -37,7 +37,7 @@ export function mintUpload(
   const token = createToken();
   const name = cleanFilename(request.filename);
   const upload: Upload = {
-    tokenHash: hashToken(token),
+    tokenHash: hashLinkToken(token),
     id: `up-${randomBytes(12).toString('hex')}`,
     owner: caller.user,
     name,

@@ -116,7 +116,7 @@ function redirectHeaders(url: string): OffloadedAnswer['headers'] {
 }
 
 /** Refuses a way to offload that a store of this kind never supports. */
-export function demandOffload(
+export function checkOffload(
   downloads: OffloadOptions['downloads'],
   store: { readonly presigns: boolean; readonly isDisk: boolean },
 ): void {

@@ -46,7 +46,7 @@ export async function receiveBytes(
   delivery: Delivery,
 ): Promise<ReceivedBytes> {
   const { files } = options;
-  const start = delivery.offset === null ? 0 : await demandOffset(options, upload, delivery.offset);
+  const start = delivery.offset === null ? 0 : await checkOffset(options, upload, delivery.offset);
   const end = delivery.bodyLength === null ? null : start + delivery.bodyLength;
   const length = checkLength(upload, delivery.fileLength, end ?? start, files.maxFileSize);
   const whole = delivery.offset === null;
@@ -218,8 +218,8 @@ function checkLength(
  * For bytes that were not announced, quota is reserved ahead: as much again as has come, within these bounds, so that
  * the quota is checked seldom.
  */
-const leastAhead = 64 * 1024;
-const mostAhead = 64 * 1024 * 1024;
+const minAheadBytes = 64 * 1024;
+const maxAheadBytes = 64 * 1024 * 1024;
 
 /**
  * Limits bytes on their way in: to `most` in total, and to what the quota allows. `reserve` reserves quota for that
@@ -247,7 +247,7 @@ async function reserveAhead(
   most: number,
   reserve: (upTo: number) => Promise<void>,
 ): Promise<number> {
-  const ahead = Math.min(most, size + Math.min(mostAhead, Math.max(leastAhead, size)));
+  const ahead = Math.min(most, size + Math.min(maxAheadBytes, Math.max(minAheadBytes, size)));
   try {
     await reserve(ahead);
     return ahead;
@@ -262,7 +262,7 @@ async function reserveAhead(
  * Fewer bytes than this in `idleMs` do not count as progress; otherwise a sender could continue forever, a byte at a
  * time.
  */
-const leastProgress = 1024;
+const minProgressBytes = 1024;
 
 /**
  * Reads the bytes of a request, with backpressure. A sender that goes away is `upload_incomplete`, one that sends next
@@ -283,7 +283,7 @@ export async function* readBodyWithTimeout(
       const { done, value } = await rejectAfter(patience, chunks.next());
       if (done) break;
       [patience, progress] = [patience - (performance.now() - asked), progress + value.length];
-      if (progress >= leastProgress) [patience, progress] = [idleMs, 0];
+      if (progress >= minProgressBytes) [patience, progress] = [idleMs, 0];
       yield value;
     }
   } finally {
@@ -339,7 +339,7 @@ export async function countDurableBytes({ storage, files }: OffsetOptions, uploa
 }
 
 /** Refuses bytes that do not begin where the upload has to be resumed. */
-async function demandOffset(options: OffsetOptions, upload: LeasedUpload, offset: number): Promise<number> {
+async function checkOffset(options: OffsetOptions, upload: LeasedUpload, offset: number): Promise<number> {
   const start = await truncateToRecorded(options, upload);
   if (offset !== start) throw offsetConflictError(start);
   return start;

@@ -127,10 +127,12 @@ function request({ address, method, headers = {}, body, report }: TusRequest): P
 
 const isPassing = (status: number): boolean => [409, 423, 429, 503].includes(status);
 
-const describeStatus = (status: number): string => `The server answered ${status}.`;
+const describeAnswer = (status: number): string => `The server answered ${status}.`;
 
 const toSendFailure = ({ status, responseText }: XMLHttpRequest): SendFailure =>
-  new SendFailure(readErrorWords(responseText) ?? describeStatus(status), { isFinal: !isPassing(status) });
+  new SendFailure(readErrorWords(responseText) ?? describeAnswer(status), {
+    isFinal: !isPassing(status),
+  });
 
 function readErrorWords(text: string): string | null {
   try {
@@ -158,7 +160,7 @@ async function askAddress(path: string): Promise<string> {
   const answer = await fetch(path, { method: 'POST', body });
   if (answer.ok) return toPath(answer.url);
   const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
-  const words = page.querySelector('main p')?.textContent ?? describeStatus(answer.status);
+  const words = page.querySelector('main p')?.textContent ?? describeAnswer(answer.status);
   throw new SendFailure(words, { isFinal: !isPassing(answer.status) });
 }
 
@@ -241,7 +243,7 @@ async function sendPiece({ address, file, bar }: ChosenFile, offset: number): Pr
   return readArrived(answer);
 }
 
-async function sendFile(one: ChosenFile): Promise<Arrived> {
+async function sendChosenFile(one: ChosenFile): Promise<Arrived> {
   const { bar, removal, status } = one;
   bar.hidden = false;
   removal.hidden = true;
@@ -258,7 +260,7 @@ async function sendFile(one: ChosenFile): Promise<Arrived> {
       showArrived(one);
       return arrived;
     } catch (cause) {
-      const error = toError(cause);
+      const error = asError(cause);
       failures++;
       if (isFinal(error) || failures > maxFailures) throw showNotSent(one, error);
       status.textContent = `${error.message} Trying again…`;
@@ -267,7 +269,7 @@ async function sendFile(one: ChosenFile): Promise<Arrived> {
     }
 }
 
-const toError = (cause: unknown): Error => (cause instanceof Error ? cause : new Error(String(cause)));
+const asError = (cause: unknown): Error => (cause instanceof Error ? cause : new Error(String(cause)));
 
 const isFinal = (error: Error): boolean => error instanceof SendFailure && error.isFinal;
 
@@ -293,9 +295,9 @@ async function sendChosen(): Promise<void> {
   showButtons();
   for (const one of chosen.filter(({ isDone }) => !isDone))
     try {
-      last = await sendFile(one);
+      last = await sendChosenFile(one);
     } catch (error) {
-      failure = toError(error);
+      failure = asError(error);
     }
   isSending = false;
   showButtons();

@@ -71,7 +71,7 @@ export function createSingleUse(options: LinksOptions) {
 }
 
 const transferLeaseMs = 30_000;
-const retryMs = 500;
+const leaseRetryMs = 500;
 
 /** The lease of the only transfer on an upload or a single-use link. Dispose to release it. */
 export interface RowLease extends AsyncDisposable {
@@ -152,8 +152,8 @@ export async function takeRowLease(
 
 /** Retries until the lease has expired by itself. */
 async function retryRelease(giveBack: () => Promise<unknown>): Promise<void> {
-  for (let waited = 0; waited < transferLeaseMs; waited += retryMs) {
-    await pause(retryMs, undefined, { ref: false });
+  for (let waited = 0; waited < transferLeaseMs; waited += leaseRetryMs) {
+    await pause(leaseRetryMs, undefined, { ref: false });
     try {
       await giveBack();
       return;
@@ -214,7 +214,7 @@ function readWithLastByteHook(act: () => Promise<void>, { object }: ObjectRange)
 }
 
 const maxCoveredLinks = 1000;
-const mostPieces = 100;
+const maxPieces = 100;
 
 /**
  * Knows when every byte of a link has been sent: in one answer, or in several that together cover all of it, as when a
@@ -225,7 +225,7 @@ export function createCoverage() {
   const gathered = new BoundedMap<string, ByteRange[]>({ mostEntries: maxCoveredLinks });
 
   function keep(link: string, pieces: ByteRange[]): void {
-    if (pieces.length === 0 || pieces.length > mostPieces) gathered.delete(link);
+    if (pieces.length === 0 || pieces.length > maxPieces) gathered.delete(link);
     else gathered.set(link, pieces);
   }
 

@@ -5,7 +5,7 @@ import { hideArguments, makeText, makeWholeNumber } from '../offer/schema.ts';
 import { declareTool } from '../offer/tool.ts';
 import { formatBytes, quoteName } from '../../platform/text/text.ts';
 import type { Links } from './links.ts';
-import type { ListedLink } from './list.ts';
+import type { LinkInList } from './list.ts';
 
 interface StatusRoom {
   readonly links: Links;
@@ -60,14 +60,11 @@ export const linkStatusTool = declareTool({
     if (token === undefined && link_id === undefined) {
       const page = await links.list(caller, { limit, after, fileId: file_id });
       return {
-        text: describePage(page),
+        text: describeLinkPage(page),
         structured: { links: page.links.map(toLinkState), next: page.next },
       };
     }
-    const { download, isGone, ...found } = await links.status(
-      caller,
-      demandLinkReference({ token, link_id }),
-    );
+    const { download, isGone, ...found } = await links.status(caller, checkLinkReference({ token, link_id }));
     const state = found.state === 'active' && isGone ? ('gone' as const) : found.state;
     const { filename = null, size = null } = download ?? {};
     const told = { ...found, state, filename, size };
@@ -80,7 +77,7 @@ export const linkStatusTool = declareTool({
 });
 
 /** A URL ends with its token. */
-function demandLinkReference({ token, link_id }: z.output<typeof linkReferenceSchema>): string {
+function checkLinkReference({ token, link_id }: z.output<typeof linkReferenceSchema>): string {
   const reference = token ?? link_id;
   if (reference === undefined || (token !== undefined && link_id !== undefined))
     throw new WorkcrateError('invalid_input', 'Give either token or link_id.');
@@ -89,7 +86,7 @@ function demandLinkReference({ token, link_id }: z.output<typeof linkReferenceSc
 
 const toIso = (time: number): string => new Date(time).toISOString();
 
-const toLinkState = ({ link, state, filename, size }: ListedLink): z.input<typeof linkStateShape> => ({
+const toLinkState = ({ link, state, filename, size }: LinkInList): z.input<typeof linkStateShape> => ({
   link_id: link.id,
   state,
   file_id: link.fileId,
@@ -103,18 +100,18 @@ const toLinkState = ({ link, state, filename, size }: ListedLink): z.input<typeo
   expiresAt: toIso(link.expiresAt),
 });
 
-function describePage({ links, next }: { links: readonly ListedLink[]; next: string | null }): string {
+function describeLinkPage({ links, next }: { links: readonly LinkInList[]; next: string | null }): string {
   if (links.length === 0) return 'You have no links. share_file makes one.';
   const more = next === null ? [] : [`There are more: link_status with after ${next}`];
   return [...links.map(describeLink), ...more].join('\n');
 }
 
-function describeLink({ link, state, filename, size }: ListedLink): string {
+function describeLink({ link, state, filename, size }: LinkInList): string {
   const name =
     filename === null ? '' : ` to ${quoteName(filename)}${size === null ? '' : `, ${formatBytes(size)}`}`;
   const target = link.fileId === null ? name : `${name === '' ? ' to' : `${name},`} ${link.fileId}`;
-  const terms = `made ${toMinute(link.createdAt)} ${link.singleUse ? 'for one download, ' : 'to last '}until ${toMinute(link.expiresAt)}`;
-  const used = link.lastUsedAt === null ? '' : `; last used ${toMinute(link.lastUsedAt)}`;
+  const terms = `made ${toUtcMinute(link.createdAt)} ${link.singleUse ? 'for one download, ' : 'to last '}until ${toUtcMinute(link.expiresAt)}`;
+  const used = link.lastUsedAt === null ? '' : `; last used ${toUtcMinute(link.lastUsedAt)}`;
   return [
     `Link ${link.id}${target === '' ? '' : `${target},`} is ${state}, ${terms}.`,
     ...(state === 'gone' ? ['Its file was deleted, or the bytes are missing: it answers 410.'] : []),
@@ -122,7 +119,7 @@ function describeLink({ link, state, filename, size }: ListedLink): string {
   ].join(' ');
 }
 
-const toMinute = (time: number): string => `${toIso(time).slice(0, 16)}Z`;
+const toUtcMinute = (time: number): string => `${toIso(time).slice(0, 16)}Z`;
 
 export const revokeLinkTool = declareTool({
   name: 'revoke_link',
@@ -134,7 +131,7 @@ export const revokeLinkTool = declareTool({
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
   auditFields: { subject: [], link: { id: 'link_id', token: 'token' }, made: ['link_id'] },
   async handle({ links }: StatusRoom, input, { caller }) {
-    const link = await links.revoke(caller, demandLinkReference(input));
+    const link = await links.revoke(caller, checkLinkReference(input));
     return { text: `Link ${link.id} is revoked.`, structured: { link_id: link.id, revoked: true } };
   },
 });

@@ -86,7 +86,7 @@ function renderOpen({ upload, offset, files, maxFileSize }: UploadState): Html {
         </p>
       </form>
     </noscript>
-    ${files.length === 0 ? nothing : renderFiles(files)}
+    ${files.length === 0 ? nothing : renderArrivedFiles(files)}
   </section>`;
 }
 
@@ -102,10 +102,10 @@ const renderArrived = ({ upload, files }: UploadState): Html =>
   html`<section class="card">
     <h1>${upload.name} has arrived</h1>
     <p>Nothing more can be sent here. You can close this page.</p>
-    ${renderFiles(files)}
+    ${renderArrivedFiles(files)}
   </section>`;
 
-const renderFiles = (files: readonly StoredFile[]): Html =>
+const renderArrivedFiles = (files: readonly StoredFile[]): Html =>
   html`${files.length > 1 ? html`<h2>Arrived</h2>` : nothing}
   ${files.map(
     (file) =>

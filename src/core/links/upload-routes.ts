@@ -259,14 +259,14 @@ function readMetadataName({ headers }: IncomingMessage): string {
   const [, name = ''] =
     /(?:^|,)\s*filename ([A-Za-z0-9+/]+=*)\s*(?:,|$)/.exec(String(headers['upload-metadata'] ?? '')) ?? [];
   const filename = Buffer.from(name, 'base64').toString();
-  if (filename !== '' && filename.length <= maxNameLength) return filename;
+  if (filename !== '' && filename.length <= maxUploadNameLength) return filename;
   throw new WorkcrateError(
     'invalid_input',
     'POST needs Upload-Metadata with the name of the file: filename, a space, and the name in base64.',
   );
 }
 
-const maxNameLength = 4096;
+const maxUploadNameLength = 4096;
 
 async function answerTusPatch({ uploads, req, res, token, take }: TusExchange): Promise<void> {
   if (req.headers['content-type'] !== offsetType) {

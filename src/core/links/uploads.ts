@@ -7,10 +7,10 @@ import type { Queries } from '../../ports/database/database.ts';
 import { isWorkcrateError } from '../../platform/errors.ts';
 import type { StoredFile } from '../files/files.ts';
 import { isLocal, type Caller } from '../identity.ts';
-import { demandNotRemoved } from '../users/users.ts';
+import { checkNotRemoved } from '../users/users.ts';
 import { readTrustedTime } from '../../ports/database/trusted-clock.ts';
-import { demandNoBatch, giveBackToBatch, listBatchFiles, takeFromBatch, type BatchFile } from './batch.ts';
-import { hashToken, isToken, type LinksOptions } from './link.ts';
+import { checkNoBatch, giveBackToBatch, listBatchFiles, takeFromBatch, type BatchFile } from './batch.ts';
+import { hashLinkToken, isToken, type LinksOptions } from './link.ts';
 import {
   insertUpload,
   mintUpload,
@@ -50,7 +50,7 @@ export function createUploads(options: LinksOptions) {
 
   async function find(token: string): Promise<Upload> {
     if (!isToken(token)) throw uploadNotFoundError();
-    return findHashed(hashToken(token));
+    return findHashed(hashLinkToken(token));
   }
 
   async function findHashed(tokenHash: string): Promise<Upload> {
@@ -157,7 +157,7 @@ export function createUploads(options: LinksOptions) {
 
     /** Receives bytes. If the sender goes away, what it sent is kept, so that it can resume. */
     async write(token: string, delivery: Delivery): Promise<ReceivedBytes> {
-      const upload = demandNoBatch(await find(token));
+      const upload = checkNoBatch(await find(token));
       // Before the lease: a client that retries again and again must not use up the space that is kept free for
       // deleting.
       await files.demandSpace(delivery.bodyLength ?? 0);
@@ -168,7 +168,7 @@ export function createUploads(options: LinksOptions) {
 
     /** Starts over with a file of this length, null where it is not known yet. An empty file is complete at once. */
     begin: (token: string, fileLength: number | null): Promise<ReceivedBytes> =>
-      writeTo(token, (upload) => beginUpload(options, demandNoBatch(upload), fileLength)),
+      writeTo(token, (upload) => beginUpload(options, checkNoBatch(upload), fileLength)),
 
     /** Withdraws the upload: what was sent is dropped, and the link is dead. */
     withdraw: (token: string): Promise<void> => writeTo(token, end),
@@ -237,7 +237,7 @@ async function registerUpload(options: UploadsContext, caller: Caller, upload: U
   const { database, storage } = options;
   if (isLocal(caller) && (await insertUpload(database, upload))) return;
   const gone = await database.transaction(async (tx) => {
-    await demandNotRemoved(tx, caller, upload.createdAt);
+    await checkNotRemoved(tx, caller, upload.createdAt);
     const gaveWay: string[] = [];
     while (!(await insertUpload(tx, upload))) {
       const id = await dropOldestRequested(options, tx, upload);

@@ -18,7 +18,7 @@ export interface WebhookOptions {
 const maxWebhookAttempts = 8;
 const maxWaitingEvents = 10_000;
 /** The operator chose the URL; the body of the answer is not read. */
-const policy: FetchPolicy = { timeoutMs: 10_000, maxBytes: 0, privateAddresses: 'allowed' };
+const webhookPolicy: FetchPolicy = { timeoutMs: 10_000, maxBytes: 0, privateAddresses: 'allowed' };
 const webhookPollMs = 1000;
 
 /**
@@ -85,7 +85,7 @@ export function createWebhook(options: WebhookOptions) {
       headers['Workcrate-Signature'] = `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
     const request = { method: 'POST', headers, body, signal: stop.signal } as const;
     try {
-      return await fetchBounded(url!, request, policy, ({ status }) =>
+      return await fetchBounded(url!, request, webhookPolicy, ({ status }) =>
         status >= 200 && status < 300 ? null : `answered ${status}`,
       );
     } catch (error) {

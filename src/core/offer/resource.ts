@@ -97,11 +97,11 @@ export function toResourceUri(template: string, variables: UriVariables): string
 }
 
 /** No name that a resource can have makes a longer one. */
-const maxUriLength = 16_384;
+const maxResourceUriLength = 16_384;
 
 /** The variables of a URI that has the form of a template; null for any other. */
 export function readResourceUri(template: string, uri: string): UriVariables | null {
-  if (uri.length > maxUriLength) return null;
+  if (uri.length > maxResourceUriLength) return null;
   const pattern = template
     .replaceAll(/[^{}]+(?=\{|$)/g, RegExp.escape)
     .replaceAll(/\{(\+?)(\w+)\}/g, toGroupPattern);
@@ -144,7 +144,7 @@ export async function showBytes(shown: ShownBytes): Promise<ResourceBody> {
   const bytes = await shown.read();
   const picture = detectPictureType(bytes);
   if (picture !== null) return { mimeType: picture, blob: bytes.toString('base64') };
-  const text = bytes.length > maxResourceTextBytes ? null : decodeText(bytes);
+  const text = bytes.length > maxResourceTextBytes ? null : decodeResourceText(bytes);
   if (text === null) return describeBytes(shown);
   return { mimeType: toTextType(shown.mediaType), text };
 }
@@ -156,7 +156,7 @@ function describeBytes({ name, size, mediaType, otherwise }: ShownBytes): Resour
 }
 
 /** Null where the bytes are not text. */
-function decodeText(bytes: Buffer): string | null {
+function decodeResourceText(bytes: Buffer): string | null {
   if (bytes.includes(0)) return null;
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);

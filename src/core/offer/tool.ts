@@ -81,7 +81,7 @@ export function readEndOfCall({ reason }: AbortSignal): 'cancelled' | 'disconnec
 }
 
 /** Ends the wait for an answer when the server stops. */
-export const stoppingError = (cause: unknown): WorkcrateError =>
+export const createStoppingError = (cause: unknown): WorkcrateError =>
   new WorkcrateError(
     'stopping',
     'The server is stopping and takes no more answers. Call again in a moment.',
@@ -256,7 +256,7 @@ export function toErrorResult(error: WorkcrateError): CallToolResult {
 type DescribedSchema = StandardSchemaWithJSON<Record<string, unknown>, Record<string, unknown>>;
 type Validate = DescribedSchema['~standard']['validate'];
 type Validated = Awaited<ReturnType<Validate>>;
-type Issue = NonNullable<Validated['issues']>[number];
+type SchemaIssue = NonNullable<Validated['issues']>[number];
 type Describe = DescribedSchema['~standard']['jsonSchema']['input'];
 
 /**
@@ -276,19 +276,19 @@ function cacheJsonSchema(schema: z.ZodObject): DescribedSchema {
   };
 }
 
-const mostIssues = 20;
+const maxSchemaIssues = 20;
 const maxErrorCharacters = 500;
 
 /** The SDK puts all that is wrong with a call into its answer, which may be longer than the call. */
 function limitIssues(result: Validated): Validated {
   if (result.issues === undefined) return result;
-  const more = result.issues.length - mostIssues;
-  const shown = result.issues.slice(0, mostIssues).map(shortenIssue);
+  const more = result.issues.length - maxSchemaIssues;
+  const shown = result.issues.slice(0, maxSchemaIssues).map(shortenIssue);
   return { issues: more > 0 ? [...shown, { message: `and ${more} more` }] : shown };
 }
 
 /** Unknown keys are named in the message, and invalid ones in the path. */
-const shortenIssue = ({ message, path = [] }: Issue): Issue => ({
+const shortenIssue = ({ message, path = [] }: SchemaIssue): SchemaIssue => ({
   message: cutErrorText(message),
   path: path.slice(0, 10).map((part) => (typeof part === 'string' ? cutErrorText(part) : part)),
 });

@@ -89,15 +89,15 @@ async function callOwn(tool: Tool, given: Record<string, unknown>, context: Tool
   }
 }
 
-interface Issue {
+interface ArgumentIssue {
   readonly message: string;
   readonly path: readonly PropertyKey[];
 }
 
-const mostIssues = 5;
+const maxArgumentIssues = 5;
 
-function wrongArgumentsError(name: string, issues: readonly Issue[], given: unknown): WorkcrateError {
-  const told = issues.slice(0, mostIssues).map(({ message, path }) => {
+function wrongArgumentsError(name: string, issues: readonly ArgumentIssue[], given: unknown): WorkcrateError {
+  const told = issues.slice(0, maxArgumentIssues).map(({ message, path }) => {
     const place = path.map(String).join('.');
     if (place === '') return message;
     return isMissing(given, path) ? `${place} is missing` : `${place}: ${message}`;

@@ -33,7 +33,7 @@ export interface AttendedQuestions extends Disposable {
 /** More would be rounds that the client has to take part in; `surfaces/mcp/call-tool.ts` bounds them too. */
 const maxQuestions = 20;
 
-export interface QuestionsOptions {
+export interface RunQuestionsOptions {
   /** Whether a call attends the run, or is about to. */
   readonly isAttended: boolean;
   /** How long an answer may take. */
@@ -47,7 +47,7 @@ interface Waiting extends PendingQuestion {
   wasPassedOn: boolean;
 }
 
-export function createRunQuestions(options: QuestionsOptions): RunQuestions {
+export function createRunQuestions(options: RunQuestionsOptions): RunQuestions {
   const { timeoutMs, abandoned } = options;
   const turns = createMutex();
   let canBeAsked = options.isAttended;
@@ -64,15 +64,15 @@ export function createRunQuestions(options: QuestionsOptions): RunQuestions {
   async function askOne(question: Question, signal: AbortSignal): Promise<ReadAnswer> {
     signal.throwIfAborted();
     if (!canBeAsked)
-      throw refusedError('nobody can be asked: the run goes on without the call that began it');
-    if (++count > maxQuestions) throw refusedError(`the run has asked ${maxQuestions} times already`);
+      throw callRefusedError('nobody can be asked: the run goes on without the call that began it');
+    if (++count > maxQuestions) throw callRefusedError(`the run has asked ${maxQuestions} times already`);
     const settled = Promise.withResolvers<ReadAnswer>();
     const own: Waiting = { number: count, question, settled, wasPassedOn: false };
     waiting = own;
     const stop = (): void => settled.reject(signal.reason);
     signal.addEventListener('abort', stop, { once: true });
     const late = setTimeout(() => {
-      settled.reject(refusedError(`nobody answered within ${Math.round(timeoutMs / 1000)} seconds`));
+      settled.reject(callRefusedError(`nobody answered within ${Math.round(timeoutMs / 1000)} seconds`));
       if (!own.wasPassedOn) return;
       canBeAsked = false;
       abandoned();
@@ -106,11 +106,11 @@ export function createRunQuestions(options: QuestionsOptions): RunQuestions {
     answer(number, read) {
       if (waiting?.number === number) waiting.settled.resolve(read);
     },
-    [Symbol.dispose]: () => waiting?.settled.reject(refusedError('the run has ended')),
+    [Symbol.dispose]: () => waiting?.settled.reject(callRefusedError('the run has ended')),
   };
 }
 
-export const refusedError = (why: string): WorkcrateError =>
+export const callRefusedError = (why: string): WorkcrateError =>
   new WorkcrateError('client_refused', `It was not allowed: ${why}.`);
 
 const askedRunShape = z.strictObject({ run: z.string(), question: z.number() });

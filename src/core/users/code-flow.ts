@@ -41,7 +41,7 @@ export function createCodeFlow(options: CodeFlowOptions) {
     /** Where the browser goes. */
     async getAuthorizationUrl({ state, nonce, verifier }: PendingSignIn): Promise<string> {
       const known = await issuer();
-      const url = new URL(demandEndpoint(known.authorizationEndpoint));
+      const url = new URL(checkEndpointNamed(known.authorizationEndpoint));
       const query = {
         response_type: 'code',
         client_id: clientId,
@@ -60,8 +60,8 @@ export function createCodeFlow(options: CodeFlowOptions) {
     /** The access token for what the issuer sent the browser back with. Its `state` has been compared already. */
     async redeem(pending: PendingSignIn, query: URLSearchParams): Promise<string> {
       const known = await issuer();
-      refuseOtherIssuer(known, query);
-      refuseErrorOf(query);
+      checkSameIssuer(known, query);
+      checkIssuerError(query);
       const code = query.get('code');
       if (code === null || code === '')
         throw new WorkcrateError('invalid_input', 'The issuer sent no code. Sign in again.');
@@ -72,7 +72,7 @@ export function createCodeFlow(options: CodeFlowOptions) {
   };
 }
 
-function demandEndpoint(url: string | null): string {
+function checkEndpointNamed(url: string | null): string {
   if (url !== null) return url;
   throw new WorkcrateError(
     'unsupported',
@@ -93,7 +93,7 @@ const toTarget = (audience: string): Record<string, string> =>
   URL.canParse(audience) ? { resource: audience } : { audience };
 
 /** An answer of another issuer, which could be given our code (RFC 9207). */
-function refuseOtherIssuer({ id, namesItself }: KnownIssuer, query: URLSearchParams): void {
+function checkSameIssuer({ id, namesItself }: KnownIssuer, query: URLSearchParams): void {
   const named = query.getAll('iss');
   if (named.length === 0 && !namesItself) return;
   if (named.length === 1 && named[0] === id) return;
@@ -104,7 +104,7 @@ function refuseOtherIssuer({ id, namesItself }: KnownIssuer, query: URLSearchPar
 }
 
 /** An error in the words of the issuer, as far as it is plain text; `state` has shown that the issuer wrote it. */
-function refuseErrorOf(query: URLSearchParams): void {
+function checkIssuerError(query: URLSearchParams): void {
   const code = query.get('error');
   if (code === null) return;
   if (code === 'access_denied')
@@ -124,7 +124,7 @@ async function askForTokens(
   code: string,
 ): Promise<z.infer<typeof tokensSchema>> {
   const { headers, fields } = authenticateClient(known, clientId, clientSecret);
-  const { status, body } = await postForm(demandEndpoint(known.tokenEndpoint), headers, {
+  const { status, body } = await postForm(checkEndpointNamed(known.tokenEndpoint), headers, {
     grant_type: 'authorization_code',
     code,
     redirect_uri: redirectUri(),

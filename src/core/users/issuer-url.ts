@@ -20,7 +20,7 @@ export function isSafeIssuerUrl(url: string): boolean {
   return protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname ?? ''));
 }
 
-export function demandIssuer(url: string | null): string {
+export function checkIssuerUrl(url: string | null): string {
   if (url === null) throw new WorkcrateError('config_invalid', '--auth oauth needs --oauth-issuer.');
   if (isSafeIssuerUrl(url)) return url;
   throw new WorkcrateError(

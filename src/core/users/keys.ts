@@ -50,7 +50,7 @@ export async function findKey(
 }
 
 /** What else belongs to a change of keys, whole or not at all. `before` is null for a new user. */
-type AlsoInTransaction = (
+type KeyTransactionPart = (
   tx: Queries,
   terms: { readonly before: KeyTerms | null; readonly after: KeyTerms },
 ) => Promise<void>;
@@ -61,7 +61,7 @@ export async function addUser(
   name: string,
   terms: KeyTerms,
   now: number,
-  also?: AlsoInTransaction,
+  also?: KeyTransactionPart,
 ): Promise<string> {
   return database.transaction(async (tx) => {
     const made = await tx.query(
@@ -97,7 +97,7 @@ export async function rotateKey(
   name: string,
   terms: Partial<KeyTerms>,
   now: number,
-  also?: AlsoInTransaction,
+  also?: KeyTransactionPart,
 ): Promise<string> {
   return database.transaction(async (tx) => {
     const rows = await tx.query<{ name: string }>(

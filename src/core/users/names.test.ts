@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { demandNewUserName, demandUserName, isUserName, toUserName } from './names.ts';
+import { checkNewUserName, checkUserName, isUserName, toUserName } from './names.ts';
 
 const issuer = 'https://issuer.example';
 
 test('names of users are plain, and none is a route, local or a derived one', () => {
   for (const name of ['ada', 'a', '0', 'ada.lovelace@example.org', 'ci+build_7', 'x'.repeat(64)])
-    assert.equal(demandUserName(name), name);
+    assert.equal(checkUserName(name), name);
   for (const name of [
     '',
     'Ada',
@@ -23,17 +23,17 @@ test('names of users are plain, and none is a route, local or a derived one', ()
     '*',
     'a\n',
   ])
-    assert.throws(() => demandUserName(name), { code: 'config_invalid' }, name);
-  assert.throws(() => demandUserName(toUserName(issuer, 'Ada')), { code: 'config_invalid' });
+    assert.throws(() => checkUserName(name), { code: 'config_invalid' }, name);
+  assert.throws(() => checkUserName(toUserName(issuer, 'Ada')), { code: 'config_invalid' });
 });
 
 test('nobody new is called as a page is, and who has such a name keeps it', () => {
   for (const name of ['runs', 'crates', 'sessions', 'library', 'ask']) {
-    assert.throws(() => demandNewUserName(name), { code: 'config_invalid', message: /none of ask, connect/ });
-    assert.equal(demandUserName(name), name);
+    assert.throws(() => checkNewUserName(name), { code: 'config_invalid', message: /none of ask, connect/ });
+    assert.equal(checkUserName(name), name);
     assert.equal(toUserName(issuer, name), name);
   }
-  assert.equal(demandNewUserName('ada'), 'ada');
+  assert.equal(checkNewUserName('ada'), 'ada');
 });
 
 /** Anything, but often what is nearly a name, or looks like one that was derived. */

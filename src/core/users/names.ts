@@ -53,18 +53,18 @@ export function isUserName(text: string): boolean {
   return userNameForm.test(text) && !derivedNameForm.test(text) && !reservedNames.has(text);
 }
 
-export function demandUserName(text: string): string {
+export function checkUserName(text: string): string {
   if (isUserName(text)) return text;
-  throw badNameError(text, reservedNames);
+  throw createBadUserNameError(text, reservedNames);
 }
 
 /** The name of somebody who is added. */
-export function demandNewUserName(text: string): string {
+export function checkNewUserName(text: string): string {
   if (isUserName(text) && !laterReservedNames.has(text)) return text;
-  throw badNameError(text, reservedNames.union(laterReservedNames));
+  throw createBadUserNameError(text, reservedNames.union(laterReservedNames));
 }
 
-const badNameError = (text: string, reserved: ReadonlySet<string>): WorkcrateError =>
+const createBadUserNameError = (text: string, reserved: ReadonlySet<string>): WorkcrateError =>
   new WorkcrateError(
     'config_invalid',
     `${JSON.stringify(text)} cannot be a user name. A name has 1 to 64 of a-z 0-9 . _ @ + - and begins ` +
@@ -92,7 +92,7 @@ export const scopes: readonly string[] = [...toolGroups, ...furtherGroups, metri
 /** What a key is good for unless that is said: every tool. */
 export const defaultScopes: readonly string[] = [...toolGroups, ...furtherGroups];
 
-export function demandScopes(given: readonly string[]): readonly string[] {
+export function checkScopes(given: readonly string[]): readonly string[] {
   const unknown = given.filter((scope) => !scopes.includes(scope));
   if (unknown.length === 0 && given.length > 0) return [...new Set(given)];
   throw new WorkcrateError(
@@ -102,16 +102,16 @@ export function demandScopes(given: readonly string[]): readonly string[] {
 }
 
 const unitMs: Record<string, number> = { h: 3_600_000, d: 86_400_000, w: 604_800_000 };
-const mostYears = 10;
+const maxKeyYears = 10;
 
 /** When a key ends, from `90d`, `12h`, `4w`, a day, which is its start in UTC, or a time. */
 export function parseExpiry(text: string, now: number): number {
   const span = /^(\d{1,5})([hdw])$/.exec(text);
   const at = span ? now + Number(span[1]) * unitMs[span[2]!]! : parseIsoTime(text);
-  if (at > now && at <= now + mostYears * 366 * unitMs['d']!) return at;
+  if (at > now && at <= now + maxKeyYears * 366 * unitMs['d']!) return at;
   throw new WorkcrateError(
     'config_invalid',
-    `--expires takes a future time within ${mostYears} years, such as 90d, 12h, 2027-01-31 or 2027-01-31T12:00:00Z, not ${JSON.stringify(text)}.`,
+    `--expires takes a future time within ${maxKeyYears} years, such as 90d, 12h, 2027-01-31 or 2027-01-31T12:00:00Z, not ${JSON.stringify(text)}.`,
   );
 }
 

@@ -63,7 +63,7 @@ export function createTokenCheck(options: OAuthOptions) {
       algorithms: signatureAlgorithms,
       currentDate: new Date(clock()),
     });
-    refuseOtherKinds(payload, protectedHeader);
+    checkTokenKind(payload, protectedHeader);
     const { id } = await issuer();
     if (payload.iss !== id) throw new errors.JWTClaimValidationFailed('unexpected "iss"', payload, 'iss');
     return toSignedIn(options, id, payload, credential);
@@ -90,7 +90,7 @@ const acceptedTokenTypes = new Set(['jwt', 'at+jwt', 'application/at+jwt']);
  * A token that is bound to a key (`cnf`: DPoP, mutual TLS) is good only together with a proof of that key, which is not
  * checked here. Without that proof, a stolen token could be used.
  */
-function refuseOtherKinds(payload: JWTPayload, { typ }: { readonly typ?: unknown }): void {
+function checkTokenKind(payload: JWTPayload, { typ }: { readonly typ?: unknown }): void {
   if (payload['cnf'] !== undefined)
     throw new errors.JWTClaimValidationFailed('bound to a key by "cnf"', payload, 'cnf');
   if (typ !== undefined && !(typeof typ === 'string' && acceptedTokenTypes.has(typ.toLowerCase())))

@@ -27,7 +27,7 @@ export type PageSignIn = { readonly keyHash: string } | { readonly issuer: strin
 const maxLifeMs = 12 * 3_600_000;
 /** Expired ones are kept for a while: until then their state is known to be used. */
 const keepMs = 3_600_000;
-const mostForOneUser = 100;
+const maxForOneUser = 100;
 /** A clock that was set back would make a sign-in longer. So much may the clocks of several servers differ. */
 const clockDifferenceMs = 60_000;
 
@@ -107,7 +107,7 @@ async function deleteOld(tx: Queries, user: string, now: number): Promise<void> 
        (SELECT token_hash FROM page_sign_ins WHERE user_name = ? ORDER BY begun_at DESC LIMIT ?)`,
     user,
     user,
-    mostForOneUser - 1,
+    maxForOneUser - 1,
   );
 }
 

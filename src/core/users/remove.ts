@@ -17,21 +17,21 @@ export interface EndedRights {
 }
 
 /** What was ended. */
-export interface Removal extends EndedRights {
+export interface UserRemoval extends EndedRights {
   readonly keys: number;
 }
 
 /**
  * Ends everything that a user can come in or be served by, in one step: keys, browsers, links and rights to send. Files
  * stay until they expire. It also takes a user of OAuth, who is known by links and uploads alone: `endRights`
- * ends those, in the same transaction. Calls under way can make no more of them (`demandNotRemoved`).
+ * ends those, in the same transaction. Calls under way can make no more of them (`checkNotRemoved`).
  */
 export async function removeUser(
   database: Database,
   name: string,
   now: number,
   endRights: (tx: Queries, name: string, now: number) => Promise<EndedRights>,
-): Promise<Removal> {
+): Promise<UserRemoval> {
   return database.transaction(async (tx) => {
     // First, so that it waits for links that are being made, and then finds them.
     await noteRemoval(tx, name, now);
@@ -67,7 +67,7 @@ export async function wasRemoved(queries: Queries, { user, since }: Required<Cal
  * Rejects where the caller was removed after the call began, and else holds a removal off until the transaction ends.
  * To be called before anything is handed out: a link made after the removal would be found by nobody.
  */
-export async function demandNotRemoved(tx: Queries, caller: Caller, begunAt: number): Promise<void> {
+export async function checkNotRemoved(tx: Queries, caller: Caller, begunAt: number): Promise<void> {
   if (isLocal(caller)) return;
   const [row] = await tx.query<{ removed_at: number | null }>(
     `INSERT INTO removals (user_name) VALUES (?)

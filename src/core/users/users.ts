@@ -9,7 +9,7 @@ import { WorkcrateError } from '../../platform/errors.ts';
 import type { SignedIn } from '../identity.ts';
 import type { Log } from '../../platform/observability/log.ts';
 import { programName } from '../../platform/program.ts';
-import { demandIssuer, IssuerDown, removeTrailingSlash } from './issuer-url.ts';
+import { checkIssuerUrl, IssuerDown, removeTrailingSlash } from './issuer-url.ts';
 import type { CodeFlow, CodeFlowOptions } from './code-flow.ts';
 import { createLastUse, findKey, hashKey, isApiKey } from './keys.ts';
 import type { OAuthOptions, TokenCheck } from './oauth.ts';
@@ -18,7 +18,7 @@ import { createPageSignIns } from './page-sign-ins.ts';
 export type { PendingSignIn } from './code-flow.ts';
 export { IssuerDown } from './issuer-url.ts';
 export { isReserved, metricsScope, operatorScope, scopes, defaultScopes } from './names.ts';
-export { demandNotRemoved, type EndedRights } from './remove.ts';
+export { checkNotRemoved, type EndedRights } from './remove.ts';
 
 export interface UsersOptions {
   readonly database: Database;
@@ -126,7 +126,7 @@ interface UsersContext {
 export function openUsers(config: Config, { baseUrl, ...context }: UsersContext): Users | null {
   if (config.auth.length === 0) return null;
   const { oauthAudience, oauthUserClaim: userClaim, oauthScopes: scopes } = config;
-  const issuer = demandTokenSettings(config);
+  const issuer = checkTokenSettings(config);
   if (issuer === null) return createUsers({ ...context, keys: true, oauth: null });
   const audience = (): string => oauthAudience ?? `${baseUrl()}/mcp`;
   const { oauthClientId: clientId, oauthClientSecret: clientSecret } = config;
@@ -137,9 +137,9 @@ export function openUsers(config: Config, { baseUrl, ...context }: UsersContext)
 }
 
 /** The issuer whose tokens are taken, or null for none. Refuses settings that leave open which tokens those are. */
-export function demandTokenSettings(config: Config): string | null {
+export function checkTokenSettings(config: Config): string | null {
   if (!config.auth.includes('oauth')) return null;
-  const issuer = demandIssuer(config.oauthIssuer);
+  const issuer = checkIssuerUrl(config.oauthIssuer);
   if (config.oauthAudience === null && config.publicUrl === null && !isReachableHost(config.host))
     throw new WorkcrateError(
       'config_invalid',

@@ -37,7 +37,7 @@ export function createWorkspaces(options: WorkspacesOptions) {
     /** The user's folders, or null for somebody who never had any. */
     async find(user: string): Promise<Workspace | null> {
       const number = await findWorkspaceNumber(options, user);
-      return number === null ? null : refuseLinks(toWorkspace(options, number));
+      return number === null ? null : checkNoLinks(toWorkspace(options, number));
     },
   };
 }
@@ -69,7 +69,7 @@ async function makeWorkspace(options: WorkspacesOptions, user: string): Promise<
     options,
     (await findWorkspaceNumber(options, user)) ?? (await takeWorkspaceNumber(options, user)),
   );
-  const { uid, workspace, artifacts, packages } = refuseLinks(place);
+  const { uid, workspace, artifacts, packages } = checkNoLinks(place);
   makeUserFolders(place);
   makePackageFolders(packages, uid);
   return { place, inodes: [workspace, artifacts, packages].map((folder) => statSync(folder).ino) };
@@ -96,7 +96,7 @@ export function makeWorkspaceBeside(beside: Workspace, folder: string): Workspac
  * Throws where one of them is a link: what it leads to would be shown as the user's own, and be given to the user's uid.
  * Only somebody who may write to the data folder can have put it there; the folder of all users itself may be one.
  */
-function refuseLinks<T extends Workspace>(place: T): T {
+function checkNoLinks<T extends Workspace>(place: T): T {
   const { workspace, artifacts, packages } = place;
   for (const folder of [dirname(workspace), workspace, artifacts, packages ?? workspace])
     if (lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink() === true)

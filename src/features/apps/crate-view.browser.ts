@@ -2,7 +2,7 @@
 import { make } from '../../platform/html/elements.browser.ts';
 import { countThings } from '../../platform/text/text.ts';
 import { makeLookButton } from './file-panel.browser.ts';
-import { host, toList, toObject, toObjects, asText, type Untrusted } from './host.browser.ts';
+import { host, toList, toObject, toObjects, toText, type Untrusted } from './host.browser.ts';
 import {
   describeSize,
   joinFacts,
@@ -17,10 +17,10 @@ import {
 
 const maxFilesShown = 100;
 
-const cutText = (text: string, max: number): string =>
+const cutShownText = (text: string, max: number): string =>
   text.length > max ? `${text.slice(0, max - 1)}…` : text;
 
-const joinList = (list: unknown, max: number): string => toList(list).map(asText).slice(0, max).join(', ');
+const joinList = (list: unknown, max: number): string => toList(list).map(toText).slice(0, max).join(', ');
 
 /** Words that fit are between two stars each. */
 const makeSnippet = (text: string) =>
@@ -34,10 +34,10 @@ function showSearch(search: Untrusted): void {
     search.total === null
       ? `${found.length} of many crates`
       : countThings(Number(search.total ?? found.length), 'crate');
-  const query = asText(search.query);
+  const query = toText(search.query);
   show(
     makeViewHead(
-      query === '' ? 'Crates' : `“${cutText(query, 80)}”`,
+      query === '' ? 'Crates' : `“${cutShownText(query, 80)}”`,
       make('span', { class: 'muted meta' }, count),
     ),
     found.length === 0
@@ -47,38 +47,38 @@ function showSearch(search: Untrusted): void {
           { class: 'results' },
           found.map((crate) => makeFoundCrate(crate, search)),
         ),
-    toList(search.notes).map((note) => makeNote(asText(note))),
+    toList(search.notes).map((note) => makeNote(toText(note))),
   );
 }
 
 function makeFoundCrate(crate: Untrusted, search: Untrusted): HTMLElement {
-  const by = joinFacts(joinList(crate.authors, 3), asText(crate.year));
-  const title = asText(crate.title) || asText(crate.crate_id);
-  const snippet = asText(crate.snippet) || cutText(asText(crate.description), 240);
+  const by = joinFacts(joinList(crate.authors, 3), toText(crate.year));
+  const title = toText(crate.title) || toText(crate.crate_id);
+  const snippet = toText(crate.snippet) || cutShownText(toText(crate.description), 240);
   return make(
     'li',
     {},
     host.canCall
       ? makeButton(title, () => openCrate(crate.crate_id, search), { class: 'title' })
       : make('strong', {}, title),
-    by === '' ? null : makeNote(cutText(by, 200)),
+    by === '' ? null : makeNote(cutShownText(by, 200)),
     snippet === '' ? null : make('p', { class: 'snippet' }, makeSnippet(snippet)),
   );
 }
 
 async function openCrate(crate_id: unknown, search?: Untrusted): Promise<void> {
-  showCrate(await host.call('get_crate', { crate_id }), search);
+  showCrateView(await host.call('get_crate', { crate_id }), search);
   viewElement.querySelector('h1')?.focus();
 }
 
-function showCrate(crate: Untrusted, search?: Untrusted): void {
-  const title = make('h1', { tabindex: '-1' }, asText(crate.title) || 'Crate');
+function showCrateView(crate: Untrusted, search?: Untrusted): void {
+  const title = make('h1', { tabindex: '-1' }, toText(crate.title) || 'Crate');
   const count = typeof crate.file_count === 'number' ? countThings(crate.file_count, 'file') : '';
   const about = make('span', { class: 'muted meta' }, joinFacts(count, describeSize(crate.bytes)));
   const download = makeButton('Download', async () =>
     host.download(await host.call('download_crate', { crate_id: crate.crate_id })),
   );
-  const description = cutText(asText(crate.description), 1200);
+  const description = cutShownText(toText(crate.description), 1200);
   const files = make('section');
   show(
     search === undefined
@@ -103,31 +103,31 @@ function showCrate(crate: Untrusted, search?: Untrusted): void {
     ),
     toObjects(crate.issues)
       .slice(0, 10)
-      .map(({ message }) => make('p', { class: 'note' }, asText(message))),
+      .map(({ message }) => make('p', { class: 'note' }, toText(message))),
     files,
   );
-  if (host.canCall) void showFiles(files, crate.crate_id, 0);
+  if (host.canCall) void showCrateFiles(files, crate.crate_id, 0);
 }
 
 function listCrateFacts(crate: Untrusted): (readonly [string, string])[] {
   const { name, id } = toObject(crate.license);
   const kinds = toObjects(crate.types)
     .slice(0, 8)
-    .map(({ type, count }) => `${asText(type)} (${asText(count)})`);
+    .map(({ type, count }) => `${toText(type)} (${toText(count)})`);
   const all = [
     ['Authors', joinList(crate.authors, 20)],
-    ['Published', asText(crate.date_published).slice(0, 10)],
-    ['Licence', asText(name ?? id)],
+    ['Published', toText(crate.date_published).slice(0, 10)],
+    ['Licence', toText(name ?? id)],
     ['Keywords', joinList(crate.keywords, 20)],
     ['Kinds', kinds.join(', ')],
-    ['RO-Crate', asText(crate.spec_version)],
-    ['Where', asText(crate.resource_locator)],
-    ['Id', asText(crate.crate_id)],
+    ['RO-Crate', toText(crate.spec_version)],
+    ['Where', toText(crate.resource_locator)],
+    ['Id', toText(crate.crate_id)],
   ] as const;
   return all.filter(([, value]) => value !== '');
 }
 
-async function showFiles(section: HTMLElement, crate_id: unknown, offset: number): Promise<void> {
+async function showCrateFiles(section: HTMLElement, crate_id: unknown, offset: number): Promise<void> {
   try {
     const { files, total, next } = await host.call('list_crate_files', {
       crate_id,
@@ -143,7 +143,7 @@ async function showFiles(section: HTMLElement, crate_id: unknown, offset: number
             make(
               'p',
               {},
-              makeButton('More files', () => showFiles(section, crate_id, Number(next))),
+              makeButton('More files', () => showCrateFiles(section, crate_id, Number(next))),
             ),
           ];
     section.replaceChildren(make('h2', {}, countThings(Number(total) || 0, 'file')), list, ...more);
@@ -153,7 +153,7 @@ async function showFiles(section: HTMLElement, crate_id: unknown, offset: number
 }
 
 function makeCrateFile(crate_id: unknown, { path, size }: Untrusted): HTMLElement {
-  const name = asText(path);
+  const name = toText(path);
   const file = { crate_id, path: name };
   const entry = make(
     'li',
@@ -177,15 +177,15 @@ const showNames = (id: string, files: readonly Untrusted[]): void =>
     make(
       'ul',
       { class: 'files' },
-      files.map(({ path, size }) => make('li', {}, make('span', {}, asText(path)), describeSize(size))),
+      files.map(({ path, size }) => make('li', {}, make('span', {}, toText(path)), describeSize(size))),
     ),
   );
 
 startView('crate', {
   showResult(data, { input }) {
     if (Array.isArray(data.results)) return showSearch({ query: input.prop_value, ...data });
-    if (!Array.isArray(data.files)) return showCrate(data);
-    const id = asText(data.crate_id ?? input.crate_id);
+    if (!Array.isArray(data.files)) return showCrateView(data);
+    const id = toText(data.crate_id ?? input.crate_id);
     if (!host.canCall) return showNames(id, toObjects(data.files));
     return openCrate(id).catch((error: unknown) => show(makeFailure(error)));
   },

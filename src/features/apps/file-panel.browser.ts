@@ -1,7 +1,7 @@
 /** The part of views that shows a file: a table with sorting, filter and pages, a picture or a text. */
 import { make } from '../../platform/html/elements.browser.ts';
 import { formatCount, countThings } from '../../platform/text/text.ts';
-import { host, isObject, toList, asText, type Untrusted } from './host.browser.ts';
+import { host, isObject, toList, toText, type Untrusted } from './host.browser.ts';
 import { makeBlock, makeButton, makeFailure, makePicture, makeStatus } from './view.browser.ts';
 
 const maxRowsShown = 50;
@@ -43,7 +43,7 @@ export function makeFilePanel(source: ShownSource, whenKnown: (file: Untrusted) 
 
   function showFile(file: Untrusted): void {
     const note =
-      asText(file.note) === '' ? null : make('p', { class: 'muted small-text' }, asText(file.note));
+      toText(file.note) === '' ? null : make('p', { class: 'muted small-text' }, toText(file.note));
     if (file.kind === 'table' && isObject(file.table)) return showTable(file.table, note);
     panel.replaceChildren(...[makeBody(file), note].filter((part) => part !== null));
   }
@@ -70,8 +70,8 @@ const toRowsInput = ({ offset, sort, descending, filter }: WantedRows) => ({
 });
 
 function makeBody(file: Untrusted): HTMLElement | null {
-  if (file.kind === 'picture') return makePicture(asText(file.picture), asText(file.filename));
-  return file.kind === 'text' ? makeBlock(asText(file.text), { 'aria-label': 'Text of the file' }) : null;
+  if (file.kind === 'picture') return makePicture(toText(file.picture), toText(file.filename));
+  return file.kind === 'text' ? makeBlock(toText(file.text), { 'aria-label': 'Text of the file' }) : null;
 }
 
 /** The place in the table and the focus stay where they were. */
@@ -103,8 +103,8 @@ function makeFilter(load: LoadRows): HTMLElement {
 const isNumber = (text: string): boolean => /^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/i.test(text);
 
 function makeRows(table: Untrusted, wanted: WantedRows, load: LoadRows): HTMLElement {
-  const columns = toList(table.columns).map(asText);
-  const rows = toList(table.rows).map((row) => toList(row).map(asText));
+  const columns = toList(table.columns).map(toText);
+  const rows = toList(table.rows).map((row) => toList(row).map(toText));
   const width = Math.max(columns.length, ...rows.map((row) => row.length));
   const positions = Array.from({ length: width }, (_, at) => at);
   const numeric = positions.map(

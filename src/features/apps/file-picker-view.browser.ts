@@ -4,7 +4,7 @@
  */
 import { make } from '../../platform/html/elements.browser.ts';
 import { countThings, formatBytes } from '../../platform/text/text.ts';
-import { host, isObject, asText, type Untrusted } from './host.browser.ts';
+import { host, isObject, toText, type Untrusted } from './host.browser.ts';
 import { maxSentBytes, pieceBytes } from './limits.ts';
 import {
   describeSize,
@@ -32,7 +32,7 @@ interface Picker {
   readonly path: string;
 }
 
-const readPiece = (blob: Blob): Promise<string> =>
+const readBlobPiece = (blob: Blob): Promise<string> =>
   new Promise((resolve, reject) => {
     const reader = new FileReader();
     reader.addEventListener('load', () => {
@@ -54,9 +54,9 @@ async function sendPicked(
   const { name: filename, size } = file;
   const { token } = upload ?? (await host.call('request_upload', { filename, size }));
   for (let offset = 0; ;) {
-    const data = size === 0 ? '' : await readPiece(file.slice(offset, offset + pieceBytes));
+    const data = size === 0 ? '' : await readBlobPiece(file.slice(offset, offset + pieceBytes));
     const { received, file_id } = await host.call('send_piece', { token, offset, size, data });
-    if (asText(file_id) !== '') return asText(file_id);
+    if (toText(file_id) !== '') return toText(file_id);
     if (!(Number(received) > offset)) throw new Error('The server did not take this file. Try again.');
     offset = Number(received);
     report(offset);
@@ -127,7 +127,7 @@ function showPicker({ upload, pageUrl, path }: Picker): void {
     makeDrop(input, maxCount === 1 ? path : '', takeFiles),
     list,
     after,
-    asText(pageUrl) === ''
+    toText(pageUrl) === ''
       ? null
       : make('p', { class: 'muted small-text' }, 'Larger files: ', makePageButton(pageUrl)),
   );
@@ -180,8 +180,8 @@ function makeDrop(
 }
 
 function showRead({ path, size, source }: Untrusted): void {
-  const facts = joinFacts(describeSize(size), asText(source));
-  const head = makeViewHead(asText(path) || 'File', make('span', { class: 'muted meta' }, facts));
+  const facts = joinFacts(describeSize(size), toText(source));
+  const head = makeViewHead(toText(path) || 'File', make('span', { class: 'muted meta' }, facts));
   head.prepend(
     make('span', { class: 'state good' }, make('span', { class: 'dot', 'aria-hidden': 'true' }), 'read'),
   );
@@ -199,9 +199,9 @@ startView('file-picker', {
         make('p', {}, makePageButton(pageUrl)),
       );
     if (offer === null) return showPicker({ upload: null, pageUrl, path: '' });
-    const uploadUrl = asText(offer.uploadUrl);
+    const uploadUrl = toText(offer.uploadUrl);
     if (uploadUrl === '') return show(makeStatus('This file is read in place: the answer says how.'));
     const token = uploadUrl.slice(uploadUrl.lastIndexOf('/') + 1);
-    return showPicker({ upload: { token }, pageUrl, path: asText(data.path) });
+    return showPicker({ upload: { token }, pageUrl, path: toText(data.path) });
   },
 });

@@ -15,13 +15,13 @@ export const isObject = (value: unknown): value is Untrusted =>
 export const toObject = (value: unknown): Untrusted => (isObject(value) ? value : {});
 export const toList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 export const toObjects = (value: unknown): readonly Untrusted[] => toList(value).filter(isObject);
-export const asText = (value: unknown): string =>
+export const toText = (value: unknown): string =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 export const asNumber = (value: unknown): number | null => (Number.isFinite(value) ? Number(value) : null);
 
 const protocolVersion = '2026-01-26';
-const answerMs = 90_000;
-const startMs = 10_000;
+const hostAnswerMs = 90_000;
+const hostStartMs = 10_000;
 const downloadMs = 600_000;
 
 interface WaitingRequest {
@@ -37,13 +37,13 @@ const waitingRequests = new Map<unknown, WaitingRequest>();
 let listeners: HostListeners = {};
 let lastId = 0;
 let capabilities: Untrusted = {};
-let isOver = false;
+let isHostGone = false;
 
 function post(message: object): void {
   parent.postMessage({ jsonrpc: '2.0', ...message }, '*');
 }
 
-function ask(method: string, params: object, ms = answerMs): Promise<Untrusted> {
+function askHost(method: string, params: object, ms = hostAnswerMs): Promise<Untrusted> {
   const id = ++lastId;
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => settleRequest(id, null, 'The host does not answer.'), ms);
@@ -73,10 +73,10 @@ function hear({ source, data }: MessageEvent<unknown>): void {
   if (Object.hasOwn(listeners, name)) listeners[name]!(toObject(params));
 }
 
-const readFailure = (error: unknown): string => asText(toObject(error).message) || 'The host refused this.';
+const readFailure = (error: unknown): string => toText(toObject(error).message) || 'The host refused this.';
 
 function answer(id: unknown, method: string): void {
-  if (method === 'ui/resource-teardown') isOver = true;
+  if (method === 'ui/resource-teardown') isHostGone = true;
   if (method === 'ping' || method === 'ui/resource-teardown') return post({ id, result: {} });
   post({ id, error: { code: -32601, message: 'This view has no such method.' } });
 }
@@ -100,10 +100,10 @@ function reportSize(): void {
   report();
 }
 
-export const readAnswerText = (result: Untrusted): string =>
+export const toAnswerText = (result: Untrusted): string =>
   toObjects(result.content)
     .filter(({ type }) => type === 'text')
-    .map(({ text }) => asText(text))
+    .map(({ text }) => toText(text))
     .join('\n');
 
 /** The typed value of an answer; null where the host left it out. */
@@ -118,7 +118,7 @@ export const host = {
     return capabilities.serverTools !== undefined;
   },
   get isOver(): boolean {
-    return isOver;
+    return isHostGone;
   },
 
   async start(view: string, given: HostListeners): Promise<void> {
@@ -129,7 +129,7 @@ export const host = {
       version: document.documentElement.dataset.version ?? '',
     };
     const appCapabilities = { availableDisplayModes: ['inline', 'fullscreen'] };
-    const result = await ask('ui/initialize', { protocolVersion, appInfo, appCapabilities }, startMs);
+    const result = await askHost('ui/initialize', { protocolVersion, appInfo, appCapabilities }, hostStartMs);
     capabilities = toObject(result.hostCapabilities);
     applyTheme(result.hostContext);
     post({ method: 'ui/notifications/initialized', params: {} });
@@ -137,32 +137,33 @@ export const host = {
   },
 
   async call(name: string, given: object): Promise<Untrusted> {
-    const result = await ask('tools/call', { name, arguments: given });
-    if (result.isError === true) throw new Error(readAnswerText(result) || 'This did not work.');
+    const result = await askHost('tools/call', { name, arguments: given });
+    if (result.isError === true) throw new Error(toAnswerText(result) || 'This did not work.');
     const data = readData(result);
     if (data === null) throw new Error('The host left out what this view shows.');
     return data;
   },
 
   async openLink(address: unknown): Promise<void> {
-    const url = asText(address);
+    const url = toText(address);
     if (!/^https?:\/\//.test(url)) throw new Error('This is no address that can be opened.');
-    const { isError } = await ask('ui/open-link', { url });
+    const { isError } = await askHost('ui/open-link', { url });
     if (isError === true) throw new Error(`The host did not open this address: ${url}`);
   },
 
   async download({ downloadUrl, filename, mediaType }: Untrusted): Promise<void> {
     if (capabilities.downloadFile === undefined) return host.openLink(downloadUrl);
     const link = { type: 'resource_link', uri: downloadUrl, name: filename, mimeType: mediaType };
-    const { isError } = await ask('ui/download-file', { contents: [link] }, downloadMs);
+    const { isError } = await askHost('ui/download-file', { contents: [link] }, downloadMs);
     if (isError === true) throw new Error('The host did not download the file.');
   },
 
   /** Tells the model, or only lets it know where the host takes no messages. */
   async tell(text: string): Promise<void> {
     const content = [{ type: 'text', text }];
-    if (capabilities.message === undefined) return void (await ask('ui/update-model-context', { content }));
-    const { isError } = await ask('ui/message', { role: 'user', content });
+    if (capabilities.message === undefined)
+      return void (await askHost('ui/update-model-context', { content }));
+    const { isError } = await askHost('ui/message', { role: 'user', content });
     if (isError === true) throw new Error('The host did not take the message.');
   },
 };

@@ -17,7 +17,7 @@ import { formatDuration } from '../../platform/text/text.ts';
 import { makeFilePanel, makeLookButton, type ShownSource } from './file-panel.browser.ts';
 import {
   asNumber,
-  asText,
+  toText,
   host,
   toList,
   toObject,
@@ -38,27 +38,27 @@ import {
   viewElement,
 } from './view.browser.ts';
 
-const maxPictures = 6;
-const maxListedFiles = 50;
+const maxFigures = 6;
+const maxFilesHere = 50;
 const maxLiveCharacters = 200_000;
 const isTableName = /\.(?:csv|tsv|tab)$/i;
 
 /** The answer of a call that runs code, or of one that asks for a run. */
-type Run = Unproven<EndedRun & RunWithOutput>;
+type UnprovenRun = Unproven<EndedRun & RunWithOutput>;
 
 /** What the call asked for, since an answer may leave it out. */
 let calledCode = '';
 /** The run that is followed; what follows an earlier one stops then. */
-let followed: Run | null = null;
+let followed: UnprovenRun | null = null;
 
 /** Null where it is none that we know. */
-function readEnd(run: Run): DescribedEnd | null {
-  const [reason, canceller] = [asText(run.end_reason), asText(run.cancelled_by)];
+function readEnd(run: UnprovenRun): DescribedEnd | null {
+  const [reason, canceller] = [toText(run.end_reason), toText(run.cancelled_by)];
   if (!isReason(reason)) return null;
   return {
     end_reason: reason,
     exit_code: asNumber(run.exit_code),
-    signal: asText(run.signal) || null,
+    signal: toText(run.signal) || null,
     duration_ms: asNumber(run.duration_ms),
     cancelled_by: isCanceller(canceller) ? canceller : null,
     limits: readLimits(toObject(run.limits)),
@@ -72,12 +72,12 @@ function readLimits(given: Unproven<RunWithOutput['limits']>): NonNullable<Descr
   return { timeout_ms, memory_bytes, processes, disk_bytes };
 }
 
-function makeRunHead(run: Run): HTMLElement {
-  const { kind, word } = describeState(asText(run.end_reason) || 'ended', asNumber(run.exit_code));
+function makeRunHead(run: UnprovenRun): HTMLElement {
+  const { kind, word } = describeState(toText(run.end_reason) || 'ended', asNumber(run.exit_code));
   const duration = typeof run.duration_ms === 'number' ? formatDuration(run.duration_ms) : '';
-  const facts = joinFacts(duration, asText(run.execution_id));
+  const facts = joinFacts(duration, toText(run.execution_id));
   const head = makeViewHead(
-    nameRun({ language: asText(run.language), script: asText(run.script) || null }),
+    nameRun({ language: toText(run.language), script: toText(run.script) || null }),
     make('span', { class: 'muted meta' }, facts),
   );
   head.prepend(
@@ -99,10 +99,10 @@ const makeCode = (text: string, isOpen = false): HTMLElement | null =>
 const makeSection = (title: string, ...children: Parameters<typeof show>): HTMLElement =>
   make('section', {}, make('h2', {}, title), children);
 
-function makeOutput(run: Run, results: readonly Untrusted[]): (HTMLElement | null)[] {
-  const [stdout, stderr] = [asText(run.stdout), asText(run.stderr)];
+function makeOutput(run: UnprovenRun, results: readonly Untrusted[]): (HTMLElement | null)[] {
+  const [stdout, stderr] = [toText(run.stdout), toText(run.stderr)];
   const values = results
-    .map(({ text }) => asText(text).replace(/\n$/, ''))
+    .map(({ text }) => toText(text).replace(/\n$/, ''))
     .filter((text) => text !== '')
     .map((text) => makeBlock(text, { 'aria-label': 'Value' }));
   const parts = [
@@ -116,11 +116,11 @@ function makeOutput(run: Run, results: readonly Untrusted[]): (HTMLElement | nul
     ...parts,
     parts.every((part) => part === null) ? makeStatus('It printed nothing.') : null,
     run.truncated === true ? makeWholeOutput(run) : null,
-    asText(run.hint) === '' ? null : make('p', { class: 'note' }, asText(run.hint)),
+    toText(run.hint) === '' ? null : make('p', { class: 'note' }, toText(run.hint)),
   ];
 }
 
-function makeWholeOutput({ full_stdout }: Run): HTMLElement {
+function makeWholeOutput({ full_stdout }: UnprovenRun): HTMLElement {
   const { downloadUrl }: Unproven<EndedRun['full_stdout']> = toObject(full_stdout);
   const open = makeButton('Open all of it', () => host.openLink(downloadUrl));
   return make(
@@ -134,7 +134,7 @@ function makeWholeOutput({ full_stdout }: Run): HTMLElement {
 /** Figures among the results are stored files; others were written to /artifacts, where a later run may have changed them. */
 function listPictures(results: readonly Untrusted[], changed: readonly string[]) {
   const isStoredPicture = ({ mime, file_id }: Untrusted): boolean =>
-    asText(mime).startsWith('image/') && asText(file_id) !== '';
+    toText(mime).startsWith('image/') && toText(file_id) !== '';
   const drawn = results
     .flatMap(({ parts }) => toObjects(parts).filter(isStoredPicture).slice(0, 1))
     .map(({ file_id }): NamedSource => ({ tool: 'view_file', given: { file_id }, name: 'Figure' }));
@@ -155,7 +155,7 @@ function makePictures(
   content: unknown,
 ): HTMLElement | null {
   const found = host.canCall ? listPictures(results, changed) : [];
-  const shown = found.length > 0 ? found.slice(0, maxPictures).map(makeFigure) : readPictures(content);
+  const shown = found.length > 0 ? found.slice(0, maxFigures).map(makeFigure) : readPictures(content);
   if (shown.length === 0) return null;
   const more = found.length - shown.length;
   return makeSection(
@@ -172,18 +172,18 @@ const makeFigure = ({ name, ...source }: NamedSource): HTMLElement =>
 const readPictures = (content: unknown): HTMLElement[] =>
   toObjects(content)
     .filter(({ type }) => type === 'image')
-    .map(({ mimeType, data }) => makePicture(`data:${asText(mimeType)};base64,${asText(data)}`, 'Figure'))
+    .map(({ mimeType, data }) => makePicture(`data:${toText(mimeType)};base64,${toText(data)}`, 'Figure'))
     .filter((picture) => picture !== null);
 
-type Changes = Pick<EndedRun['artifacts'], 'created' | 'modified' | 'deleted'>;
+type ChangedFiles = Pick<EndedRun['artifacts'], 'created' | 'modified' | 'deleted'>;
 
-function readChanges({ artifacts }: Run): Changes {
+function readChanges({ artifacts }: UnprovenRun): ChangedFiles {
   const { created, modified, deleted }: Unproven<EndedRun['artifacts']> = toObject(artifacts);
-  const toPaths = (list: unknown): string[] => toList(list).map(asText);
+  const toPaths = (list: unknown): string[] => toList(list).map(toText);
   return { created: toPaths(created), modified: toPaths(modified), deleted: toPaths(deleted) };
 }
 
-function makeFiles({ created, modified, deleted }: Changes): HTMLElement | null {
+function makeFiles({ created, modified, deleted }: ChangedFiles): HTMLElement | null {
   const entries = [
     ...created.map((path) => makeFileEntry(path, 'new')),
     ...modified.map((path) => makeFileEntry(path, 'changed')),
@@ -197,10 +197,10 @@ function makeFiles({ created, modified, deleted }: Changes): HTMLElement | null 
     ),
   ];
   if (entries.length === 0) return null;
-  const more = entries.length - maxListedFiles;
+  const more = entries.length - maxFilesHere;
   return makeSection(
     'Files',
-    make('ul', { class: 'files' }, entries.slice(0, maxListedFiles)),
+    make('ul', { class: 'files' }, entries.slice(0, maxFilesHere)),
     more > 0 ? makeStatus(`And ${more} more.`) : null,
   );
 }
@@ -227,7 +227,7 @@ function makeFileEntry(path: string, change: string): HTMLElement {
   return entry;
 }
 
-function showRun(run: Run, content: unknown): void {
+function showRun(run: UnprovenRun, content: unknown): void {
   const changes = readChanges(run);
   const results = toObjects(run.results);
   const { unenforced = toObject(run.limits).unenforced } = run;
@@ -236,28 +236,28 @@ function showRun(run: Run, content: unknown): void {
   show(
     makeRunHead(run),
     explanation === null ? null : make('p', { class: 'note failed' }, explanation),
-    makeCode(asText(run.code) || calledCode),
+    makeCode(toText(run.code) || calledCode),
     makePictures(results, [...changes.created, ...changes.modified], content),
     makeOutput(run, results),
     makeFiles(changes),
-    describeUnenforced(toList(unenforced).map(asText)).map((words) =>
+    describeUnenforced(toList(unenforced).map(toText)).map((words) =>
       make('p', { class: 'muted small-text' }, words),
     ),
   );
 }
 
 /** Shows what a run prints while it goes on. Each look waits longer, since each is a call. */
-async function followRun(run: Run): Promise<void> {
+async function pollRun(run: UnprovenRun): Promise<void> {
   followed = run;
   const isOver = (): boolean => followed !== run || host.isOver;
-  const execution_id = asText(run.execution_id);
+  const execution_id = toText(run.execution_id);
   const printed: Unproven<RunWithOutput['output']> = toObject(run.output);
-  const live = makeBlock(asText(printed.text ?? run.stdout), { 'aria-label': 'Output so far', role: 'log' });
+  const live = makeBlock(toText(printed.text ?? run.stdout), { 'aria-label': 'Output so far', role: 'log' });
   const head = make('div', {}, makeRunHead(run));
   const end = makeButton('End this run', () => host.call('cancel_execution', { execution_id }));
   show(
     head,
-    makeCode(asText(run.code) || calledCode),
+    makeCode(toText(run.code) || calledCode),
     makeSection('Output so far', live),
     make('div', { class: 'actions' }, end),
   );
@@ -265,10 +265,10 @@ async function followRun(run: Run): Promise<void> {
   for (let looks = 0; !isOver(); looks++) {
     await waitUntilVisible();
     const wait_ms = Math.min(5000, 500 + 250 * looks);
-    const now: Run = await host.call('get_execution', { execution_id, wait_ms, output_from });
+    const now: UnprovenRun = await host.call('get_execution', { execution_id, wait_ms, output_from });
     if (followed !== run) return;
     const { text, next }: Unproven<RunWithOutput['output']> = toObject(now.output);
-    appendOutput(live, asText(text));
+    appendOutput(live, toText(text));
     output_from = Number(next ?? output_from);
     head.replaceChildren(makeRunHead(now));
     if (now.end_reason !== 'running') return showRun(await host.call('get_execution', { execution_id }), []);
@@ -289,12 +289,12 @@ function appendOutput(live: HTMLElement, text: string): void {
 
 startView('run', {
   showInput({ code, command, language }) {
-    calledCode = asText(code ?? command);
+    calledCode = toText(code ?? command);
     show(makeRunHead({ end_reason: 'running', language: language ?? 'Code' }), makeCode(calledCode, true));
   },
   showResult(run, { content }) {
     followed = null;
     if (run.end_reason !== 'running' || !host.canCall) return showRun(run, content);
-    return followRun(run).catch((error: unknown) => viewElement.append(makeFailure(error)));
+    return pollRun(run).catch((error: unknown) => viewElement.append(makeFailure(error)));
   },
 });

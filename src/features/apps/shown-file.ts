@@ -11,10 +11,10 @@ import { countPixels } from '../../platform/previews/picture-size.ts';
 import { formatBytes, quoteName } from '../../platform/text/text.ts';
 import type { TableReader } from './table-reader.ts';
 
-const maxTableBytes = 4 * 1024 ** 2;
-const maxPictureBytes = 2 * 1024 ** 2;
-const maxPixels = 50_000_000;
-const maxTextBytes = 64 * 1024;
+const maxViewedTableBytes = 4 * 1024 ** 2;
+const maxPictureView = 2 * 1024 ** 2;
+const maxViewedPixels = 50_000_000;
+const maxViewedTextBytes = 64 * 1024;
 const maxRowsOnPage = 200;
 const maxOffset = 1_000_000;
 
@@ -63,7 +63,7 @@ export interface ReadableFile {
   readStart(most: number): Promise<Buffer>;
 }
 
-type Shown = Pick<ShownFile, 'kind'> & Partial<ShownFile>;
+type Viewed = Pick<ShownFile, 'kind'> & Partial<ShownFile>;
 
 export async function showFile(
   file: ReadableFile,
@@ -79,26 +79,26 @@ export async function showFile(
   };
 }
 
-async function lookInto(file: ReadableFile, wanted: RowsInput, tables: TableReader): Promise<Shown> {
+async function lookInto(file: ReadableFile, wanted: RowsInput, tables: TableReader): Promise<Viewed> {
   const { size, readStart } = file;
-  if (size === 0) return explain('This file is empty.');
+  if (size === 0) return toNote('This file is empty.');
   if (isTable(file)) return (await showTable(file, wanted, tables)) ?? showText(file);
   const start = await readStart(16);
-  const type = detectPictureType(start) ?? (isSvg(file) ? 'image/svg+xml' : null);
+  const type = detectPictureType(start) ?? (isSvgFile(file) ? 'image/svg+xml' : null);
   return type === null ? showText(file) : showPicture(file, type);
 }
 
-const explain = (note: string): Shown => ({ kind: 'none', note });
+const toNote = (note: string): Viewed => ({ kind: 'none', note });
 
 const isTable = ({ filename, mediaType }: ReadableFile): boolean =>
   /^\.(?:csv|tsv|tab)$/i.test(extname(filename)) || /^text\/(?:csv|tab-separated-values)\b/.test(mediaType);
 
-const isSvg = ({ filename, mediaType }: ReadableFile): boolean =>
+const isSvgFile = ({ filename, mediaType }: ReadableFile): boolean =>
   extname(filename).toLowerCase() === '.svg' || mediaType.startsWith('image/svg+xml');
 
 /** Null where it is no text. */
-async function showTable(file: ReadableFile, wanted: RowsInput, tables: TableReader): Promise<Shown | null> {
-  const start = await file.readStart(maxTableBytes);
+async function showTable(file: ReadableFile, wanted: RowsInput, tables: TableReader): Promise<Viewed | null> {
+  const start = await file.readStart(maxViewedTableBytes);
   if (start.includes(0)) return null;
   const { offset = 0, limit = usualRows, sort = null, descending = false, filter = '' } = wanted;
   const page = await tables.readPage({
@@ -113,10 +113,10 @@ async function showTable(file: ReadableFile, wanted: RowsInput, tables: TableRea
   if (page === null) return null;
   const { columns, rows, isCut: cut, ...counts } = page;
   const table = { columns: [...columns], rows: rows.map((row) => [...row]), offset, cut, ...counts };
-  return { kind: 'table', table, note: describeCut(table) };
+  return { kind: 'table', table, note: describeShownPart(table) };
 }
 
-function describeCut({ total, cut, columns, width }: NonNullable<ShownFile['table']>): string | null {
+function describeShownPart({ total, cut, columns, width }: NonNullable<ShownFile['table']>): string | null {
   const parts = [
     ...(cut ? [`the first ${total} rows`] : []),
     ...(width > columns.length ? [`the first ${columns.length} of ${width} columns`] : []),
@@ -127,21 +127,21 @@ function describeCut({ total, cut, columns, width }: NonNullable<ShownFile['tabl
 }
 
 /** A browser shows an SVG in an `img` without running anything of it. */
-async function showPicture({ size, readStart }: ReadableFile, type: string): Promise<Shown> {
-  if (size > maxPictureBytes) return explain(`A picture of ${formatBytes(size)} is not shown here. Open it.`);
-  const bytes = await readStart(maxPictureBytes);
+async function showPicture({ size, readStart }: ReadableFile, type: string): Promise<Viewed> {
+  if (size > maxPictureView) return toNote(`A picture of ${formatBytes(size)} is not shown here. Open it.`);
+  const bytes = await readStart(maxPictureView);
   const pixels = type === 'image/svg+xml' ? null : countPixels(bytes);
-  if (pixels !== null && pixels > maxPixels)
-    return explain(`A picture of ${Math.round(pixels / 1e6)} megapixels is not shown here.`);
+  if (pixels !== null && pixels > maxViewedPixels)
+    return toNote(`A picture of ${Math.round(pixels / 1e6)} megapixels is not shown here.`);
   return { kind: 'picture', picture: `data:${type};base64,${bytes.toString('base64')}` };
 }
 
-async function showText({ size, readStart }: ReadableFile): Promise<Shown> {
-  const start = await readStart(maxTextBytes);
+async function showText({ size, readStart }: ReadableFile): Promise<Viewed> {
+  const start = await readStart(maxViewedTextBytes);
   const text = start.includes(0) ? null : new TextDecoder().decode(start);
   const unknown = text?.match(/\ufffd/g)?.length ?? 0;
   if (text === null || unknown > text.length / 20 + 1)
-    return explain('This kind of file is not shown here. Open it.');
+    return toNote('This kind of file is not shown here. Open it.');
   const note = size > start.length ? 'This is the beginning; the file has all of it.' : null;
   return { kind: 'text', text, note };
 }

@@ -27,25 +27,25 @@ export interface TablePage {
   readonly isCut: boolean;
 }
 
-const mostRows = 50_000;
-const mostColumns = 100;
+const maxSortedRows = 50_000;
+const maxSortedColumns = 100;
 
 const tableMethods = {
   async readPage({ text, isCut, offset, limit, sort, descending, filter }: TableJob): Promise<TablePage> {
-    const rows = parseCsvRows(text, findSeparator(text), mostRows + 2);
-    const hasMore = rows.length > mostRows + 1;
+    const rows = parseCsvRows(text, findSeparator(text), maxSortedRows + 2);
+    const hasMore = rows.length > maxSortedRows + 1;
     // The last row of a text that is cut is a part of one.
-    if (hasMore || isCut) rows.splice(isCut && !hasMore ? rows.length - 1 : mostRows + 1);
+    if (hasMore || isCut) rows.splice(isCut && !hasMore ? rows.length - 1 : maxSortedRows + 1);
     const width = rows.reduce((widest, row) => Math.max(widest, row.length), 0);
     const [head = [], ...body] = rows;
     const wanted = filter.toLowerCase();
     const matching =
       wanted === '' ? body : body.filter((row) => row.some((cell) => cell.toLowerCase().includes(wanted)));
-    if (sort !== null) matching.sort((one, other) => compareCells(one[sort] ?? '', other[sort] ?? ''));
+    if (sort !== null) matching.sort((one, other) => compareTableCells(one[sort] ?? '', other[sort] ?? ''));
     if (sort !== null && descending) matching.reverse();
     return {
-      columns: head.slice(0, mostColumns),
-      rows: matching.slice(offset, offset + limit).map((row) => row.slice(0, mostColumns)),
+      columns: head.slice(0, maxSortedColumns),
+      rows: matching.slice(offset, offset + limit).map((row) => row.slice(0, maxSortedColumns)),
       total: body.length,
       matching: matching.length,
       width,
@@ -55,7 +55,7 @@ const tableMethods = {
 };
 
 /** Numbers by their value and before words; nothing comes last. */
-function compareCells(one: string, other: string): number {
+function compareTableCells(one: string, other: string): number {
   if (one === '' || other === '') return Number(one === '') - Number(other === '');
   const [first, second] = [Number(one), Number(other)];
   if (Number.isNaN(first) || Number.isNaN(second)) {

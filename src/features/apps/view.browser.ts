@@ -7,7 +7,7 @@ import {
   type ElementChild,
 } from '../../platform/html/elements.browser.ts';
 import { formatBytes } from '../../platform/text/text.ts';
-import { host, readData, readAnswerText, toObject, type Untrusted } from './host.browser.ts';
+import { host, readData, toAnswerText, toObject, type Untrusted } from './host.browser.ts';
 
 export const viewElement = find(document, '#view', HTMLElement);
 
@@ -83,7 +83,7 @@ export function startView(name: string, { showInput, showResult }: ViewListeners
     },
     'tool-cancelled': () => show(makeStatus('This call was cancelled.')),
     'tool-result'(result: Untrusted) {
-      const [data, text] = [readData(result), readAnswerText(result)];
+      const [data, text] = [readData(result), toAnswerText(result)];
       if (result.isError === true) return show(makeFailure(text || 'This did not work.'));
       if (data !== null) return void showResult(data, { input, content: result.content });
       show(text === '' ? makeStatus('The answer has nothing that can be shown.') : makeBlock(text));

@@ -14,7 +14,7 @@ const askedName = find(askedForm, 'code', HTMLElement).textContent.normalize('NF
 const lastLine = askInput.dataset.end;
 const isFolder = lastLine !== undefined;
 
-const listFolder = (files: Iterable<File>): Blob =>
+const toListing = (files: Iterable<File>): Blob =>
   new Blob([...Array.from(files, describeEntry), lastLine!].map((line) => `${line}\n`));
 
 function describeEntry({ webkitRelativePath, size, lastModified }: File): string {
@@ -57,5 +57,5 @@ askInput.addEventListener('change', () => {
     ? `Asked for was ${askedName}. Send this one only if you mean to.`
     : '';
 });
-sendButton!.addEventListener('click', () => void send(isFolder ? listFolder(getFiles()) : getFiles()[0]!));
-emptyButton?.addEventListener('click', () => void send(listFolder([])));
+sendButton!.addEventListener('click', () => void send(isFolder ? toListing(getFiles()) : getFiles()[0]!));
+emptyButton?.addEventListener('click', () => void send(toListing([])));

@@ -22,7 +22,7 @@ import {
 export type { ClientEntry, ClientFile, ClientListing, TransferMethod } from './client-file.ts';
 export type { ClientInstructions } from './requests/file-request.ts';
 export { createFilesystemChallenges, type FilesystemChallenges } from './requests/filesystem-challenge.ts';
-export type { FoundFile, ReadFile, UnspentFile } from './requests/read.ts';
+export type { FoundFile, ReadClientFile, UnspentFile } from './requests/read.ts';
 export { buildSendFilesCommand } from './requests/commands.ts';
 export { describeMethod } from './freshness.ts';
 export type { ListFolderOptions, ReadFileOptions } from './requests/requests.ts';

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import type { InputResponseView } from '@modelcontextprotocol/server';
 import { recordProof } from '../../../test/requirements/requirements.testing.ts';
 import { createFilesystemChallenges } from './client-files.ts';
-import { createPolicy } from './policy/policy.ts';
+import { createPathPolicy } from './policy/policy.ts';
 import { isAsked, isFile, isListing, isOffered, sh, text } from './requests/answers.testing.ts';
 import { openDirectly } from './requests/direct.ts';
 import { call, stage } from './requests/stage.testing.ts';
@@ -91,7 +91,7 @@ test('what may not be read is told as that', async () => {
   await using it = await stage();
   it.put('docs/a.md', 'one');
   chmodSync(join(it.project, 'docs/a.md'), 0);
-  const policy = createPolicy({ root: it.project, read: null, list: null });
+  const policy = createPathPolicy({ root: it.project, read: null, list: null });
   const [path, none] = [policy.judge('docs/a.md', 'read'), { size: null, sha256: null, pattern: null }];
   const request = {
     operation: 'read',

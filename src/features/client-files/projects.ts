@@ -34,8 +34,8 @@ function parseProjectsJson(text: string): unknown {
 
 /** `filesystem.allowed_paths` may be one key or two, as at the top of the file. */
 function parseProject(value: unknown): ProjectSetting {
-  const { root, filesystem, 'filesystem.allowed_paths': dotted, ...more } = demandRecord(value);
-  const { allowed_paths: nested, ...others } = demandRecord(filesystem ?? {});
+  const { root, filesystem, 'filesystem.allowed_paths': dotted, ...more } = checkRecord(value);
+  const { allowed_paths: nested, ...others } = checkRecord(filesystem ?? {});
   const isKnown = Object.keys(more).length + Object.keys(others).length === 0;
   const isOne = (nested === undefined) !== (dotted === undefined);
   if (!isKnown || !isOne || typeof root !== 'string' || !isAbsoluteProjectPath(root)) throw new BadValue();
@@ -48,7 +48,7 @@ function parsePaths(value: unknown): string[] {
   return value;
 }
 
-function demandRecord(value: unknown): Record<string, unknown> {
+function checkRecord(value: unknown): Record<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new BadValue();
   return value as Record<string, unknown>;
 }

@@ -9,18 +9,18 @@ import { hashDefinition, ownServer, type Toolbox } from '../../core/offer/toolbo
 import { isQuestion, type Question, type ToolContext } from '../../core/offer/tool.ts';
 import type { Log } from '../../platform/observability/log.ts';
 import type { RunClock } from '../../ports/sandbox/sandbox.ts';
-import { refusedError, type ReadAnswer, type RunQuestions } from '../../core/runs/questions.ts';
+import { callRefusedError, type ReadAnswer, type RunQuestions } from '../../core/runs/questions.ts';
 import type { CallRequest } from './frames.ts';
-import { listNames, type Grant, type GrantedTool } from './grant.ts';
+import { listToolNames, type ToolGrant, type GrantedTool } from './grant.ts';
 import type { RunFiles } from './run-files.ts';
-import { isSaveTool, saveSource, saveTool, type OpenSource } from './save.ts';
+import { isSaveTool, saveSource, saveToTool, type OpenSource } from './save.ts';
 import { toPlainJson } from '../../platform/text/text.ts';
 import type { CallRecorder, ToolCall } from './runs.ts';
 import { isBearable, readErrorText, tooLargeText, toToldValue } from './values.ts';
 
 export interface BrokerOptions {
   readonly execution: { readonly id: string; readonly user: string };
-  readonly grant: Grant;
+  readonly grant: ToolGrant;
   readonly toolbox: Toolbox;
   /** Of the call that began the run, with the signal of the run. */
   readonly context: ToolContext;
@@ -40,9 +40,9 @@ export interface Broker {
   answer(request: CallRequest): Promise<object>;
 }
 
-type Told = { readonly ok: unknown } | { readonly error: { server: string; tool: string; text: string } };
+type Reply = { readonly ok: unknown } | { readonly error: { server: string; tool: string; text: string } };
 
-const toError = (server: string, tool: string, text: string): Told => ({
+const toCallFailure = (server: string, tool: string, text: string): Reply => ({
   error: { server, tool: tool.slice(0, 200), text },
 });
 
@@ -60,9 +60,9 @@ export function createBroker(options: BrokerOptions): Broker {
     }
   }
 
-  async function answerCall(tool: string, input: Record<string, unknown>): Promise<Told> {
+  async function answerCall(tool: string, input: Record<string, unknown>): Promise<Reply> {
     sequence++;
-    if (sequence > mostCalls) return toError(ownServer, tool, describeBudget(mostCalls));
+    if (sequence > mostCalls) return toCallFailure(ownServer, tool, describeBudget(mostCalls));
     const own = sequence;
     const known = grant.get(tool) ?? null;
     const startedAt = clock();
@@ -88,20 +88,20 @@ export function createBroker(options: BrokerOptions): Broker {
   }
 
   /** A value that cannot be given is an error of the call. */
-  async function tell(outcome: JudgedCall, known: GrantedTool | null, name: string): Promise<Told> {
+  async function tell(outcome: EndedCall, known: GrantedTool | null, name: string): Promise<Reply> {
     const { server = ownServer, name: tool = outcome.tool } = known?.definition ?? {};
     if (outcome.result === null || outcome.result.isError === true)
-      return toError(server, tool, outcome.text ?? readErrorText(outcome.result!));
+      return toCallFailure(server, tool, outcome.text ?? readErrorText(outcome.result!));
     try {
       return { ok: await toToldValue(outcome.result, name, options.files) };
     } catch (error) {
-      return toError(server, tool, publicMessage(asWorkcrateError(error)));
+      return toCallFailure(server, tool, publicMessage(asWorkcrateError(error)));
     }
   }
 
   /** It has a frame of its own, and its answer is the file alone. */
-  async function answerSave(source: string, path: string): Promise<Told> {
-    const told = await answerCall(saveTool.name, { source, path });
+  async function answerSave(source: string, path: string): Promise<Reply> {
+    const told = await answerCall(saveToTool.name, { source, path });
     return 'ok' in told ? { ok: (told.ok as { readonly value: unknown }).value } : told;
   }
 
@@ -114,7 +114,7 @@ export function createBroker(options: BrokerOptions): Broker {
       } catch (error) {
         // Code would wait for ever for an answer that does not come.
         log.error('execution.call_failed', { id: execution.id, error });
-        return toError(
+        return toCallFailure(
           ownServer,
           'call' in request ? request.call : 'save',
           'The server failed. It is in its log.',
@@ -125,7 +125,7 @@ export function createBroker(options: BrokerOptions): Broker {
 }
 
 /** What became of a call, before code is told. */
-interface JudgedCall extends Pick<ToolCall, 'tool' | 'verdict' | 'outcome' | 'result'> {
+interface EndedCall extends Pick<ToolCall, 'tool' | 'verdict' | 'outcome' | 'result'> {
   /** Why there is no result. */
   readonly text: string | null;
   /** What to record of the arguments, where that is not all of them. */
@@ -138,8 +138,8 @@ async function callJudged(
   known: GrantedTool | null,
   tool: string,
   input: Record<string, unknown>,
-): Promise<JudgedCall> {
-  const refuse = (text: string): JudgedCall => ({
+): Promise<EndedCall> {
+  const refuse = (text: string): EndedCall => ({
     tool,
     verdict: 'refused',
     outcome: 'refused',
@@ -148,7 +148,7 @@ async function callJudged(
   });
   if (known === null) return refuse(describeMissingGrant(tool, options.grant));
   const verdict = known.asks ? 'approved' : 'granted';
-  const cancelled = (): JudgedCall => ({
+  const cancelled = (): EndedCall => ({
     tool,
     verdict,
     outcome: 'cancelled',
@@ -161,7 +161,7 @@ async function callJudged(
     return options.context.signal.aborted ? cancelled() : refuse(publicMessage(asWorkcrateError(error)));
   }
   const isSave = isSaveTool(known.definition);
-  const { result, kept } = isSave ? await saveSource(options, input) : await callTool(options, tool, input);
+  const { result, kept } = isSave ? await saveSource(options, input) : await callInRun(options, tool, input);
   if (options.context.signal.aborted && result.isError === true) return cancelled();
   if (!isBearable(result)) return { tool, verdict, outcome: 'error', result: null, text: tooLargeText };
   const outcome = result.isError === true ? 'error' : 'ok';
@@ -172,7 +172,7 @@ async function callJudged(
 const maxRounds = 24;
 
 /** Calls a tool as its user would. What the tool asks, the client of the run is asked. */
-async function callTool(
+async function callInRun(
   options: BrokerOptions,
   tool: string,
   input: Record<string, unknown>,
@@ -183,7 +183,7 @@ async function callTool(
     for (let round = 0; round < maxRounds; round++) {
       const answer = await toolbox.call(tool, input, { ...context, client });
       if (!isQuestion(answer)) return { result: answer };
-      client = { ...context.client, state: answer.state, answer: await ask(options, answer) };
+      client = { ...context.client, state: answer.state, answer: await askCaller(options, answer) };
     }
     throw new WorkcrateError('client_refused', 'The client was asked too often without an answer that fits.');
   } catch (error) {
@@ -193,7 +193,10 @@ async function callTool(
 }
 
 /** The run's time does not pass meanwhile. */
-async function ask({ questions, runClock, context }: BrokerOptions, question: Question): Promise<ReadAnswer> {
+async function askCaller(
+  { questions, runClock, context }: BrokerOptions,
+  question: Question,
+): Promise<ReadAnswer> {
   using _hold = runClock.hold();
   return await questions.ask(question, context.signal);
 }
@@ -211,10 +214,10 @@ async function askPerson(
   const { elicitation } = options.context.client.capabilities;
   // Before there were modes, a bare `elicitation` meant forms.
   if (elicitation === undefined || (elicitation.form === undefined && elicitation.url !== undefined))
-    throw refusedError('it may change or delete something, and this client cannot ask its user');
+    throw callRefusedError('it may change or delete something, and this client cannot ask its user');
   const shown = toPlainJson(input);
   if (shown.length > maxShownArguments)
-    throw refusedError(
+    throw callRefusedError(
       `it may change or delete something, and its arguments have ${shown.length} characters, of which a person would have to see all (at most ${maxShownArguments}). Send the data as a file, or call it without code`,
     );
   const question = inputRequired.elicit({
@@ -230,17 +233,17 @@ async function askPerson(
       },
     },
   });
-  const answer = (await ask(options, { ask: { allow: question }, state: {} }))('allow');
-  if (answer.kind !== 'elicit') throw refusedError('the client sent no answer to the question');
-  if (answer.action !== 'accept') throw refusedError('the user declined');
+  const answer = (await askCaller(options, { ask: { allow: question }, state: {} }))('allow');
+  if (answer.kind !== 'elicit') throw callRefusedError('the client sent no answer to the question');
+  if (answer.action !== 'accept') throw callRefusedError('the user declined');
   if (answer.content?.['always'] === true) allowed.add(tool);
 }
 
 const describeBudget = (most: number): string =>
   `The run has made its ${most} calls of tools. Ask for more at once, or have the operator raise --tool-calls.`;
 
-function describeMissingGrant(tool: string, grant: Grant): string {
-  const names = listNames([...grant.values()].map(({ definition }) => definition));
+function describeMissingGrant(tool: string, grant: ToolGrant): string {
+  const names = listToolNames([...grant.values()].map(({ definition }) => definition));
   return `The run was not given ${JSON.stringify(tool)}. It may call: ${names}. The call of execute_code names others in tools; what does more than read has to be named without a star.`;
 }
 

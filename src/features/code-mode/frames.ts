@@ -10,11 +10,11 @@ const maxCallBytes = 1024 ** 2;
 /** Of the value that a call gives; what is larger is a file. */
 export const maxValueBytes = 1024 ** 2;
 /** Values that are nested deeper are refused: what reads them goes down by recursion. */
-const maxDepth = 100;
+const maxFrameDepth = 100;
 
 const lengthBytes = 4;
 
-const callShape = z.strictObject({
+const callFrameShape = z.strictObject({
   id: z.int().min(0),
   call: z.string().max(200),
   arguments: z.record(z.string(), z.unknown()),
@@ -24,7 +24,7 @@ const saveShape = z.strictObject({
   save: z.string().min(1).max(4096),
   path: z.string().min(1).max(4096),
 });
-const requestShape = z.union([callShape, saveShape]);
+const requestShape = z.union([callFrameShape, saveShape]);
 
 /** What code asks for. */
 export type CallRequest = z.output<typeof requestShape>;
@@ -87,7 +87,7 @@ export function measureValue(value: unknown, most: number): number | null {
   /** False once it is too much. */
   const add = (part: unknown, depth: number): boolean => {
     size += typeof part === 'string' ? part.length + 3 : 2;
-    if (size > most || depth > maxDepth) return false;
+    if (size > most || depth > maxFrameDepth) return false;
     if (typeof part !== 'object' || part === null) return true;
     if (Array.isArray(part))
       return size + part.length <= most && part.every((inner) => add(inner, depth + 1));

@@ -13,7 +13,7 @@ export interface GrantedTool {
   readonly asks: boolean;
 }
 
-export type Grant = ReadonlyMap<string, GrantedTool>;
+export type ToolGrant = ReadonlyMap<string, GrantedTool>;
 
 /** They run code, or call other tools: by them code would get what it was not granted. */
 const neverCalled: ReadonlySet<string> = new Set([
@@ -45,15 +45,15 @@ const asksPerson = (definition: ToolDefinition): boolean =>
   !isReadOnly(definition) && definition.annotations.destructiveHint !== false;
 
 /** Throws `invalid_input` or `not_found` for what grants nothing, since code would only find out later. */
-export function grantTools(wanted: readonly string[], known: readonly ToolDefinition[]): Grant {
+export function grantTools(wanted: readonly string[], known: readonly ToolDefinition[]): ToolGrant {
   const granted = new Map<string, GrantedTool>();
   for (const each of wanted)
-    for (const definition of isPattern(each) ? findMatching(each, known) : [findNamed(each, known)])
+    for (const definition of isPattern(each) ? findMatching(each, known) : [findGrantable(each, known)])
       granted.set(definition.name, { definition, asks: asksPerson(definition) });
   return granted;
 }
 
-function findNamed(name: string, known: readonly ToolDefinition[]): ToolDefinition {
+function findGrantable(name: string, known: readonly ToolDefinition[]): ToolDefinition {
   const found = known.find((definition) => definition.name === name);
   if (found === undefined)
     throw toolNotFoundError(
@@ -76,14 +76,14 @@ function findMatching(pattern: string, known: readonly ToolDefinition[]): ToolDe
   const why =
     matching.length === 0
       ? `No tool that code can call fits ${shown}.`
-      : `What fits ${shown} does more than read, or belongs to another server, and has to be named: ${listNames(matching)}.`;
+      : `What fits ${shown} does more than read, or belongs to another server, and has to be named: ${listToolNames(matching)}.`;
   throw new WorkcrateError('invalid_input', why);
 }
 
-const mostNamed = 10;
+const maxNamedTools = 10;
 
-export function listNames(definitions: Iterable<ToolDefinition>): string {
+export function listToolNames(definitions: Iterable<ToolDefinition>): string {
   const names = Array.from(definitions, ({ name }) => name);
-  const more = names.length - mostNamed;
-  return `${names.slice(0, mostNamed).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  const more = names.length - maxNamedTools;
+  return `${names.slice(0, maxNamedTools).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }

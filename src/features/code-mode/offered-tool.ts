@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import type { JsonSchema, ToolDefinition } from '../../core/offer/toolbox.ts';
 
-const schemaShape: z.ZodType<JsonSchema> = z.record(z.string(), z.unknown());
+const offeredSchemaShape: z.ZodType<JsonSchema> = z.record(z.string(), z.unknown());
 
 /** Crates of others have them too, so they are parsed. */
 export const offeredToolShape = z.object({
@@ -15,24 +15,24 @@ export const offeredToolShape = z.object({
   hash: z.string().max(200),
   description: z.string().optional(),
   /** Left out where it was not called, or is too large. */
-  inputSchema: schemaShape.optional(),
-  outputSchema: schemaShape.nullable().optional(),
+  inputSchema: offeredSchemaShape.optional(),
+  outputSchema: offeredSchemaShape.nullable().optional(),
 });
 
-export type OfferedTool = z.output<typeof offeredToolShape>;
+export type RecordedTool = z.output<typeof offeredToolShape>;
 
 /** In JSON, of one run. */
 const maxSchemaBytes = 64 * 1024;
-const maxDefinitionBytes = 1024 ** 2;
+const maxOfferedToolBytes = 1024 ** 2;
 export const maxOfferedTools = 3000;
-const maxDescriptionLength = 2000;
+const maxOfferedDescription = 2000;
 
 /** Those that were called come first, and with their schemas. */
 export function shortenDefinitions(
   definitions: readonly ToolDefinition[],
   called: ReadonlySet<string>,
-): OfferedTool[] {
-  let bytesLeft = maxDefinitionBytes;
+): RecordedTool[] {
+  let bytesLeft = maxOfferedToolBytes;
   const byUse = definitions.toSorted(
     (one, other) => Number(called.has(other.name)) - Number(called.has(one.name)),
   );
@@ -44,12 +44,12 @@ export function shortenDefinitions(
     const bytes = Buffer.byteLength(JSON.stringify(schemas));
     if (bytes > Math.min(maxSchemaBytes, bytesLeft)) return short;
     bytesLeft -= bytes;
-    return { ...short, description: description.slice(0, maxDescriptionLength), ...schemas };
+    return { ...short, description: description.slice(0, maxOfferedDescription), ...schemas };
   });
 }
 
 /** As a definition again; what was not kept is open. */
-export function toDefinition(tool: OfferedTool): ToolDefinition {
+export function toOfferedDefinition(tool: RecordedTool): ToolDefinition {
   const { name, server, nameThere, hash } = tool;
   return {
     name,

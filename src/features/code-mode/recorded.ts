@@ -6,7 +6,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import { WorkcrateError } from '../../platform/errors.ts';
 import { toErrorResult } from '../../core/offer/tool.ts';
 import { hashDefinition, toolNotFoundError, type Toolbox } from '../../core/offer/toolbox.ts';
-import { toDefinition, type OfferedTool } from './offered-tool.ts';
+import { toOfferedDefinition, type RecordedTool } from './offered-tool.ts';
 import type { RecordedCall } from './store.ts';
 
 /** What a replay needs of a call. */
@@ -34,10 +34,10 @@ function groupCalls<T extends Pick<ReplayedCall, 'tool' | 'argumentsHash'>>(call
  */
 export function createRecordedToolbox(
   calls: readonly ReplayedCall[],
-  tools: readonly OfferedTool[],
+  tools: readonly RecordedTool[],
 ): Toolbox {
   const answers = groupCalls(calls);
-  const definitions = new Map(tools.map((tool) => [tool.name, toDefinition(tool)]));
+  const definitions = new Map(tools.map((tool) => [tool.name, toOfferedDefinition(tool)]));
   return {
     list: async () => [...definitions.values()],
     has: async (name) => definitions.has(name),
@@ -50,28 +50,31 @@ export function createRecordedToolbox(
   };
 }
 
-const toFailure = (code: 'not_found' | 'forbidden' | 'too_large', message: string): CallToolResult =>
+const toErrorAnswer = (code: 'not_found' | 'forbidden' | 'too_large', message: string): CallToolResult =>
   toErrorResult(new WorkcrateError(code, message));
 
 const notRecordedResult = (name: string): CallToolResult =>
-  toFailure('not_found', `No call of ${name} with these arguments was recorded. Replay with --tools live.`);
+  toErrorAnswer(
+    'not_found',
+    `No call of ${name} with these arguments was recorded. Replay with --tools live.`,
+  );
 
 function toRecordedResult(call: ReplayedCall): CallToolResult {
   if (call.result !== null) return call.result;
   if (call.resultHash === null)
-    return toFailure(
+    return toErrorAnswer(
       'forbidden',
       call.error ?? `The call of ${call.tool} was ${call.outcome} the first time.`,
     );
   const message = `The answer of ${call.tool} was too large to be recorded. Replay with --tools live.`;
-  return toFailure('too_large', message);
+  return toErrorAnswer('too_large', message);
 }
 
 /**
  * The real tools under the names that the code had for them. Crates come from anywhere, and nobody can be asked: what
  * does not only read says that it destroys, so that it is refused.
  */
-export function createLiveToolbox(live: Toolbox, tools: readonly OfferedTool[]): Toolbox {
+export function createLiveToolbox(live: Toolbox, tools: readonly RecordedTool[]): Toolbox {
   return {
     ...live,
     async list(context) {

@@ -77,7 +77,7 @@ export function createRunFiles({ sandbox, place, workingDir, otherwise, signal }
     const base = openBelow(place[target.root]);
     using file = base.create(target.path);
     try {
-      await copyBytes(file.fd, source, signal);
+      await copyToDescriptor(file.fd, source, signal);
       if (place.uid !== null) fchownSync(file.fd, place.uid, place.uid);
     } catch (error) {
       base.remove(target.path);
@@ -93,7 +93,7 @@ export function createRunFiles({ sandbox, place, workingDir, otherwise, signal }
       openBelow(place[folder.root]).makeFolder(folder.path, place.uid);
       for (let attempt = 1; ; attempt++) {
         const path = joinComponents(folder.path, parseName(numberName(name, attempt)));
-        const source = { name, origin: name, size: bytes.length, mediaType, read: () => readOnce(bytes) };
+        const source = { name, origin: name, size: bytes.length, mediaType, read: () => streamBytes(bytes) };
         try {
           return await writeTo({ root: folder.root, path }, source);
         } catch (error) {
@@ -129,19 +129,19 @@ function findTarget(path: string, folders: SandboxFolders | null): Target | null
   return null;
 }
 
-async function* readOnce(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+async function* streamBytes(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 
-const writeDescriptor = promisify(write);
+const writeToDescriptor = promisify(write);
 
-async function copyBytes(fd: number, source: FileSource, signal: AbortSignal): Promise<void> {
+async function copyToDescriptor(fd: number, source: FileSource, signal: AbortSignal): Promise<void> {
   let left = source.size;
   for await (const chunk of source.read(signal)) {
     signal.throwIfAborted();
     left -= chunk.length;
     if (left < 0) break;
-    for (let done = 0; done < chunk.length;) done += (await writeDescriptor(fd, chunk, done)).bytesWritten;
+    for (let done = 0; done < chunk.length;) done += (await writeToDescriptor(fd, chunk, done)).bytesWritten;
   }
   if (left !== 0)
     throw new WorkcrateError('size_mismatch', `It does not have the ${source.size} bytes that it should.`);

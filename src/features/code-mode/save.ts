@@ -12,7 +12,7 @@ import type { FileSource, RunFiles } from './run-files.ts';
 /** Finds the bytes of a stored file or of a link of ours; null where it is neither. */
 export type OpenSource = (context: ToolContext, source: string) => Promise<FileSource | null>;
 
-const texts = (...names: string[]) =>
+const makeTextKeys = (...names: string[]) =>
   Object.fromEntries(names.map((name) => [name, { type: 'string', minLength: 1, maxLength: 4096 }]));
 
 const described = {
@@ -21,7 +21,7 @@ const described = {
   description: 'Writes the bytes of a stored file, by its file_id, or of a download link to a new file.',
   inputSchema: {
     type: 'object',
-    properties: texts('source', 'path'),
+    properties: makeTextKeys('source', 'path'),
     required: ['source', 'path'],
     additionalProperties: false,
   },
@@ -30,7 +30,7 @@ const described = {
   annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: false },
 } as const;
 
-export const saveTool: ToolDefinition = {
+export const saveToTool: ToolDefinition = {
   ...described,
   server: ownServer,
   nameThere: described.name,
@@ -38,7 +38,7 @@ export const saveTool: ToolDefinition = {
 };
 
 export const isSaveTool = ({ name, server }: Pick<ToolDefinition, 'name' | 'server'>): boolean =>
-  name === saveTool.name && server === ownServer;
+  name === saveToTool.name && server === ownServer;
 
 export interface SaveOptions {
   readonly context: ToolContext;

@@ -11,7 +11,7 @@ import {
   type CallRecorder,
   type ToolCall,
 } from './runs.ts';
-import { shortenDefinitions, type OfferedTool } from './offered-tool.ts';
+import { shortenDefinitions, type RecordedTool } from './offered-tool.ts';
 
 export type RunOfCalls = Parameters<CallRecorder['note']>[0];
 
@@ -22,11 +22,11 @@ export interface RecordedCall extends Omit<ToolCall, 'arguments'> {
 }
 
 /** What is kept of the tools of a run. */
-export interface CallRecord {
+export interface RunCallRecord {
   /** In order. */
   readonly calls: readonly RecordedCall[];
   /** The tools that it could call. */
-  readonly tools: readonly OfferedTool[];
+  readonly tools: readonly RecordedTool[];
 }
 
 /** What was noted of a run that ends. */
@@ -57,8 +57,8 @@ export const maxKeptResultBytes = 256 * 1024;
 export const maxKeptRunBytes = 8 * 1024 ** 2;
 /** Of one run, far beyond the budget of calls. */
 const maxNotedCalls = 10_000;
-const maxErrorLength = 2000;
-const maxNameLength = 200;
+const maxKeptErrorLength = 2000;
+const maxKeptNameLength = 200;
 /** What a row takes beside its texts, roughly. */
 const callRowBytes = 600;
 
@@ -130,9 +130,9 @@ export function createCallStore({ noted }: CallStoreOptions): CallStore {
 function toCallRow({ arguments: given, result, ...call }: ToolCall, bytesLeft: number): CallRow {
   const facts = {
     ...call,
-    server: call.server.slice(0, maxNameLength),
-    tool: call.tool.slice(0, maxNameLength),
-    error: call.error === null ? null : call.error.slice(0, maxErrorLength),
+    server: call.server.slice(0, maxKeptNameLength),
+    tool: call.tool.slice(0, maxKeptNameLength),
+    error: call.error === null ? null : call.error.slice(0, maxKeptErrorLength),
   };
   const keptArguments = keepIfSmall(given, Math.min(maxKeptArgumentBytes, bytesLeft));
   const left = bytesLeft - (keptArguments?.length ?? 0);
@@ -151,11 +151,11 @@ const countRowBytes = ({ facts, arguments: given, result }: CallRow): number =>
   callRowBytes + [facts, given ?? '', result ?? ''].reduce((sum, text) => sum + Buffer.byteLength(text), 0);
 
 /** SQLite takes 32,766 values, PostgreSQL twice as many. */
-const rowsAtOnce = 500;
+const callRowsAtOnce = 500;
 
 async function insertCalls(queries: Queries, executionId: string, rows: readonly CallRow[]): Promise<void> {
-  for (let at = 0; at < rows.length; at += rowsAtOnce) {
-    const some = rows.slice(at, at + rowsAtOnce);
+  for (let at = 0; at < rows.length; at += callRowsAtOnce) {
+    const some = rows.slice(at, at + callRowsAtOnce);
     await queries.query(
       `INSERT INTO tool_calls (execution_id, sequence, facts, arguments, result)
        VALUES ${some.map(() => '(?, ?, ?, ?, ?)').join(', ')} ON CONFLICT (execution_id, sequence) DO NOTHING`,
@@ -165,7 +165,7 @@ async function insertCalls(queries: Queries, executionId: string, rows: readonly
 }
 
 /** The calls of a run. Whoever asks has made sure that the run is the caller's. */
-export async function readCallRecord(database: Database, executionId: string): Promise<CallRecord> {
+export async function readCallRecord(database: Database, executionId: string): Promise<RunCallRecord> {
   const rows = await database.query<CallRow & Row>(
     'SELECT sequence, facts, arguments, result FROM tool_calls WHERE execution_id = ? ORDER BY sequence',
     executionId,
@@ -174,7 +174,7 @@ export async function readCallRecord(database: Database, executionId: string): P
     'SELECT definitions FROM offered_tools WHERE execution_id = ?',
     executionId,
   );
-  const tools = offered === undefined ? [] : (JSON.parse(offered.definitions) as OfferedTool[]);
+  const tools = offered === undefined ? [] : (JSON.parse(offered.definitions) as RecordedTool[]);
   return { calls: rows.map(fromCallRow), tools };
 }
 

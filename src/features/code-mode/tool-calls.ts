@@ -19,14 +19,14 @@ import {
 } from '../../ports/sandbox/sandbox.ts';
 import { createBroker } from './broker.ts';
 import { createChannel } from './channel.ts';
-import { grantTools, type Grant } from './grant.ts';
+import { grantTools, type ToolGrant } from './grant.ts';
 import { createRunFiles } from './run-files.ts';
-import { isSaveTool, saveTool, type OpenSource } from './save.ts';
+import { isSaveTool, saveToTool, type OpenSource } from './save.ts';
 import { createStubCache } from './stubs/stubs.ts';
 import type { CallRecorder } from './runs.ts';
 
 export type { FileSource } from './run-files.ts';
-export { saveTool } from './save.ts';
+export { saveToTool } from './save.ts';
 export type { CallRecorder, ToolCall } from './runs.ts';
 
 export interface ToolCallsOptions {
@@ -56,15 +56,15 @@ export interface OpenToolCalls extends Disposable {
 
 export interface ToolCalls {
   /** Which tools code may call. Rejects what grants nothing, and languages that cannot call. */
-  grant(requested: RequestedTools, language: Language): Promise<Grant>;
+  grant(requested: RequestedTools, language: Language): Promise<ToolGrant>;
   /** For a run that is about to start. */
-  open(run: CallingRun, requested: RequestedTools, grant: Grant): OpenToolCalls;
+  open(run: CallingRun, requested: RequestedTools, grant: ToolGrant): OpenToolCalls;
 }
 
 /** How long people may keep the clock of a run standing, over all questions. */
-const mostHeldMs = 30 * 60_000;
+const maxHeldMs = 30 * 60_000;
 /** A run that is refused so many times more often than it may call is cut off. */
-const patience = 10;
+const maxBrokerTries = 10;
 
 export function createToolCalls(options: ToolCallsOptions): ToolCalls {
   const { mostCalls, mostAtOnce } = options;
@@ -79,13 +79,13 @@ export function createToolCalls(options: ToolCallsOptions): ToolCalls {
         );
       const known = await toolbox.list(context);
       // A replay has it among the tools that were recorded.
-      return grantTools(granted, known.some(isSaveTool) ? known : [...known, saveTool]);
+      return grantTools(granted, known.some(isSaveTool) ? known : [...known, saveToTool]);
     },
     open(run, { toolbox, context }, grant) {
       const { id, user, questions } = run;
       const ending = new AbortController();
       const signal = AbortSignal.any([run.signal, ending.signal]);
-      const runClock = createRunClock(mostHeldMs);
+      const runClock = createRunClock(maxHeldMs);
       const files = createRunFiles({ ...run, otherwise: id, signal });
       const broker = createBroker({
         ...options,
@@ -99,7 +99,7 @@ export function createToolCalls(options: ToolCallsOptions): ToolCalls {
       });
       const channel = createChannel({
         mostAtOnce,
-        mostRequests: mostCalls * patience,
+        mostRequests: mostCalls * maxBrokerTries,
         answer: (request) => broker.answer(request),
       });
       const definitions = [...grant.values()].map(({ definition }) => definition);
@@ -134,13 +134,13 @@ const toRunContext = (context: ToolContext, signal: AbortSignal): ToolContext =>
   client: { ...context.client, state: null },
 });
 
-const insideFolder = join(import.meta.dirname, 'inside');
+const brokerFolder = join(import.meta.dirname, 'inside');
 
 /** Of /tools/mcp, which is a package of its own, so that none of the same name is found instead. */
 function readLibrary(): [string, string][] {
   const names = ['_workcrate.py', '_workcrate.mjs'];
   return [
     ['__init__.py', ''],
-    ...names.map((name): [string, string] => [name, readFileSync(join(insideFolder, name), 'utf8')]),
+    ...names.map((name): [string, string] => [name, readFileSync(join(brokerFolder, name), 'utf8')]),
   ];
 }

@@ -23,19 +23,19 @@ export type ToldValue =
   | { readonly items: readonly Item[] };
 
 /** What is larger is not even written to a file. */
-const maxResultBytes = 64 * 1024 ** 2;
+const maxResultTotal = 64 * 1024 ** 2;
 /** More parts than this are left out. */
-const maxParts = 1000;
+const maxCallParts = 1000;
 
-export const tooLargeText = `The result has more than ${formatBytes(maxResultBytes)}, or is nested too deep. Ask for less.`;
+export const tooLargeText = `The result has more than ${formatBytes(maxResultTotal)}, or is nested too deep. Ask for less.`;
 
 /** Whether a result can be hashed and written at all. It may be of any size. */
-export const isBearable = (result: CallToolResult): boolean => measureValue(result, maxResultBytes) !== null;
+export const isBearable = (result: CallToolResult): boolean => measureValue(result, maxResultTotal) !== null;
 
 /** Of a result that is bearable. `name` is for files, without an ending. */
 export async function toToldValue(result: CallToolResult, name: string, files: RunFiles): Promise<ToldValue> {
   const { structuredContent } = result;
-  const parts = result.content.slice(0, maxParts);
+  const parts = result.content.slice(0, maxCallParts);
   if (structuredContent === undefined) return { items: await tellParts(parts, name, files) };
   const beside = await tellParts(
     parts.filter(({ type }) => type !== 'text'),
@@ -87,23 +87,23 @@ async function tellPart(part: ContentBlock, name: string, files: RunFiles, left:
 
 /** A text that is a JSON object or array is given as that. */
 async function tellText(text: string, name: string, files: RunFiles, left: number): Promise<Item> {
-  const parsed = parseJson(text);
+  const parsed = parseJsonText(text);
   if (text.length > left || Buffer.byteLength(text) > left)
     return fileText(text, name, parsed === null ? 'text/plain' : 'application/json', files);
   return { value: parsed ?? text };
 }
 
-function parseJson(text: string): object | null {
+function parseJsonText(text: string): object | null {
   if (!/^\s*[[{]/.test(text)) return null;
   try {
     const value = JSON.parse(text) as object;
-    return measureValue(value, maxResultBytes) === null ? null : value;
+    return measureValue(value, maxResultTotal) === null ? null : value;
   } catch {
     return null;
   }
 }
 
-const endings: Readonly<Record<string, string>> = {
+const fileEndings: Readonly<Record<string, string>> = {
   'application/json': 'json',
   'text/plain': 'txt',
   'image/png': 'png',
@@ -117,19 +117,19 @@ const endings: Readonly<Record<string, string>> = {
 };
 
 async function fileText(text: string, name: string, mediaType: string, files: RunFiles): Promise<Item> {
-  return { file: await files.add(`${name}.${endings[mediaType]!}`, mediaType, Buffer.from(text)) };
+  return { file: await files.add(`${name}.${fileEndings[mediaType]!}`, mediaType, Buffer.from(text)) };
 }
 
 async function fileBytes(base64: string, name: string, mediaType: string, files: RunFiles): Promise<Item> {
-  const ending = endings[mediaType] ?? 'bin';
+  const ending = fileEndings[mediaType] ?? 'bin';
   return { file: await files.add(`${name}.${ending}`, mediaType, Buffer.from(base64, 'base64')) };
 }
 
-const maxErrorLength = 10_000;
+const maxCallErrorLength = 10_000;
 
 /** What a failed call says. */
 export function readErrorText({ content }: CallToolResult): string {
   const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : []));
-  const text = texts.join('\n').slice(0, maxErrorLength).toWellFormed();
+  const text = texts.join('\n').slice(0, maxCallErrorLength).toWellFormed();
   return text === '' ? 'It failed and did not say why.' : text;
 }

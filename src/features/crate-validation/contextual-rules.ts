@@ -12,15 +12,15 @@ import {
   nameEntity,
   onlyVersion11,
   quoteText,
-  toText,
+  toValueText,
   type CrateView,
-  type Rule,
+  type CrateRule,
   type RuleLevel,
 } from './rule.ts';
 import type { ViewedEntity } from './view.ts';
 import { isIsoDate } from './root-rules.ts';
 
-const profile = 'ro-crate';
+const contextualProfile = 'ro-crate';
 
 const listMissing = (
   crate: CrateView,
@@ -32,12 +32,12 @@ const listMissing = (
 };
 
 /** The example of 1.1 has no url itself, and readers of 1.1 do not ask for it (docs/decisions/053). */
-const makeSoftwareRule = (level: RuleLevel, versions: typeof everyVersion): Rule =>
+const makeSoftwareRule = (level: RuleLevel, versions: typeof everyVersion): CrateRule =>
   makeTypeRule(
     {
       id: 'software',
       level,
-      profile,
+      profile: contextualProfile,
       versions,
       text: `A SoftwareApplication or ComputerLanguage ${level} have a name, a url and a version.`,
       remedy: 'Add what is missing; the version is one that was used or tested.',
@@ -50,16 +50,16 @@ const makeSoftwareRule = (level: RuleLevel, versions: typeof everyVersion): Rule
 const isLocalFile = (crate: CrateView, { id }: ViewedEntity): boolean =>
   id !== null && !id.includes('#') && crate.toPath(id) !== null;
 
-const actionTypes = ['CreateAction', 'UpdateAction', 'ActivateAction'];
+const contextualActionTypes = ['CreateAction', 'UpdateAction', 'ActivateAction'];
 
-export const contextualRules: readonly Rule[] = [
+export const contextualRules: readonly CrateRule[] = [
   makeSoftwareRule('SHOULD', onlyVersion11),
   makeSoftwareRule('MUST', fromVersion12),
   makeTypeRule(
     {
       id: 'script-types',
       level: 'MUST',
-      profile,
+      profile: contextualProfile,
       text: 'A script or workflow of the crate MUST be a File and SoftwareSourceCode, with a name.',
       remedy:
         'Set "@type" to ["File", "SoftwareSourceCode"], with "ComputationalWorkflow" for a workflow, and add a name.',
@@ -76,14 +76,14 @@ export const contextualRules: readonly Rule[] = [
     {
       id: 'action-time',
       level: 'MUST',
-      profile,
+      profile: contextualProfile,
       text: 'The times of an action MUST be in ISO 8601 format.',
       remedy: 'Write them as "2024-05-17T10:00:00+00:00".',
     },
-    actionTypes,
+    contextualActionTypes,
     (crate, entity) => {
       const times = ['startTime', 'endTime'].flatMap((property) =>
-        crate.valuesOf(entity, property).map(toText),
+        crate.valuesOf(entity, property).map(toValueText),
       );
       const wrong = times.find((time) => !isIsoDate(time));
       return wrong !== undefined && `${quoteText(wrong)} is in another one.`;
@@ -93,7 +93,7 @@ export const contextualRules: readonly Rule[] = [
     {
       id: 'citation-url',
       level: 'MUST',
-      profile,
+      profile: contextualProfile,
       text: 'A publication that is cited MUST have a URL as its @id, such as its DOI.',
       remedy: 'Use https://doi.org/… as the @id of the publication, and refer to it by citation.',
     },
@@ -108,7 +108,7 @@ export const contextualRules: readonly Rule[] = [
     {
       id: 'thumbnail-file',
       level: 'MUST',
-      profile,
+      profile: contextualProfile,
       text: 'A thumbnail MUST be a File of the crate.',
       remedy: 'Describe the picture as a File, and add it to the crate.',
     },
@@ -127,7 +127,7 @@ export const contextualRules: readonly Rule[] = [
     {
       id: 'author-entity',
       level: 'SHOULD',
-      profile,
+      profile: contextualProfile,
       text: 'An author SHOULD be described by an entity: a Person or an Organization with a name.',
       remedy: 'Add an entity with that @id (the ORCID of a person), its type and its name.',
     },
@@ -142,7 +142,7 @@ export const contextualRules: readonly Rule[] = [
     {
       id: 'person-affiliation',
       level: 'SHOULD',
-      profile,
+      profile: contextualProfile,
       text: 'The affiliation of a Person SHOULD be an Organization that is described.',
       remedy: 'Add an entity for the organization (its ROR as @id), and refer to it by affiliation.',
     },

@@ -5,16 +5,16 @@ import {
   hasAnyType,
   makeRule,
   nameEntity,
-  toText,
+  toValueText,
   toViolation,
   type CrateView,
-  type Rule,
+  type CrateRule,
   type Violation,
 } from './rule.ts';
 import type { ViewedEntity } from './view.ts';
 import { findInvalidUriPart } from './entity-rules.ts';
 
-const profile = 'ro-crate';
+const dataProfile = 'ro-crate';
 
 /** Files and folders, but what has an @id that begins with # or _: is only described. */
 const isDataEntity = (crate: CrateView, entity: ViewedEntity): boolean =>
@@ -38,7 +38,7 @@ function findLocalPath(crate: CrateView, { id }: ViewedEntity): string | null {
 const makeDataRule = (
   head: Parameters<typeof makeRule>[0],
   findWrong: (crate: CrateView, entity: ViewedEntity) => string | boolean,
-): Rule =>
+): CrateRule =>
   makeRule(head, function* (crate) {
     for (const entity of listDataEntities(crate)) {
       const wrong = findWrong(crate, entity);
@@ -80,19 +80,19 @@ function findWrongSize(crate: CrateView, entity: ViewedEntity): string | false {
   const path = findLocalPath(crate, entity);
   const size = path === null ? null : crate.payload.sizeOf(path);
   if (size === null || !hasAnyType(entity, ['File'])) return false;
-  const stated = crate.valuesOf(entity, 'contentSize').map(toText);
+  const stated = crate.valuesOf(entity, 'contentSize').map(toValueText);
   const wrong = stated.find((text) => /^\d+$/.test(text) && Number(text) !== size);
   return wrong !== undefined && `It states ${wrong} bytes, and the file has ${size}.`;
 }
 
 const isOnWeb = (entity: ViewedEntity): boolean => /^(?:https?|ftps?):/i.test(entity.id ?? '');
 
-export const dataRules: readonly Rule[] = [
+export const dataRules: readonly CrateRule[] = [
   makeRule(
     {
       id: 'data-linked',
       level: 'MUST',
-      profile,
+      profile: dataProfile,
       text: 'Files and folders MUST be linked from the root by hasPart, directly or by way of others.',
       remedy:
         'Add it to hasPart of the root or of its folder. If it is not part of the crate, let its @id begin with #.',
@@ -103,7 +103,7 @@ export const dataRules: readonly Rule[] = [
     {
       id: 'file-present',
       level: 'MUST',
-      profile,
+      profile: dataProfile,
       text: 'A File with a relative @id MUST be in the crate, at that path.',
       remedy: 'Add the file, correct the path (upper and lower case and %20 matter), or remove the entity.',
     },
@@ -119,7 +119,7 @@ export const dataRules: readonly Rule[] = [
     {
       id: 'folder-present',
       level: 'MUST',
-      profile,
+      profile: dataProfile,
       text: 'A Dataset with a relative @id MUST be a folder of the crate.',
       remedy: 'Add the folder, correct the path, or let its @id begin with # if it only groups things.',
     },
@@ -134,7 +134,7 @@ export const dataRules: readonly Rule[] = [
     {
       id: 'data-id',
       level: 'MUST',
-      profile,
+      profile: dataProfile,
       text: 'The @id of a file or folder MUST be a URI path below the root, or an absolute URI.',
       remedy: 'Escape it: %20 for a space, %25 for a percent sign, / between folders.',
     },
@@ -147,7 +147,7 @@ export const dataRules: readonly Rule[] = [
     {
       id: 'data-type',
       level: 'MUST',
-      profile,
+      profile: dataProfile,
       text: 'A file of the crate MUST have File among its types, and a folder Dataset.',
       remedy: 'Add the type: "@type": ["File", …].',
     },
@@ -157,7 +157,7 @@ export const dataRules: readonly Rule[] = [
     {
       id: 'data-detached',
       level: 'MUST',
-      profile,
+      profile: dataProfile,
       versions: fromVersion12,
       text: 'Files and folders of a detached crate MUST have absolute URIs as @id, since there are none around it.',
       remedy:
@@ -169,7 +169,7 @@ export const dataRules: readonly Rule[] = [
     {
       id: 'folder-slash',
       level: 'SHOULD',
-      profile,
+      profile: dataProfile,
       text: 'The @id of a folder SHOULD end with a slash.',
       remedy: 'Add the slash, here and where it is referred to.',
     },
@@ -180,7 +180,7 @@ export const dataRules: readonly Rule[] = [
     {
       id: 'file-format',
       level: 'SHOULD',
-      profile,
+      profile: dataProfile,
       text: 'A File SHOULD have an encodingFormat, which is its media type.',
       remedy: 'Add it, such as "encodingFormat": "text/csv".',
     },
@@ -190,7 +190,7 @@ export const dataRules: readonly Rule[] = [
     {
       id: 'file-size',
       level: 'SHOULD',
-      profile,
+      profile: dataProfile,
       text: 'The contentSize of a File SHOULD be its size in bytes.',
       remedy: 'Correct it, or find out how the file was changed.',
     },
@@ -200,7 +200,7 @@ export const dataRules: readonly Rule[] = [
     {
       id: 'file-size-stated',
       level: 'SHOULD',
-      profile,
+      profile: dataProfile,
       versions: fromVersion12,
       text: 'A File SHOULD have a contentSize, in bytes.',
       remedy: 'Add it, such as "contentSize": "383766".',
@@ -211,7 +211,7 @@ export const dataRules: readonly Rule[] = [
     {
       id: 'web-date',
       level: 'SHOULD',
-      profile,
+      profile: dataProfile,
       text: 'A File on the web SHOULD have an sdDatePublished: when its address was last seen.',
       remedy: 'Add the day, such as "sdDatePublished": "2024-05-17".',
     },
@@ -222,7 +222,7 @@ export const dataRules: readonly Rule[] = [
     {
       id: 'preview-html',
       level: 'MUST',
-      profile,
+      profile: dataProfile,
       text: 'A ro-crate-preview.html MUST be a document of HTML 5.',
       remedy: 'Begin it with <!DOCTYPE html>, or remove it.',
     },

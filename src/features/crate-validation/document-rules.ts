@@ -7,12 +7,12 @@ import {
   onlyVersion11,
   quoteText,
   type CrateView,
-  type Rule,
+  type CrateRule,
   type Violation,
 } from './rule.ts';
 import type { WordUse } from './view.ts';
 
-const profile = 'ro-crate';
+const documentProfile = 'ro-crate';
 const contextUrl = (version: string): string => `https://w3id.org/ro/crate/${version}/context`;
 
 function* findWrongContext(crate: CrateView): Iterable<Violation> {
@@ -39,12 +39,12 @@ function* findUndefinedWords(crate: CrateView, words: readonly WordUse[]): Itera
       };
 }
 
-export const documentRules: readonly Rule[] = [
+export const documentRules: readonly CrateRule[] = [
   makeRule(
     {
       id: 'metadata-name',
       level: 'MUST',
-      profile,
+      profile: documentProfile,
       text: 'The metadata file of a crate in a folder or an archive MUST be named ro-crate-metadata.json.',
       remedy: 'Rename the file, and the @id of its descriptor.',
     },
@@ -57,7 +57,7 @@ export const documentRules: readonly Rule[] = [
     {
       id: 'metadata-utf8',
       level: 'MUST',
-      profile,
+      profile: documentProfile,
       text: 'The metadata MUST be UTF-8, without a byte order mark.',
       remedy: 'Save the file as UTF-8 without a byte order mark.',
     },
@@ -67,7 +67,7 @@ export const documentRules: readonly Rule[] = [
     {
       id: 'graph',
       level: 'MUST',
-      profile,
+      profile: documentProfile,
       text: 'The metadata MUST be a JSON object with a @graph, which is a flat list of entities.',
       remedy: 'Put all entities into one list under "@graph".',
     },
@@ -77,7 +77,7 @@ export const documentRules: readonly Rule[] = [
     {
       id: 'graph-entities',
       level: 'MUST',
-      profile,
+      profile: documentProfile,
       text: 'Each item of the @graph MUST be an entity, which is a JSON object.',
       remedy: 'Remove what is no object, or make it a property of an entity.',
     },
@@ -90,7 +90,7 @@ export const documentRules: readonly Rule[] = [
     {
       id: 'context',
       level: 'MUST',
-      profile,
+      profile: documentProfile,
       text: 'The metadata MUST have a @context of addresses and of definitions of terms.',
       remedy: 'Add "@context": "https://w3id.org/ro/crate/VERSION/context" with the version of the crate.',
     },
@@ -100,7 +100,7 @@ export const documentRules: readonly Rule[] = [
     {
       id: 'context-address',
       level: 'SHOULD',
-      profile,
+      profile: documentProfile,
       versions: onlyVersion11,
       text: 'The @context SHOULD name the context of this version of RO-Crate by its address.',
       remedy: 'Put the address into @context, alone or as the first of a list.',
@@ -111,7 +111,7 @@ export const documentRules: readonly Rule[] = [
     {
       id: 'context-address',
       level: 'MUST',
-      profile,
+      profile: documentProfile,
       versions: fromVersion12,
       text: 'The @context MUST name the context of this version of RO-Crate by its address.',
       remedy: 'Put the address into @context, alone or as the first of a list.',
@@ -122,7 +122,7 @@ export const documentRules: readonly Rule[] = [
     {
       id: 'term-defined',
       level: 'MUST',
-      profile,
+      profile: documentProfile,
       text: 'Every property MUST be a term of the @context, since the metadata is compacted JSON-LD.',
       remedy:
         'Use a term of the RO-Crate context, or define this one in a list: "@context": [ADDRESS, {"TERM": "URI"}].',
@@ -139,7 +139,7 @@ export const documentRules: readonly Rule[] = [
       {
         id: 'type-defined',
         level,
-        profile,
+        profile: documentProfile,
         versions,
         text: `Every @type ${level} be a term of the @context.`,
         remedy: 'Use a type of the RO-Crate context, or define this one in the @context.',

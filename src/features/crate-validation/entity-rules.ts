@@ -9,12 +9,12 @@ import {
   quoteText,
   toViolation,
   type CrateView,
-  type Rule,
+  type CrateRule,
   type Violation,
 } from './rule.ts';
 import type { ViewedEntity } from './view.ts';
 
-const profile = 'ro-crate';
+const entityProfile = 'ro-crate';
 
 /** What is not a plain value or a reference; null if all is as it should be. */
 function findNested(json: JsonObject): string | null {
@@ -102,12 +102,12 @@ const describeEach = (
     return [toViolation(entity, wrong)];
   });
 
-export const entityRules: readonly Rule[] = [
+export const entityRules: readonly CrateRule[] = [
   makeRule(
     {
       id: 'entity-id',
       level: 'MUST',
-      profile,
+      profile: entityProfile,
       text: 'Every entity MUST have an @id, which is text.',
       remedy: 'Give it one: a path for a file, a URL, or a name of your own that begins with #.',
     },
@@ -117,7 +117,7 @@ export const entityRules: readonly Rule[] = [
     {
       id: 'entity-type',
       level: 'MUST',
-      profile,
+      profile: entityProfile,
       text: 'Every entity MUST have a @type.',
       remedy: 'Add the type of schema.org that fits; Thing or CreativeWork if no other does.',
     },
@@ -127,7 +127,7 @@ export const entityRules: readonly Rule[] = [
     {
       id: 'entity-unique',
       level: 'MUST',
-      profile,
+      profile: entityProfile,
       text: 'No two entities of the @graph MUST have the same @id.',
       remedy: 'Merge them into one entity, or give one of them another @id.',
     },
@@ -137,7 +137,7 @@ export const entityRules: readonly Rule[] = [
     {
       id: 'entity-flat',
       level: 'MUST',
-      profile,
+      profile: entityProfile,
       text: 'Entities MUST be flat: a value is plain, or a reference {"@id": …} with nothing else in it.',
       remedy: 'Move what is nested into an entity of the @graph, and refer to it by its @id.',
     },
@@ -151,7 +151,7 @@ export const entityRules: readonly Rule[] = [
     {
       id: 'reference-form',
       level: 'MUST',
-      profile,
+      profile: entityProfile,
       versions: fromVersion12,
       text: 'A property that refers to another entity MUST do so in the form {"@id": …}.',
       remedy: 'Write {"@id": "…"} in place of the text.',
@@ -162,7 +162,7 @@ export const entityRules: readonly Rule[] = [
     {
       id: 'entity-id-valid',
       level: 'SHOULD',
-      profile,
+      profile: entityProfile,
       text: 'An @id SHOULD be a valid URI reference, with special characters escaped.',
       remedy: 'Escape it: %20 for a space, %25 for a percent sign, / between folders.',
     },
@@ -176,7 +176,7 @@ export const entityRules: readonly Rule[] = [
     {
       id: 'entity-id-inside',
       level: 'SHOULD',
-      profile,
+      profile: entityProfile,
       text: 'An @id SHOULD NOT lead out of the crate: by "../", an absolute path, a drive or file://.',
       remedy: 'Use the path below the root of the crate, or a URL.',
     },
@@ -190,7 +190,7 @@ export const entityRules: readonly Rule[] = [
     {
       id: 'reference-described',
       level: 'SHOULD',
-      profile,
+      profile: entityProfile,
       text: 'What an entity refers to in the crate SHOULD be described in it.',
       remedy: 'Add an entity with that @id to the @graph, or correct the reference.',
     },
@@ -210,7 +210,7 @@ export const entityRules: readonly Rule[] = [
     {
       id: 'entity-name',
       level: 'SHOULD',
-      profile,
+      profile: entityProfile,
       versions: fromVersion12,
       text: 'Every entity SHOULD have a name.',
       remedy: 'Add a name that people understand.',
@@ -229,7 +229,7 @@ export const entityRules: readonly Rule[] = [
     {
       id: 'entity-referenced',
       level: 'SHOULD',
-      profile,
+      profile: entityProfile,
       versions: onlyVersion11,
       text: 'Every entity SHOULD be referred to by another one.',
       remedy: 'Refer to it where it belongs, such as in mentions, hasPart or author.',
@@ -240,7 +240,7 @@ export const entityRules: readonly Rule[] = [
     {
       id: 'entity-reachable',
       level: 'SHOULD',
-      profile,
+      profile: entityProfile,
       versions: fromVersion12,
       text: 'Every entity SHOULD be referred to, so that it can be reached from the root.',
       remedy: 'Refer to it from an entity that can be reached, such as by mentions, hasPart or author.',
@@ -259,7 +259,7 @@ const listReferred = (crate: CrateView, entity: ViewedEntity): ViewedEntity[] =>
 function* findUnreferenced(crate: CrateView): Iterable<Violation> {
   const known = new Set<ViewedEntity | null>([crate.root, crate.descriptor]);
   for (const entity of crate.entities) for (const one of listReferred(crate, entity)) known.add(one);
-  yield* listOthers(crate, known);
+  yield* listUnlinkedEntities(crate, known);
 }
 
 function* findUnreachable(crate: CrateView): Iterable<Violation> {
@@ -267,11 +267,14 @@ function* findUnreachable(crate: CrateView): Iterable<Violation> {
   if (root === null || descriptor === null) return;
   const reached = new Set<ViewedEntity>([descriptor, root]);
   for (const entity of reached) for (const one of listReferred(crate, entity)) reached.add(one);
-  yield* listOthers(crate, reached);
+  yield* listUnlinkedEntities(crate, reached);
 }
 
 /** All but the page for people, which nothing needs to refer to. */
-function* listOthers({ entities }: CrateView, known: ReadonlySet<ViewedEntity | null>): Iterable<Violation> {
+function* listUnlinkedEntities(
+  { entities }: CrateView,
+  known: ReadonlySet<ViewedEntity | null>,
+): Iterable<Violation> {
   for (const entity of entities)
     if (!known.has(entity) && entity.id !== 'ro-crate-preview.html') yield { entity: nameEntity(entity) };
 }

@@ -6,7 +6,7 @@ import type { CrateContainer } from '../crates/sources/sources.ts';
 import type { Payload } from './rule.ts';
 import type { DocumentView } from './view.ts';
 
-const previewName = 'ro-crate-preview.html';
+const previewFileName = 'ro-crate-preview.html';
 const previewBytes = 4096;
 
 export async function gatherPayload(
@@ -26,9 +26,9 @@ export async function gatherPayload(
   }
   // An empty folder is in no list of files.
   for (const folder of datasets)
-    if (!found.has(folder) && !isHidden(folder) && (await container.hasFolder(folder, signal)))
+    if (!found.has(folder) && !hasHiddenPart(folder) && (await container.hasFolder(folder, signal)))
       found.add(folder);
-  const isUnknown = (path: string): boolean => hidesDotFiles && isHidden(path);
+  const isUnknown = (path: string): boolean => hidesDotFiles && hasHiddenPart(path);
   const ask = <T>(path: string, get: (spelling: string) => T | undefined): T | undefined =>
     listSpellings(path)
       .map(get)
@@ -96,10 +96,10 @@ function stripSlashes(path: string): string {
   return path.slice(0, end);
 }
 
-const isHidden = (path: string): boolean => /(?:^|\/)\./.test(path);
+const hasHiddenPart = (path: string): boolean => /(?:^|\/)\./.test(path);
 
 async function readPreview(container: CrateContainer, signal: AbortSignal): Promise<string | null> {
-  const file = await container.find(previewName, signal);
+  const file = await container.find(previewFileName, signal);
   if (file === null || file.problem !== null) return null;
   let text = '';
   for await (const chunk of container.read(file, { limit: Number.MAX_SAFE_INTEGER, signal })) {

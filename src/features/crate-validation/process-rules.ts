@@ -7,17 +7,17 @@ import {
   makeRule,
   makeTypeRule,
   quoteNames,
-  toText,
+  toValueText,
   type CrateView,
-  type Rule,
+  type CrateRule,
 } from './rule.ts';
 import type { ViewedEntity } from './view.ts';
 import { profileAddresses } from './profiles.ts';
 import { isIsoDate } from './root-rules.ts';
 
-const profile = 'process-run-crate';
-const actionTypes = ['CreateAction', 'ActivateAction', 'UpdateAction'];
-const toolTypes = ['SoftwareApplication', 'SoftwareSourceCode', 'ComputationalWorkflow'];
+const processProfile = 'process-run-crate';
+const processActionTypes = ['CreateAction', 'ActivateAction', 'UpdateAction'];
+const processToolTypes = ['SoftwareApplication', 'SoftwareSourceCode', 'ComputationalWorkflow'];
 
 /**
  * The root has to state the profile, by its address with a version, and the profile is described. That it states those
@@ -25,7 +25,7 @@ const toolTypes = ['SoftwareApplication', 'SoftwareSourceCode', 'ComputationalWo
  */
 export const makeProfileRule = (
   of: 'process-run-crate' | 'workflow-run-crate' | 'provenance-run-crate',
-): Rule =>
+): CrateRule =>
   makeRule(
     {
       id: `${of}-stated`,
@@ -38,12 +38,12 @@ export const makeProfileRule = (
       if (crate.root === null || !crate.demanded.includes(of)) return [];
       const stated = crate
         .valuesOf(crate.root, 'conformsTo')
-        .filter((value) => toText(value).startsWith(profileAddresses[of]));
+        .filter((value) => toValueText(value).startsWith(profileAddresses[of]));
       if (stated.length === 0) return [{ entity: crate.root.id, detail: 'It does not.' }];
       const isDescribed = stated.some(
         (value) => value.kind === 'reference' && hasAnyType(value.entity, ['CreativeWork', 'Profile']),
       );
-      return isDescribed ? [] : [{ entity: toText(stated[0]!), detail: 'It is not described.' }];
+      return isDescribed ? [] : [{ entity: toValueText(stated[0]!), detail: 'It is not described.' }];
     },
   );
 
@@ -52,29 +52,30 @@ const makeActionRule = (
   text: string,
   remedy: string,
   findWrong: (crate: CrateView, action: ViewedEntity) => string | boolean,
-): Rule => makeTypeRule({ id, level: 'SHOULD', profile, text, remedy }, actionTypes, findWrong);
+): CrateRule =>
+  makeTypeRule({ id, level: 'SHOULD', profile: processProfile, text, remedy }, processActionTypes, findWrong);
 
 const statusPattern = /^https?:\/\/schema\.org\/(?:Completed|Failed)ActionStatus$/;
 
 const hasFailed = (crate: CrateView, action: ViewedEntity): boolean =>
-  crate.valuesOf(action, 'actionStatus').some((value) => toText(value).endsWith('FailedActionStatus'));
+  crate.valuesOf(action, 'actionStatus').some((value) => toValueText(value).endsWith('FailedActionStatus'));
 
 /** An action that is a step of another kind, as in Provenance Run Crate, is referred to from there. */
 const isMentioned = (crate: CrateView, action: ViewedEntity): boolean =>
   crate.root === null || findTargets(crate, crate.root, 'mentions').includes(action);
 
-export const processRules: readonly Rule[] = [
-  makeProfileRule(profile),
+export const processRules: readonly CrateRule[] = [
+  makeProfileRule(processProfile),
   makeTypeRule(
     {
       id: 'action-instrument',
       level: 'MUST',
-      profile,
+      profile: processProfile,
       text: 'An action MUST have an instrument: the tool that was run, which is described.',
       remedy:
         'Set "instrument": {"@id": …}, and describe the tool as SoftwareApplication or SoftwareSourceCode.',
     },
-    actionTypes,
+    processActionTypes,
     (crate, action) =>
       findWrongReference(crate, action, { property: 'instrument', to: 'described', isNeeded: true }),
   ),
@@ -85,7 +86,7 @@ export const processRules: readonly Rule[] = [
     (crate, action) => {
       const tools = findTargets(crate, action, 'instrument');
       return (
-        tools.some((tool) => !hasAnyType(tool, toolTypes)) &&
+        tools.some((tool) => !hasAnyType(tool, processToolTypes)) &&
         `It is ${quoteNames(tools.flatMap(({ types }) => types))}.`
       );
     },
@@ -113,7 +114,7 @@ export const processRules: readonly Rule[] = [
     'An action SHOULD have an endTime in ISO 8601 format.',
     'Add it, such as "2024-05-17T10:00:00+00:00".',
     (crate, action) => {
-      const ends = crate.valuesOf(action, 'endTime').map(toText);
+      const ends = crate.valuesOf(action, 'endTime').map(toValueText);
       return ends.length === 0 || ends.some((time) => !isIsoDate(time));
     },
   ),
@@ -132,7 +133,7 @@ export const processRules: readonly Rule[] = [
     {
       id: 'action-result',
       level: 'SHOULD',
-      profile,
+      profile: processProfile,
       text: 'An action that created or changed something SHOULD have it as result.',
       remedy: 'Refer to the files by result; use ActivateAction if there are none.',
     },
@@ -155,7 +156,7 @@ export const processRules: readonly Rule[] = [
               'CreativeWork',
               'PropertyValue',
               'MediaObject',
-              ...toolTypes,
+              ...processToolTypes,
             ],
             isNeeded: false,
           }),
@@ -167,7 +168,7 @@ export const processRules: readonly Rule[] = [
     'The actionStatus SHOULD be http://schema.org/CompletedActionStatus or http://schema.org/FailedActionStatus.',
     'Use one of the two, or leave it out for a run that succeeded.',
     (crate, action) =>
-      crate.valuesOf(action, 'actionStatus').some((value) => !statusPattern.test(toText(value))),
+      crate.valuesOf(action, 'actionStatus').some((value) => !statusPattern.test(toValueText(value))),
   ),
   makeActionRule(
     'action-error',
@@ -179,11 +180,11 @@ export const processRules: readonly Rule[] = [
     {
       id: 'tool-version',
       level: 'SHOULD',
-      profile,
+      profile: processProfile,
       text: 'A tool SHOULD have a name, a url and one version.',
       remedy: 'Add what is missing; of version and softwareVersion use one.',
     },
-    toolTypes,
+    processToolTypes,
     (crate, tool) => {
       const missing = ['name', 'url'].filter((property) => !hasValue(crate, tool, property));
       const versions = ['version', 'softwareVersion'].filter((property) => hasValue(crate, tool, property));
@@ -196,7 +197,7 @@ export const processRules: readonly Rule[] = [
     {
       id: 'collection',
       level: 'SHOULD',
-      profile,
+      profile: processProfile,
       text: 'A Collection that an action took or made SHOULD have hasPart and mainEntity, and be mentioned by the root.',
       remedy: 'Add what is missing.',
     },
@@ -211,7 +212,7 @@ export const processRules: readonly Rule[] = [
     {
       id: 'container-image',
       level: 'SHOULD',
-      profile,
+      profile: processProfile,
       text: 'A ContainerImage SHOULD have a name, a registry, and an additionalType that says of which kind it is.',
       remedy:
         'Add what is missing; the kinds are https://w3id.org/ro/terms/workflow-run#DockerImage and #SIFImage.',

@@ -7,34 +7,34 @@ import {
   makeRule,
   makeTypeRule,
   nameEntity,
-  toText,
+  toValueText,
   type CrateView,
   type ReferenceDemand,
-  type Rule,
+  type CrateRule,
   type RuleLevel,
   type Violation,
 } from './rule.ts';
 import type { ViewedEntity } from './view.ts';
 import { makeProfileRule } from './process-rules.ts';
 
-const profile = 'provenance-run-crate';
+const provenanceProfile = 'provenance-run-crate';
 const toolTypes = ['SoftwareApplication', 'SoftwareSourceCode', 'ComputationalWorkflow'];
-const actionTypes = ['CreateAction', 'ActivateAction', 'UpdateAction'];
+const provenanceActionTypes = ['CreateAction', 'ActivateAction', 'UpdateAction'];
 
-interface Demand extends ReferenceDemand {
+interface ProvenanceCheck extends ReferenceDemand {
   readonly id: string;
   readonly of: string;
   readonly text: string;
   readonly remedy: string;
 }
 
-const makeReferenceRule = ({ id, of, text, remedy, ...demand }: Demand): Rule =>
-  makeTypeRule({ id, level: 'MUST', profile, text, remedy }, [of], (crate, entity) =>
+const makeReferenceRule = ({ id, of, text, remedy, ...demand }: ProvenanceCheck): CrateRule =>
+  makeTypeRule({ id, level: 'MUST', profile: provenanceProfile, text, remedy }, [of], (crate, entity) =>
     findWrongReference(crate, entity, demand),
   );
 
 /** What each kind of entity refers to. */
-const referenceDemands: readonly Demand[] = [
+const referenceDemands: readonly ProvenanceCheck[] = [
   {
     id: 'workflow-tools',
     of: 'ComputationalWorkflow',
@@ -102,7 +102,7 @@ const referenceDemands: readonly Demand[] = [
     id: 'control-object',
     of: 'ControlAction',
     property: 'object',
-    to: actionTypes,
+    to: provenanceActionTypes,
     isNeeded: true,
     text: 'A ControlAction MUST have the actions of its tools as object.',
     remedy: 'Refer to the CreateAction entities by object.',
@@ -120,7 +120,7 @@ const referenceDemands: readonly Demand[] = [
     id: 'organize-result',
     of: 'OrganizeAction',
     property: 'result',
-    to: actionTypes,
+    to: provenanceActionTypes,
     isNeeded: true,
     text: 'An OrganizeAction MUST have the run of the workflow as result.',
     remedy: 'Refer to the CreateAction of the workflow by result.',
@@ -133,7 +133,7 @@ const makeStepRule = (
   text: string,
   remedy: string,
   find: (crate: CrateView) => Iterable<Violation>,
-): Rule => makeRule({ id, level, profile, text, remedy }, find);
+): CrateRule => makeRule({ id, level, profile: provenanceProfile, text, remedy }, find);
 
 /** The tools that workflows orchestrate. */
 const collectTools = (crate: CrateView): Set<ViewedEntity> =>
@@ -157,13 +157,13 @@ function* findWrongToolParameters(crate: CrateView): Iterable<Violation> {
 }
 
 function* findToolsWithoutRun(crate: CrateView): Iterable<Violation> {
-  const actions = actionTypes.flatMap((type) => crate.ofType(type));
+  const actions = provenanceActionTypes.flatMap((type) => crate.ofType(type));
   const run = new Set(actions.flatMap((action) => findTargets(crate, action, 'instrument')));
   for (const tool of collectTools(crate)) if (!run.has(tool)) yield { entity: nameEntity(tool) };
 }
 
 function* findWrongUsage(crate: CrateView): Iterable<Violation> {
-  for (const action of actionTypes.flatMap((type) => crate.ofType(type))) {
+  for (const action of provenanceActionTypes.flatMap((type) => crate.ofType(type))) {
     const demand = { property: 'resourceUsage', to: ['PropertyValue'], isNeeded: false };
     const wrong = findWrongReference(crate, action, demand);
     if (wrong !== false) yield { entity: nameEntity(action), detail: wrong };
@@ -173,14 +173,14 @@ function* findWrongUsage(crate: CrateView): Iterable<Violation> {
   }
 }
 
-export const provenanceRules: readonly Rule[] = [
-  makeProfileRule(profile),
+export const provenanceRules: readonly CrateRule[] = [
+  makeProfileRule(provenanceProfile),
   ...referenceDemands.map(makeReferenceRule),
   makeTypeRule(
     {
       id: 'organize-object',
       level: 'MUST',
-      profile,
+      profile: provenanceProfile,
       text: 'An OrganizeAction MUST have the ControlAction entities of the steps as object.',
       remedy: 'Refer to them by object.',
     },
@@ -192,7 +192,7 @@ export const provenanceRules: readonly Rule[] = [
     {
       id: 'workflow-howto',
       level: 'MUST',
-      profile,
+      profile: provenanceProfile,
       text: 'A workflow with steps MUST also be a HowTo, and its steps HowToStep entities.',
       remedy: 'Add HowTo to its types, and describe each step as a HowToStep.',
     },
@@ -214,12 +214,13 @@ export const provenanceRules: readonly Rule[] = [
     {
       id: 'step-position',
       level: 'MUST',
-      profile,
+      profile: provenanceProfile,
       text: 'The position of a HowToStep MUST be a whole number.',
       remedy: 'Write it as a number, or as text with digits alone.',
     },
     ['HowToStep'],
-    (crate, step) => crate.valuesOf(step, 'position').some((value) => !/^-?\d+$/.test(toText(value).trim())),
+    (crate, step) =>
+      crate.valuesOf(step, 'position').some((value) => !/^-?\d+$/.test(toValueText(value).trim())),
   ),
   makeStepRule(
     'tool-parameters',

@@ -81,8 +81,8 @@ function toFinding(
   named: BrokenRule['violations'],
 ): ValidationAnswer['findings'][number] {
   const entities = named.map(({ entity, detail }) => ({
-    entity: entity === null ? null : cutText(entity, maxEntityLength),
-    detail: detail === undefined ? null : escapeControls(cutText(detail, maxDetailLength)),
+    entity: entity === null ? null : cutReportText(entity, maxEntityLength),
+    detail: detail === undefined ? null : escapeControls(cutReportText(detail, maxDetailLength)),
   }));
   return {
     rule,
@@ -96,13 +96,13 @@ function toFinding(
   };
 }
 
-const cutText = (text: string, most: number): string => {
+const cutReportText = (text: string, most: number): string => {
   const whole = text.toWellFormed().replaceAll('\0', '\u{fffd}');
   return whole.length <= most ? whole : `${whole.slice(0, most - 1).toWellFormed()}…`;
 };
 
 /** A line for the verdict, one for each rule that is broken, and below it one for each entity. */
-export function describeValidation(answer: ValidationAnswer): string {
+export function describeCrateValidation(answer: ValidationAnswer): string {
   const { valid, checked_as, attached, must, should, findings, notes } = answer;
   const verdict = valid ? 'Valid' : 'Not valid';
   const kind = attached ? 'with its files' : 'metadata alone, without files';

@@ -11,10 +11,10 @@ import {
   onlyVersion11,
   quoteNames,
   quoteText,
-  toText,
+  toValueText,
   toViolation,
   type CrateView,
-  type Rule,
+  type CrateRule,
   type Violation,
 } from './rule.ts';
 import type { ViewedEntity } from './view.ts';
@@ -25,7 +25,7 @@ const profile = 'ro-crate';
 const makeRootRule = (
   head: Parameters<typeof makeRule>[0],
   findWrong: (crate: CrateView, root: ViewedEntity) => string | boolean,
-): Rule =>
+): CrateRule =>
   makeRule(head, (crate) => {
     const wrong = crate.root !== null && findWrong(crate, crate.root);
     if (wrong === false) return [];
@@ -35,7 +35,7 @@ const makeRootRule = (
 const makeDescriptorRule = (
   head: Parameters<typeof makeRule>[0],
   findWrong: (crate: CrateView, descriptor: ViewedEntity) => string | boolean,
-): Rule =>
+): CrateRule =>
   makeRule(head, (crate) => {
     const wrong = crate.descriptor !== null && findWrong(crate, crate.descriptor);
     if (wrong === false) return [];
@@ -58,7 +58,7 @@ function findWrongAbout(crate: CrateView, descriptor: ViewedEntity): string | fa
 }
 
 function findWrongStatedVersion(crate: CrateView, descriptor: ViewedEntity): string | false {
-  const stated = crate.valuesOf(descriptor, 'conformsTo').map(toText);
+  const stated = crate.valuesOf(descriptor, 'conformsTo').map(toValueText);
   if (stated.includes(`https://w3id.org/ro/crate/${crate.version}`)) return false;
   if (stated.length === 0) return 'It states no version.';
   return `It states ${stated.slice(0, 5).map(quoteText).join(', ')}, and was checked as RO-Crate ${crate.version}.`;
@@ -69,7 +69,7 @@ function findWrongDate(crate: CrateView, root: ViewedEntity): string | false {
   if (values.length === 0) return 'It has none.';
   if (values.length > 1 && crate.version !== '1.1') return `It has ${values.length} of them.`;
   const wrong = values.find((value) => value.kind !== 'text' || !isIsoDate(value.text));
-  return wrong !== undefined && `${quoteText(toText(wrong))} is not in ISO 8601 format.`;
+  return wrong !== undefined && `${quoteText(toValueText(wrong))} is not in ISO 8601 format.`;
 }
 
 function findWrongRootId({ isAttached }: CrateView, { id }: ViewedEntity): string | false {
@@ -96,7 +96,7 @@ function* findWrongIdentifiers(crate: CrateView): Iterable<Violation> {
 function* findUndescribedProfiles(crate: CrateView): Iterable<Violation> {
   if (crate.root === null) return;
   for (const value of crate.valuesOf(crate.root, 'conformsTo')) {
-    const id = toText(value);
+    const id = toValueText(value);
     if (value.kind !== 'reference')
       yield { entity: crate.root.id, detail: `${quoteText(id)} is no reference in the form {"@id": …}.` };
     else if (value.entity === null) yield { entity: id, detail: 'There is no entity with this @id.' };
@@ -105,7 +105,7 @@ function* findUndescribedProfiles(crate: CrateView): Iterable<Violation> {
   }
 }
 
-const makeRootTextRule = (property: 'name' | 'description', remedy: string): Rule =>
+const makeRootTextRule = (property: 'name' | 'description', remedy: string): CrateRule =>
   makeRootRule(
     {
       id: `root-${property}`,
@@ -117,7 +117,7 @@ const makeRootTextRule = (property: 'name' | 'description', remedy: string): Rul
     (crate, root) => !hasPlainValue(crate, root, property),
   );
 
-export const rootRules: readonly Rule[] = [
+export const rootRules: readonly CrateRule[] = [
   makeRule(
     {
       id: 'descriptor',
@@ -252,7 +252,7 @@ export const rootRules: readonly Rule[] = [
       remedy: 'Add month and day.',
     },
     (crate, root) =>
-      crate.valuesOf(root, 'datePublished').some((value) => /^\d{4}(?:-\d\d)?$/.test(toText(value))),
+      crate.valuesOf(root, 'datePublished').some((value) => /^\d{4}(?:-\d\d)?$/.test(toValueText(value))),
   ),
   makeRootRule(
     {
@@ -331,4 +331,4 @@ export const listStatedVersions = (crate: Pick<CrateView, 'descriptor' | 'values
     ? []
     : crate
         .valuesOf(crate.descriptor, 'conformsTo')
-        .flatMap((value) => parseRoCrateVersion(toText(value)) ?? []);
+        .flatMap((value) => parseRoCrateVersion(toValueText(value)) ?? []);

@@ -46,7 +46,7 @@ export interface Violation {
   readonly detail?: string;
 }
 
-export interface Rule {
+export interface CrateRule {
   /** Stable, such as `root-name`. */
   readonly id: string;
   readonly level: RuleLevel;
@@ -95,7 +95,7 @@ export const hasValue = (crate: CrateView, entity: ViewedEntity, property: strin
     .some((value) => ('text' in value ? value.text.trim() !== '' : value.kind === 'reference'));
 
 /** What a value says: its text, or the id of what it refers to. */
-export const toText = (value: ViewedValue): string =>
+export const toValueText = (value: ViewedValue): string =>
   value.kind === 'reference' ? value.id : 'text' in value ? value.text : '';
 
 /** The entities that a property refers to and that are described in the crate. */
@@ -104,9 +104,10 @@ export const findTargets = (crate: CrateView, entity: ViewedEntity, property: st
     .valuesOf(entity, property)
     .flatMap((value) => (value.kind === 'reference' && value.entity !== null ? [value.entity] : []));
 
-type RuleHead = Pick<Rule, 'id' | 'level' | 'profile' | 'text' | 'remedy'> & Partial<Pick<Rule, 'versions'>>;
+type RuleHead = Pick<CrateRule, 'id' | 'level' | 'profile' | 'text' | 'remedy'> &
+  Partial<Pick<CrateRule, 'versions'>>;
 
-export const makeRule = (head: RuleHead, find: Rule['find']): Rule => ({
+export const makeRule = (head: RuleHead, find: CrateRule['find']): CrateRule => ({
   versions: everyVersion,
   ...head,
   find,
@@ -117,7 +118,7 @@ export const makeTypeRule = (
   head: RuleHead,
   types: readonly string[],
   findWrong: (crate: CrateView, entity: ViewedEntity) => string | boolean,
-): Rule =>
+): CrateRule =>
   makeRule(head, function* (crate) {
     for (const entity of new Set(types.flatMap((type) => crate.ofType(type)))) {
       const wrong = findWrong(crate, entity);

@@ -7,7 +7,7 @@ import { redactCrateTools } from '../crates/tools/redact-folders.ts';
 import { crateIdSchema } from '../crates/tools/schema.ts';
 import type { CrateValidations } from './crate-validation.ts';
 import { validationProfiles } from './profiles.ts';
-import { describeValidation, validationSchema } from './report.ts';
+import { describeCrateValidation, validationSchema } from './report.ts';
 
 export interface ValidationRoom extends Pick<CratesRoom, 'crates'> {
   readonly validation: CrateValidations;
@@ -39,7 +39,7 @@ function declareValidateCrateTool({ hasRemoteSources }: CrateTerms) {
     auditFields: { subject: ['crate_id'] },
     async handle({ validation }: ValidationRoom, { crate_id, profile = null }, { caller, signal }) {
       const answer = await validation.validate(caller, crate_id, profile, signal);
-      return { text: `${crate_id}: ${describeValidation(answer)}`, structured: { crate_id, ...answer } };
+      return { text: `${crate_id}: ${describeCrateValidation(answer)}`, structured: { crate_id, ...answer } };
     },
   });
 }

@@ -7,7 +7,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { recordProof } from '../../../test/requirements/requirements.testing.ts';
 import { archive } from '../../platform/zip/unzip-archive.testing.ts';
-import { toValidationAnswer, describeValidation, type CrateValidation } from './validate.ts';
+import { toValidationAnswer, describeCrateValidation, type CrateValidation } from './validate.ts';
 import { judge, makePerfectGraph, perfectFiles, ref, writeDocument } from './validating.testing.ts';
 
 const rulesOf = ({ broken }: CrateValidation, level = 'MUST'): string[] =>
@@ -218,7 +218,7 @@ describe('the files of a crate', () => {
 function demandBounded(found: CrateValidation): void {
   const answer = toValidationAnswer(found);
   assert.ok(JSON.stringify(answer).length < 400_000);
-  const lines = describeValidation(answer).split('\n');
+  const lines = describeCrateValidation(answer).split('\n');
   assert.equal(
     lines.length,
     1 +
@@ -346,7 +346,7 @@ it('the text says what is wrong with what, and what to do', async () => {
   };
   const answer = toValidationAnswer(await judge(files, 'ro-crate-1.1'));
   assert.equal(
-    describeValidation(answer),
+    describeCrateValidation(answer),
     [
       'Valid as RO-Crate 1.1 (with its files): 0 MUST and 1 SHOULD rules are broken.',
       'SHOULD reference-described (RO-Crate): What an entity refers to in the crate SHOULD be described in it. What to do: Add an entity with that @id to the @graph, or correct the reference.',

@@ -11,8 +11,8 @@ import type { CrateContainer } from '../crates/sources/sources.ts';
 import { toKnownVersion, type CrateVersion } from './context.ts';
 import { gatherPayload, noPayload } from './payload.ts';
 import { includedProfiles, profileAddresses, type ValidationProfile } from './profiles.ts';
-import type { CrateView, Rule, RuleLevel, RuleProfile, Violation } from './rule.ts';
-import { quoteText, toText } from './rule.ts';
+import type { CrateView, CrateRule, RuleLevel, RuleProfile, Violation } from './rule.ts';
+import { quoteText, toValueText } from './rule.ts';
 import { contextualRules } from './contextual-rules.ts';
 import { dataRules } from './data-rules.ts';
 import { documentRules } from './document-rules.ts';
@@ -24,10 +24,10 @@ import { workflowRules, workflowRunRules } from './workflow-rules.ts';
 import { viewDocument, type DocumentView } from './view.ts';
 
 export { validationProfiles, type ValidationProfile } from './profiles.ts';
-export { describeValidation, toValidationAnswer } from './report.ts';
+export { describeCrateValidation, toValidationAnswer } from './report.ts';
 
 /** One entity that breaks one rule. */
-export interface Finding extends Violation {
+export interface CrateFinding extends Violation {
   readonly rule: string;
   readonly level: RuleLevel;
   readonly profile: RuleProfile;
@@ -36,7 +36,7 @@ export interface Finding extends Violation {
 }
 
 /** Every rule that is broken, how often, and the first entities that break it. */
-export interface BrokenRule extends Omit<Finding, 'entity' | 'detail'> {
+export interface BrokenRule extends Omit<CrateFinding, 'entity' | 'detail'> {
   readonly count: number;
   readonly violations: readonly Violation[];
 }
@@ -61,7 +61,7 @@ export interface ValidationRequest {
 }
 
 /** All rules, of every version and profile. */
-export const validationRules: readonly Rule[] = [
+export const validationRules: readonly CrateRule[] = [
   ...documentRules,
   ...entityRules,
   ...rootRules,
@@ -119,7 +119,7 @@ export async function validateCrate(request: ValidationRequest): Promise<CrateVa
   };
   const { version, profiles } = plan;
   const broken = await applyRules(crate, profiles, signal);
-  const notes = [...plan.notes, ...listContextNotes(crate), ...listMissingNotes(crate)];
+  const notes = [...plan.notes, ...listContextNotes(crate), ...listMissingFileNotes(crate)];
   return { version, profiles, isAttached: !isDetached, broken, notes };
 }
 
@@ -161,7 +161,7 @@ function listVersionNotes(stated: string | undefined, version: CrateVersion): st
 /** Profiles were stated on the descriptor up to 1.1, and are stated on the root. */
 function listStatedProfiles(document: DocumentView) {
   const addresses = [document.root, document.descriptor].flatMap((entity) =>
-    entity === null ? [] : document.valuesOf(entity, 'conformsTo').map(toText),
+    entity === null ? [] : document.valuesOf(entity, 'conformsTo').map(toValueText),
   );
   const [known, unknown] = [new Set<keyof typeof profileAddresses>(), new Set<string>()];
   for (const address of addresses) {
@@ -188,24 +188,25 @@ function listContextNotes({ context }: CrateView): string[] {
   return [`Not checked: whether terms are defined, since the context ${named.join(', ')} is not known here.`];
 }
 
-const maxNamedMissing = 5;
+const maxMissingFilesNamed = 5;
 const maxReasons = 20;
 
 /** No rule is broken by it, but whoever reads that a crate is valid should know. */
-function listMissingNotes(crate: CrateView): string[] {
+function listMissingFileNotes(crate: CrateView): string[] {
   const groups = new Map<string, string[]>();
   for (const entity of crate.entities) {
-    const status = crate.valuesOf(entity, 'creativeWorkStatus').map(toText).find(saysMissing);
+    const status = crate.valuesOf(entity, 'creativeWorkStatus').map(toValueText).find(saysMissing);
     if (status === undefined) continue;
     const reason = status.slice(missingMark.length);
-    const name = crate.valuesOf(entity, 'alternateName').map(toText)[0] ?? entity.id ?? '';
+    const name = crate.valuesOf(entity, 'alternateName').map(toValueText)[0] ?? entity.id ?? '';
     const names = groups.get(reason) ?? [];
     names.push(name);
     groups.set(reason, names);
   }
   const notes = [...groups].slice(0, maxReasons).map(([reason, names]) => {
-    const few = names.slice(0, maxNamedMissing).map(quoteText).join(', ');
-    const more = names.length > maxNamedMissing ? ` and ${names.length - maxNamedMissing} more` : '';
+    const few = names.slice(0, maxMissingFilesNamed).map(quoteText).join(', ');
+    const more =
+      names.length > maxMissingFilesNamed ? ` and ${names.length - maxMissingFilesNamed} more` : '';
     return `Described, but not in the crate: ${few}${more}. The crate says why: ${quoteText(reason)}.`;
   });
   const rest = groups.size - maxReasons;

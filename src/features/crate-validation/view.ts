@@ -93,7 +93,7 @@ function viewGraph(
   }
   const find = (id: string): ViewedEntity | null => byKey.get(toEntityKey(id, terms.base)) ?? null;
   const toValue = createValueReader(terms, find);
-  const keysInUse = countWords(entities, (entity) => Object.keys(entity.json));
+  const keysInUse = countEntityWords(entities, (entity) => Object.keys(entity.json));
   const keysOfName = new Map<string, string[]>();
   for (const { word } of keysInUse) addToList(keysOfName, terms.nameOf(word), word);
 
@@ -110,7 +110,7 @@ function viewGraph(
     descriptor,
     root: about.map((value) => (value.kind === 'reference' ? value.entity : null)).find(Boolean) ?? null,
     keysInUse,
-    typesInUse: countWords(entities, (entity) => listTypes(entity.json, terms)),
+    typesInUse: countEntityWords(entities, (entity) => listEntityTypes(entity.json, terms)),
     find,
     ofType: (type) => byType.get(type) ?? [],
     toPath: (id) => toPathBelow(toEntityKey(id, terms.base)),
@@ -126,19 +126,19 @@ function viewEntity(json: JsonObject, at: number, terms: ContextTerms): ViewedEn
   const id = terms.valueOf(json, '@id');
   return {
     id: typeof id === 'string' && id !== '' ? id : null,
-    types: listTypes(json, terms).map((type) => terms.nameOf(type)),
+    types: listEntityTypes(json, terms).map((type) => terms.nameOf(type)),
     json,
     at,
   };
 }
 
 /** Types as they were written. Nobody needs more. */
-const maxTypes = 100;
+const maxEntityTypes = 100;
 
-const listTypes = (json: JsonObject, terms: ContextTerms): string[] =>
+const listEntityTypes = (json: JsonObject, terms: ContextTerms): string[] =>
   listItems(terms.valueOf(json, '@type'))
     .filter((type) => typeof type === 'string')
-    .slice(0, maxTypes);
+    .slice(0, maxEntityTypes);
 
 /** The values of a property. A list in a list is one value, which is found to be wrong. */
 function listItems(value: unknown): unknown[] {
@@ -154,14 +154,14 @@ function createValueReader(
 ): (item: unknown) => ViewedValue {
   return (item) => {
     if (typeof item === 'string') return { kind: 'text', text: item };
-    if (!isJsonObject(item)) return toPlainValue(item);
-    if (item['@value'] !== undefined) return toPlainValue(item['@value']);
+    if (!isJsonObject(item)) return toViewedValue(item);
+    if (item['@value'] !== undefined) return toViewedValue(item['@value']);
     const id = terms.valueOf(item, '@id');
     return typeof id === 'string' ? { kind: 'reference', id, entity: find(id) } : { kind: 'nested' };
   };
 }
 
-function toPlainValue(value: unknown): ViewedValue {
+function toViewedValue(value: unknown): ViewedValue {
   if (typeof value === 'string') return { kind: 'text', text: value };
   const isPlain = typeof value === 'number' || typeof value === 'boolean';
   return isPlain ? { kind: 'number or boolean', text: String(value) } : { kind: 'nested' };
@@ -173,7 +173,7 @@ function addToList<Key, Item>(lists: Map<Key, Item[]>, key: Key, item: Item): vo
   else list.push(item);
 }
 
-function countWords(
+function countEntityWords(
   entities: readonly ViewedEntity[],
   listWords: (entity: ViewedEntity) => readonly string[],
 ): WordUse[] {

@@ -6,9 +6,9 @@ import {
   makeRule,
   makeTypeRule,
   nameEntity,
-  toText,
+  toValueText,
   type CrateView,
-  type Rule,
+  type CrateRule,
   type Violation,
 } from './rule.ts';
 import type { ViewedEntity } from './view.ts';
@@ -23,7 +23,7 @@ const makeMainRule = (
   text: string,
   remedy: string,
   findWrong: (crate: CrateView, workflow: ViewedEntity) => string | boolean,
-): Rule =>
+): CrateRule =>
   makeRule({ id, level: 'MUST', profile: 'workflow-ro-crate', text, remedy }, function* (crate) {
     for (const workflow of findMainWorkflows(crate)) {
       const wrong = findWrong(crate, workflow);
@@ -32,7 +32,7 @@ const makeMainRule = (
     }
   });
 
-export const workflowRules: readonly Rule[] = [
+export const workflowRules: readonly CrateRule[] = [
   makeRule(
     {
       id: 'main-workflow',
@@ -91,7 +91,7 @@ function collectRealized(crate: CrateView): Set<ViewedEntity> {
 
 const runProfile = 'workflow-run-crate';
 
-export const workflowRunRules: readonly Rule[] = [
+export const workflowRunRules: readonly CrateRule[] = [
   makeProfileRule(runProfile),
   makeRule(
     {
@@ -102,7 +102,7 @@ export const workflowRunRules: readonly Rule[] = [
       remedy: 'Add their addresses to conformsTo of the root, with a version.',
     },
     (crate) => {
-      const stated = crate.root === null ? [] : crate.valuesOf(crate.root, 'conformsTo').map(toText);
+      const stated = crate.root === null ? [] : crate.valuesOf(crate.root, 'conformsTo').map(toValueText);
       const missing = (['process-run-crate', 'workflow-ro-crate'] as const)
         .map((name) => profileAddresses[name])
         .filter((address) => !stated.some((one) => one.startsWith(address)));

@@ -9,7 +9,7 @@ import {
   detectPictureKind,
   readPictureSize,
   defaultPictureLimits,
-  type PictureSources,
+  type DocumentPictureFiles,
 } from './pictures.ts';
 
 const limits = defaultPictureLimits;
@@ -19,7 +19,7 @@ const called = { called: 'plot', as: 'picture-1' };
 function sources(
   artifacts: Record<string, Uint8Array>,
   files: Record<string, Uint8Array> = {},
-): PictureSources & { asked: string[] } {
+): DocumentPictureFiles & { asked: string[] } {
   const asked: string[] = [];
   return {
     asked,

@@ -8,7 +8,7 @@ import { sanitizeSvg } from './sanitize/svg.ts';
 import type { UserFiles } from './user-files.ts';
 
 /** Where the caller's pictures are read from; both return null if there is no such picture. */
-export type PictureSources = UserFiles;
+export type DocumentPictureFiles = UserFiles;
 
 export interface PictureLimits {
   readonly eachBytes: number;
@@ -39,7 +39,7 @@ export interface PictureRequest {
 /** Finds each picture: an artifact of that name, else the newest file, or a file by its id. */
 export async function findPictures(
   wanted: readonly PictureRequest[],
-  from: PictureSources,
+  from: DocumentPictureFiles,
   limits: PictureLimits,
   signal: AbortSignal,
 ): Promise<DocumentPicture[]> {
@@ -57,13 +57,13 @@ export async function findPictures(
 
 async function readPictureBytes(
   name: string,
-  from: PictureSources,
+  from: DocumentPictureFiles,
   limits: PictureLimits,
 ): Promise<Uint8Array> {
   const found = isFileId(name)
     ? await from.file(name, limits.eachBytes)
     : ((await from.artifact(name, limits.eachBytes)) ?? (await from.file(name, limits.eachBytes)));
-  if (found !== null) return demandPictureBytes(found, name, limits);
+  if (found !== null) return checkPictureBytes(found, name, limits);
   throw pictureRefusedError(
     name,
     `There is no picture ${quotePictureName(name)} among your artifacts and files. list_artifacts and list_files show what there is; save it in /artifacts, or upload it with request_upload.`,
@@ -78,7 +78,7 @@ export function sanitizePicture(
   { called, as }: { readonly called: string; readonly as: string },
   limits: PictureLimits,
 ): DocumentPicture {
-  demandPictureBytes(bytes, called, limits);
+  checkPictureBytes(bytes, called, limits);
   const kind = detectPictureKind(bytes);
   if (kind === null)
     throw pictureRefusedError(
@@ -87,11 +87,11 @@ export function sanitizePicture(
     );
   const name = `${as}.${kind.extension}`;
   if (kind.extension === 'svg') return { name, called, bytes: sanitizeSvg(bytes, called) };
-  demandPictureSize(readPictureSize(bytes, kind.extension), called, limits);
+  checkPictureSize(readPictureSize(bytes, kind.extension), called, limits);
   return { name, called, bytes };
 }
 
-function demandPictureBytes(bytes: Uint8Array, name: string, { eachBytes }: PictureLimits): Uint8Array {
+function checkPictureBytes(bytes: Uint8Array, name: string, { eachBytes }: PictureLimits): Uint8Array {
   if (bytes.length <= eachBytes) return bytes;
   throw pictureRefusedError(
     name,
@@ -99,7 +99,7 @@ function demandPictureBytes(bytes: Uint8Array, name: string, { eachBytes }: Pict
   );
 }
 
-function demandPictureSize(
+function checkPictureSize(
   size: ReturnType<typeof readPictureSize>,
   name: string,
   limits: PictureLimits,

@@ -50,7 +50,7 @@ export function openUserFiles(
 }
 
 /** An artifact of that name, or else a file. */
-export async function demandUserFile(from: UserFiles, name: string, most: number): Promise<Uint8Array> {
+export async function checkUserFile(from: UserFiles, name: string, most: number): Promise<Uint8Array> {
   const found = (await from.artifact(name, most)) ?? (await from.file(name, most));
   if (found !== null) return found;
   throw new WorkcrateError(

@@ -12,7 +12,7 @@ import { toOfferedUri } from './names.ts';
 import type { OpenCall } from './questions.ts';
 
 /** However often a server reports progress. */
-const maxCallMs = 24 * 3_600_000;
+const maxGatewayCallMs = 24 * 3_600_000;
 
 export async function callUpstream(
   { entry, connection, answerers }: OpenUpstream,
@@ -28,7 +28,7 @@ export async function callUpstream(
       {
         signal: call.signal,
         timeout: entry.timeoutMs,
-        maxTotalTimeout: Math.max(maxCallMs, entry.timeoutMs),
+        maxTotalTimeout: Math.max(maxGatewayCallMs, entry.timeoutMs),
         resetTimeoutOnProgress: true,
         onprogress: ({ progress, total, message }) =>
           call.progress(
@@ -49,7 +49,7 @@ export async function callUpstream(
 
 /** The result with URIs that can be read here. What the server says of itself in `_meta` is not ours to repeat. */
 function passOn(entry: ServerEntry, result: CallToolResult): CallToolResult {
-  demandBounded(entry, result);
+  checkBounded(entry, result);
   const { content, structuredContent, isError } = hideSecretsIn(entry, result);
   return {
     content: content.map((block) => renameUris(entry, block)),
@@ -59,7 +59,7 @@ function passOn(entry: ServerEntry, result: CallToolResult): CallToolResult {
 }
 
 /** What is too deep could not be written again, and what is too large would keep this process from all others. */
-export function demandBounded(entry: ServerEntry, value: unknown): void {
+export function checkBounded(entry: ServerEntry, value: unknown): void {
   if (!exceedsBounds(value, resultBounds)) return;
   throw new WorkcrateError(
     'upstream_failed',
@@ -67,9 +67,9 @@ export function demandBounded(entry: ServerEntry, value: unknown): void {
   );
 }
 
-type Block = CallToolResult['content'][number];
+type ContentBlockOfCall = CallToolResult['content'][number];
 
-export function renameUris(entry: ServerEntry, block: Block): Block {
+export function renameUris(entry: ServerEntry, block: ContentBlockOfCall): ContentBlockOfCall {
   if (block.type === 'resource_link') return { ...block, uri: toOfferedUri(entry.name, block.uri) };
   if (block.type !== 'resource') return block;
   return { ...block, resource: { ...block.resource, uri: toOfferedUri(entry.name, block.resource.uri) } };

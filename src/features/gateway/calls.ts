@@ -11,7 +11,7 @@ import { callUpstream } from './call.ts';
 import type { GatewayTool } from './catalog.ts';
 import type { Directory } from './directory.ts';
 import type { ServerEntry } from './entry.ts';
-import { createQuestions } from './questions.ts';
+import { createGatewayQuestions } from './questions.ts';
 
 export interface CallsOptions {
   readonly directory: Directory;
@@ -29,7 +29,7 @@ export type CallTool = (
 ) => Promise<CallToolResult | Question>;
 
 export function createCalls({ directory, audit, askMs }: CallsOptions): CallTool {
-  const questions = createQuestions(askMs);
+  const questions = createGatewayQuestions(askMs);
   return async (entry, name, input, context) => {
     let tool: GatewayTool | null = null;
     const note = (result: string): void =>
@@ -54,7 +54,7 @@ export function createCalls({ directory, audit, askMs }: CallsOptions): CallTool
             return callUpstream(upstream, found, input, open);
           }),
         ));
-      note(readOutcome(answer));
+      note(readGatewayOutcome(answer));
       return answer;
     } catch (error) {
       note(asWorkcrateError(error).code);
@@ -63,7 +63,7 @@ export function createCalls({ directory, audit, askMs }: CallsOptions): CallTool
   };
 }
 
-function readOutcome(answer: CallToolResult | Question): string {
+function readGatewayOutcome(answer: CallToolResult | Question): string {
   if (isQuestion(answer)) return 'asked';
   return answer.isError === true ? 'tool_failed' : 'ok';
 }

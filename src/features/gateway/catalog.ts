@@ -49,12 +49,12 @@ export interface CatalogOptions {
 }
 
 const maxTools = 2000;
-const maxListed = 1000;
-const maxDefinitionBytes = 256 * 1024;
+const maxServerTools = 1000;
+const maxServerToolBytes = 256 * 1024;
 const maxNameThere = 256;
 
 /** Some servers answer before they know all, and correct what they said; ours does, over stdio. */
-const settleMs = 30_000;
+const catalogSettleMs = 30_000;
 
 export function createCatalog(options: CatalogOptions): Catalog {
   const { entry, connection } = options;
@@ -118,12 +118,12 @@ export function createCatalog(options: CatalogOptions): Catalog {
 /** As many as anybody could read, without those that are too large. */
 const takeBounded = <Listed>(entry: ServerEntry, listed: readonly Listed[]): Listed[] =>
   listed
-    .slice(0, maxListed)
-    .filter((one) => !isTooLarge(one))
+    .slice(0, maxServerTools)
+    .filter((one) => !isDefinitionTooLarge(one))
     .map((one) => hideSecretsIn(entry, one));
 
-const isTooLarge = (value: unknown): boolean =>
-  exceedsBounds(value, definitionBounds) || JSON.stringify(value).length > maxDefinitionBytes;
+const isDefinitionTooLarge = (value: unknown): boolean =>
+  exceedsBounds(value, definitionBounds) || JSON.stringify(value).length > maxServerToolBytes;
 
 /** A name that can be stored and shown. */
 const isFitName = (name: string): boolean =>
@@ -135,23 +135,23 @@ async function checkTools(
   settling: { until: number },
 ): Promise<ToolCatalog> {
   const { entry, pins, held } = options;
-  const { fit, refused } = chooseTools(listed, options);
+  const { fit, refused } = chooseServerTools(listed, options);
   const seen = new Map([...fit].map(([name, one]) => [name, toSeen(one)]));
   const settles = performance.now() < settling.until;
   const { accepted, newlyHeld, isFirst } = await pins.check(entry.name, [...seen.values()], settles);
-  if (isFirst && listed.length > 0) settling.until = performance.now() + settleMs;
+  if (isFirst && listed.length > 0) settling.until = performance.now() + catalogSettleMs;
   if (newlyHeld.length > 0) held([...seen.values()].filter(({ tool }) => newlyHeld.includes(tool)));
   const tools = new Map<string, GatewayTool>();
   const heldNames = new Set<string>();
   for (const [name, tool] of fit) {
-    if (accepted.has(tool.name)) tools.set(name, toDefinition(entry, name, tool, seen.get(name)!.hash));
+    if (accepted.has(tool.name)) tools.set(name, toGatewayTool(entry, name, tool, seen.get(name)!.hash));
     else heldNames.add(name);
   }
   return { tools, held: heldNames, refused };
 }
 
 /** The tools that can be offered, by their names here. */
-function chooseTools(listed: readonly Tool[], { entry, isTaken }: CatalogOptions) {
+function chooseServerTools(listed: readonly Tool[], { entry, isTaken }: CatalogOptions) {
   const fit = new Map<string, Tool>();
   const refused: string[] = [];
   const refuse = (tool: Tool, why: string): void => void refused.push(`${quoteShort(tool.name, 80)}: ${why}`);
@@ -166,8 +166,8 @@ function chooseTools(listed: readonly Tool[], { entry, isTaken }: CatalogOptions
     if (fit.has(name)) refuse(tool, 'the server lists it twice');
     else if (owner !== null)
       refuse(tool, `${name} belongs to ${owner}. Give the server another "prefix" in the gateway file`);
-    else if (isTooLarge(tool))
-      refuse(tool, `its definition has more than ${maxDefinitionBytes / 1024} KB or is nested too deeply`);
+    else if (isDefinitionTooLarge(tool))
+      refuse(tool, `its definition has more than ${maxServerToolBytes / 1024} KB or is nested too deeply`);
     else fit.set(name, tool);
   }
   return { fit, refused };
@@ -179,7 +179,7 @@ function toSeen({ name, title, description, inputSchema, outputSchema, annotatio
   return { tool: name, hash: hashDefinition(told), definition: JSON.stringify(told) };
 }
 
-function toDefinition(entry: ServerEntry, name: string, tool: Tool, hash: string): GatewayTool {
+function toGatewayTool(entry: ServerEntry, name: string, tool: Tool, hash: string): GatewayTool {
   const { title, description = '', inputSchema, outputSchema, annotations = {} } = tool;
   const isRenamed = name !== `${entry.name}_${tool.name}`;
   const note = isRenamed ? `Its name on the server ${entry.name} is ${quoteShort(tool.name, 200)}.` : '';

@@ -3,12 +3,12 @@
  */
 import type { ChangedList, Upstream } from '../../core/offer/upstream.ts';
 
-export interface Changes extends Pick<Upstream, 'onChange'> {
+export interface ServerChanges extends Pick<Upstream, 'onChange'> {
   /** Tells those who listen for this user; for null, all of them. */
   tell(kind: ChangedList, user: string | null): void;
 }
 
-export function createChanges(): Changes {
+export function createChanges(): ServerChanges {
   const listeners = new Set<{ readonly user: string | null; readonly hear: (kind: ChangedList) => void }>();
   return {
     tell(kind, user) {

@@ -19,16 +19,17 @@ import { usageError } from '../../platform/command-line/usage-error.ts';
 type GatewayConfig = KnownConfig<typeof gatewaySettings>;
 type GatewayInput = CommandInput<GatewayConfig>;
 
-const subcommands: Readonly<Record<'diff' | 'accept', (pins: Pins, input: GatewayInput) => Promise<number>>> =
-  { diff: showHeld, accept: acceptHeld };
+const gatewaySubcommands: Readonly<
+  Record<'diff' | 'accept', (pins: Pins, input: GatewayInput) => Promise<number>>
+> = { diff: showHeld, accept: acceptTools };
 
 /** `workcrate gateway [FILE]`, `workcrate gateway diff|accept`. The subcommands work beside a running server. */
 export async function runGateway(input: GatewayInput): Promise<number> {
   const [first = ''] = input.words;
-  if (!Object.hasOwn(subcommands, first)) return serveGateway(input, first);
+  if (!Object.hasOwn(gatewaySubcommands, first)) return serveGateway(input, first);
   const database = await input.program.openDatabase();
   try {
-    return await subcommands[first as 'diff' | 'accept'](createPins(database), input);
+    return await gatewaySubcommands[first as 'diff' | 'accept'](createPins(database), input);
   } finally {
     await database.close();
   }
@@ -77,7 +78,7 @@ const describeAcceptance = (server: string, tools: readonly string[]) => ({
   details: { tools: tools.map(quoteName).join(' ') },
 });
 
-async function acceptHeld(pins: Pins, { words }: GatewayInput): Promise<number> {
+async function acceptTools(pins: Pins, { words }: GatewayInput): Promise<number> {
   const [, server = '', tool] = words;
   const accepted = await pins.accept(server, tool ?? null, async (tx, tools) => {
     if (tools.length > 0) await noteChange(tx, describeAcceptance(server, tools), Date.now());

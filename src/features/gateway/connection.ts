@@ -64,17 +64,17 @@ export interface Connection {
 }
 
 /** How long a server may take to answer in the newest version, before it is asked in an older one. */
-const probeMs = 15_000;
+const serverProbeMs = 15_000;
 const listMs = 30_000;
 const maxListPages = 64;
 
 /** Opens a connection. A server that ends when it is asked in a version that it does not know is started once more. */
-export async function openConnection(options: ConnectionOptions): Promise<Connection> {
+export async function openServer(options: ConnectionOptions): Promise<Connection> {
   try {
-    return await connect(options);
+    return await connectToServer(options);
   } catch (error) {
     if (options.isOld || !isNegotiationFailure(error)) throw error;
-    return connect({ ...options, isOld: true });
+    return connectToServer({ ...options, isOld: true });
   }
 }
 
@@ -83,7 +83,7 @@ const isNegotiationFailure = (error: unknown): boolean =>
   error.cause instanceof SdkError &&
   error.cause.code === SdkErrorCode.EraNegotiationFailed;
 
-async function connect(options: ConnectionOptions): Promise<Connection> {
+async function connectToServer(options: ConnectionOptions): Promise<Connection> {
   const { entry, startMs, signal, isOld, log } = options;
   const transport = createTransport(options);
   const client = createClient(options);
@@ -97,7 +97,7 @@ async function connect(options: ConnectionOptions): Promise<Connection> {
   client.onerror = (error) =>
     log.debug('gateway.message_refused', { server: entry.name, error: hideAll(entry, error.message) });
   const explain = (error: unknown, advice = ' Call again: it is opened anew.'): WorkcrateError =>
-    explainFailure(entry, error, transport.readEnding(), advice);
+    explainServerFailure(entry, error, transport.readEnding(), advice);
   const close = async (): Promise<void> => {
     isOpen = false;
     await transport.close(client);
@@ -150,7 +150,7 @@ function createClient({ changed, asked, isOld }: ConnectionOptions): Client {
     { name: 'workcrate', title: 'Workcrate', version: packageVersion },
     {
       capabilities: { elicitation: { form: {} } },
-      ...(isOld ? {} : { versionNegotiation: { mode: 'auto', probe: { timeoutMs: probeMs } } }),
+      ...(isOld ? {} : { versionNegotiation: { mode: 'auto', probe: { timeoutMs: serverProbeMs } } }),
       // Schemas are untrusted, and compiling or matching one can take for ever. Results are passed on as they are.
       jsonSchemaValidator: {
         getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
@@ -178,7 +178,7 @@ interface OpenTransport {
 
 function createTransport(options: ConnectionOptions): OpenTransport {
   const place = placeForUser(options.entry.place, options.user);
-  return place.kind === 'http' ? createHttpTransport(place) : createProcessTransport(place, options);
+  return place.kind === 'http' ? openHttpTransport(place) : createProcessTransport(place, options);
 }
 
 function createProcessTransport(place: ProcessPlace, options: ConnectionOptions): OpenTransport {
@@ -201,7 +201,7 @@ function createProcessTransport(place: ProcessPlace, options: ConnectionOptions)
   };
 }
 
-function createHttpTransport({ url, headers }: HttpPlace): OpenTransport {
+function openHttpTransport({ url, headers }: HttpPlace): OpenTransport {
   let ending: string | null = null;
   const transport: StreamableHTTPClientTransport = new StreamableHTTPClientTransport(new URL(url), {
     requestInit: { headers },
@@ -230,11 +230,11 @@ function createHttpTransport({ url, headers }: HttpPlace): OpenTransport {
 }
 
 const maxGoodbyeMs = 1000;
-const maxShown = 500;
+const maxShownFailure = 500;
 
 /** A text of a server, for the log: without secrets, and not longer than a line. */
 const hideAll = (entry: ServerEntry, text: string): string =>
-  withoutSecrets(hideSecrets(entry, text.slice(0, 10 * maxShown))).slice(0, maxShown);
+  withoutSecrets(hideSecrets(entry, text.slice(0, 10 * maxShownFailure))).slice(0, maxShownFailure);
 
 /** Some servers answer 400 to a session that they do not know, in place of the 404 of the protocol. */
 const lostStatuses: ReadonlySet<number> = new Set([400, 404]);
@@ -246,11 +246,11 @@ export const isLostSession = (error: unknown): boolean =>
   lostStatuses.has(error.cause.status);
 
 /** Whether the server could not be reached: one that has been started again does not know the connection. */
-export const isLostServer = (error: unknown): boolean =>
+export const isServerLost = (error: unknown): boolean =>
   isWorkcrateError(error, 'upstream_failed') && error.cause instanceof TypeError;
 
 /** Neither an address nor anything that the server wrote is in it, but for errors of the protocol, which are for callers. */
-function explainFailure(
+function explainServerFailure(
   entry: ServerEntry,
   error: unknown,
   ending: string | null,

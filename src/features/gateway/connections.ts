@@ -9,7 +9,7 @@ import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client';
 import { asWorkcrateError, WorkcrateError } from '../../platform/errors.ts';
 import type { Log } from '../../platform/observability/log.ts';
 import { createCatalog, type Catalog, type CatalogOptions } from './catalog.ts';
-import { isLostServer, isLostSession, openConnection, type Connection, type ListKind } from './connection.ts';
+import { isServerLost, isLostSession, openServer, type Connection, type ListKind } from './connection.ts';
 import { isSamePlace, type ServerEntry } from './entry.ts';
 import { createWatchdog, type Watchdog } from './watchdog.ts';
 
@@ -34,7 +34,7 @@ export interface OpenUpstream {
 }
 
 /** How long a server may take to start: npm may have to fetch it first. */
-const startMs = 90_000;
+const serverStartMs = 90_000;
 const graceMs = 2000;
 const reapMs = 5000;
 /** The pauses after failures: 1 s, 2 s, 4 s and so on. */
@@ -87,7 +87,7 @@ export class Connections implements AsyncDisposable {
       try {
         return await work({ ...upstream, entry });
       } catch (error) {
-        if (isLostServer(error) && slot.open === upstream) this.#close(slot);
+        if (isServerLost(error) && slot.open === upstream) this.#close(slot);
         if (!isLostSession(error)) throw error;
         this.#options.log.info('gateway.session_lost', { server: entry.name, user });
         if (slot.open === upstream) this.#close(slot);
@@ -133,7 +133,7 @@ export class Connections implements AsyncDisposable {
   }
 
   async #open(slot: Slot): Promise<OpenUpstream> {
-    if (this.#stopping.signal.aborted) throw stoppingError();
+    if (this.#stopping.signal.aborted) throw createServerStoppingError();
     const waitMs = slot.retryAt - Date.now();
     if (waitMs > 0)
       throw new WorkcrateError(
@@ -153,7 +153,7 @@ export class Connections implements AsyncDisposable {
       const upstream = await this.#connect(slot);
       if (this.#stopping.signal.aborted) {
         await upstream.connection.close();
-        throw stoppingError();
+        throw createServerStoppingError();
       }
       slot.open = upstream;
       const since = Date.now();
@@ -173,12 +173,12 @@ export class Connections implements AsyncDisposable {
     const { entry, user } = slot;
     const { inherited, log } = this.#options;
     const answerers: OpenUpstream['answerers'] = new Set();
-    const connection = await openConnection({
+    const connection = await openServer({
       entry,
       user,
       inherited,
       mark: `${this.#gatewayMark}.${randomBytes(8).toString('hex')}`,
-      startMs,
+      startMs: serverStartMs,
       graceMs,
       signal: this.#stopping.signal,
       isOld: this.#oldServers.has(entry.name),
@@ -260,7 +260,7 @@ const toPauseMs = (failures: number): number => Math.min(firstPauseMs * 2 ** fai
 
 const maxCloseMs = 15_000;
 
-const stoppingError = (): WorkcrateError =>
+const createServerStoppingError = (): WorkcrateError =>
   new WorkcrateError('stopping', 'The server is stopping. Call again in a moment.');
 
 const createSlot = (entry: ServerEntry, user: string): Slot => ({

@@ -6,12 +6,12 @@ import type { CompleteRequestParams } from '@modelcontextprotocol/server';
 import { WorkcrateError } from '../../platform/errors.ts';
 import type { ToolContext } from '../../core/offer/tool.ts';
 import type { Upstream } from '../../core/offer/upstream.ts';
-import { demandBounded, renameUris } from './call.ts';
+import { checkBounded, renameUris } from './call.ts';
 import type { OpenUpstream } from './connections.ts';
 import { hideSecretsIn, type ServerEntry } from './entry.ts';
 import { findByPrefix, readOfferedUri, toOfferedUri } from './names.ts';
 
-export interface ContentsOptions {
+export interface ServerContentsOptions {
   readonly entries: () => ReadonlyMap<string, ServerEntry>;
   readonly use: <T>(
     entry: ServerEntry,
@@ -32,7 +32,7 @@ type Contents = Pick<
   'listResources' | 'listTemplates' | 'readResource' | 'listPrompts' | 'getPrompt' | 'complete'
 >;
 
-export function createContents({ entries, use, gather, mayReach }: ContentsOptions): Contents {
+export function createContents({ entries, use, gather, mayReach }: ServerContentsOptions): Contents {
   const demand = (entry: ServerEntry | null | undefined, context: ToolContext, what: string): ServerEntry => {
     if (entry !== null && entry !== undefined && mayReach(entry, context)) return entry;
     throw new WorkcrateError('not_found', `There is no such ${what} for you behind the gateway.`);
@@ -53,7 +53,7 @@ export function createContents({ entries, use, gather, mayReach }: ContentsOptio
     use(entry, context, async (upstream) => {
       try {
         const result = await send(upstream, { signal: context.signal, timeout: entry.timeoutMs });
-        demandBounded(entry, result);
+        checkBounded(entry, result);
         return hideSecretsIn(entry, result);
       } catch (error) {
         throw upstream.connection.explain(error);

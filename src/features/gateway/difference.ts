@@ -6,16 +6,16 @@ import { toPlainJson } from '../../platform/text/text.ts';
 
 /** Beyond so many lines the parts that differ are shown whole. */
 const maxCompared = 1500;
-const maxShown = 400;
+const maxDifferenceLength = 400;
 const maxLine = 300;
 
 /** Lines with `-` are those of the accepted definition, lines with `+` those of the new one. Both are JSON. */
 export function describeDifference(accepted: string, held: string): string {
   const [before, after] = [toLines(accepted), toLines(held)];
   const lines = compareLines(before, after);
-  const more = lines.length - maxShown;
+  const more = lines.length - maxDifferenceLength;
   const shown = lines
-    .slice(0, maxShown)
+    .slice(0, maxDifferenceLength)
     .map((line) => (line.length > maxLine ? `${line.slice(0, maxLine)}…` : line));
   return [...shown, ...(more > 0 ? [`  and ${more} more lines`] : [])].join('\n');
 }
@@ -40,7 +40,7 @@ function compareLines(before: readonly string[], after: readonly string[]): stri
   const added = after.slice(start, after.length - end);
   if (removed.length > maxCompared || added.length > maxCompared)
     return [...removed.map((line) => `- ${line}`), ...added.map((line) => `+ ${line}`)];
-  return walkBack(removed, added, measureCommon(removed, added));
+  return walkChangesBack(removed, added, measureCommon(removed, added));
 }
 
 /** For every pair of starts, how many lines they have in common, in order. */
@@ -56,7 +56,7 @@ function measureCommon(one: readonly string[], other: readonly string[]): Uint16
   return rows;
 }
 
-function walkBack(
+function walkChangesBack(
   removed: readonly string[],
   added: readonly string[],
   common: readonly Uint16Array[],

@@ -5,15 +5,15 @@ import { asWorkcrateError, WorkcrateError } from '../../platform/errors.ts';
 import type { ToolContext } from '../../core/offer/tool.ts';
 import type { Log } from '../../platform/observability/log.ts';
 import type { GatewayTool } from './catalog.ts';
-import type { Changes } from './changes.ts';
+import type { ServerChanges } from './changes.ts';
 import type { Connections, OpenUpstream } from './connections.ts';
 import type { ServerEntry } from './entry.ts';
 import { findByPrefix } from './names.ts';
 
-export interface DirectoryOptions {
+export interface ServerDirectoryOptions {
   readonly entries: () => ReadonlyMap<string, ServerEntry>;
   readonly connections: Connections;
-  readonly changes: Pick<Changes, 'tell'>;
+  readonly changes: Pick<ServerChanges, 'tell'>;
   readonly log: Log;
 }
 
@@ -35,7 +35,7 @@ export interface Directory {
 /** Whoever lists tools waits this long for servers that start; they are announced when they are there. */
 const maxListWaitMs = 20_000;
 
-export function createDirectory({ entries, connections, changes, log }: DirectoryOptions): Directory {
+export function createDirectory({ entries, connections, changes, log }: ServerDirectoryOptions): Directory {
   const findEntry = (name: string): ServerEntry | null => findByPrefix(entries().values(), name);
   const mayReach: Directory['mayReach'] = (entry, context) => entry.rules.mayReach(toAsker(context));
   const mayUse = (entry: ServerEntry, { nameThere }: GatewayTool, context: ToolContext): boolean =>

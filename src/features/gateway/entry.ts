@@ -55,7 +55,7 @@ export const isSamePlace = (one: ServerEntry, other: ServerEntry): boolean =>
 /** In place of a secret. */
 const hidden = '[secret]';
 /** What is nested deeper is not looked into: `bounds.ts` has refused it before. */
-const maxDepth = 100;
+const maxEntryDepth = 100;
 
 /** The same text without what must not be shown. */
 export const hideSecrets = ({ secrets }: Pick<ServerEntry, 'secrets'>, text: string): string =>
@@ -66,7 +66,7 @@ export function hideSecretsIn<Value>(entry: Pick<ServerEntry, 'secrets'>, value:
   if (entry.secrets.length === 0) return value;
   const hide = (one: unknown, depth: number): unknown => {
     if (typeof one === 'string') return hideSecrets(entry, one);
-    if (typeof one !== 'object' || one === null || depth > maxDepth) return one;
+    if (typeof one !== 'object' || one === null || depth > maxEntryDepth) return one;
     if (Array.isArray(one)) return one.map((inner) => hide(inner, depth + 1));
     return Object.fromEntries(Object.entries(one).map(([key, inner]) => [key, hide(inner, depth + 1)]));
   };

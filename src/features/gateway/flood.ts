@@ -5,7 +5,7 @@
 import { formatBytes } from '../../platform/text/text.ts';
 
 /** A page with its pictures fits. */
-export const maxMessageBytes = 16 * 1024 * 1024;
+export const maxServerMessageBytes = 16 * 1024 * 1024;
 const maxMessagesPerSecond = 2000;
 const maxBytesPerSecond = 64 * 1024 * 1024;
 
@@ -15,7 +15,7 @@ export interface FloodWatch {
   readonly countMessage: () => string | null;
 }
 
-export const tooLongMessage = `was ended, since it sent a message of more than ${formatBytes(maxMessageBytes)}`;
+export const tooLongMessage = `was ended, since it sent a message of more than ${formatBytes(maxServerMessageBytes)}`;
 
 export function createFloodWatch(now: () => number = performance.now.bind(performance)): FloodWatch {
   let since = now();

@@ -80,7 +80,7 @@ export function openGateway(options: GatewayOptions): Gateway {
     toolbox: createToolbox(directory, findEntry, call),
     upstream: {
       owns: (name) => readOfferedUri(name) !== null || findEntry(name) !== null,
-      listTools: async (context) => (await directory.listTools(context)).map(toListed),
+      listTools: async (context) => (await directory.listTools(context)).map(toListedServer),
       async findTool(name, context) {
         const entry = findEntry(name);
         const shown = entry === null ? null : await nameForCounts(directory, entry, name, context);
@@ -167,7 +167,7 @@ function readEntries({ file, log, ...options }: GatewayOptions): ReadonlyMap<str
   return new Map(servers.map((entry) => [entry.name, entry]));
 }
 
-function toListed({
+function toListedServer({
   name,
   title,
   description,

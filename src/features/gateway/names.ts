@@ -5,20 +5,20 @@
 import { createHash } from 'node:crypto';
 
 /** Some clients refuse any other name. */
-const maxNameLength = 64;
+const maxToolNameLength = 64;
 /** Long enough that two names of one server do not meet by chance. */
 const hashLength = 8;
 
 /** Of a server: with room for `_` and the hash of a tool's name behind it. */
-export const namePattern = /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,39}$/;
+export const serverNamePattern = /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,39}$/;
 
 /** The name under which a tool or prompt is offered. What does not fit is replaced, and told apart by a hash. */
 export function toOfferedName(server: string, name: string): string {
   const whole = `${server}_${name}`;
-  if (/^[a-zA-Z0-9_-]+$/.test(name) && whole.length <= maxNameLength) return whole;
+  if (/^[a-zA-Z0-9_-]+$/.test(name) && whole.length <= maxToolNameLength) return whole;
   const mark = createHash('sha256').update(name).digest('hex').slice(0, hashLength);
   const plain = whole.replaceAll(/[^a-zA-Z0-9_-]/g, '_');
-  return `${plain.slice(0, maxNameLength - hashLength - 1)}_${mark}`;
+  return `${plain.slice(0, maxToolNameLength - hashLength - 1)}_${mark}`;
 }
 
 /**

@@ -34,7 +34,7 @@ export interface CheckedDefinitions {
 }
 
 /** What else belongs to an acceptance, whole or not at all. */
-type AlsoInTransaction = (tx: Queries, accepted: readonly string[]) => Promise<void>;
+type RecordAcceptance = (tx: Queries, accepted: readonly string[]) => Promise<void>;
 
 export interface Pins {
   /**
@@ -44,7 +44,7 @@ export interface Pins {
   check(server: string, seen: readonly SeenDefinition[], settles: boolean): Promise<CheckedDefinitions>;
   listHeld(server?: string): Promise<readonly HeldDefinition[]>;
   /** Accepts what is held back of a server, or of one of its tools. Gives the names of the tools. */
-  accept(server: string, tool: string | null, also?: AlsoInTransaction): Promise<readonly string[]>;
+  accept(server: string, tool: string | null, also?: RecordAcceptance): Promise<readonly string[]>;
 }
 
 export function createPins(database: Database, clock: Clock = Date.now): Pins {
@@ -60,7 +60,7 @@ export function createPins(database: Database, clock: Clock = Date.now): Pins {
     },
     accept: (server, tool, also) =>
       database.transaction(async (tx) => {
-        const accepted = await acceptHeld(tx, server, tool, clock());
+        const accepted = await acceptPins(tx, server, tool, clock());
         await also?.(tx, accepted);
         return accepted;
       }),
@@ -103,7 +103,7 @@ const toHeld = ({
   heldAt: held_at,
 });
 
-async function acceptHeld(tx: Queries, server: string, tool: string | null, now: number): Promise<string[]> {
+async function acceptPins(tx: Queries, server: string, tool: string | null, now: number): Promise<string[]> {
   const rows = await tx.query<{ tool: string }>(
     `UPDATE gateway_definitions SET hash = held_hash, definition = held_definition, accepted_at = ?,
        held_hash = NULL, held_definition = NULL, held_at = NULL
@@ -135,7 +135,7 @@ async function checkDefinitions(
       accepted.add(one.tool);
       if (pin.held_hash !== null) await release(tx, server, one.tool);
     } else if (settles) {
-      await replace(tx, server, one, now);
+      await replacePin(tx, server, one, now);
       accepted.add(one.tool);
     } else if (pin.held_hash !== one.hash) {
       await hold(tx, server, one, now);
@@ -169,7 +169,7 @@ async function insertFirst(
   return row!;
 }
 
-const replace = (tx: Queries, server: string, { tool, hash, definition }: SeenDefinition, now: number) =>
+const replacePin = (tx: Queries, server: string, { tool, hash, definition }: SeenDefinition, now: number) =>
   tx.query(
     `UPDATE gateway_definitions SET hash = ?, definition = ?, accepted_at = ?,
        held_hash = NULL, held_definition = NULL, held_at = NULL

@@ -12,10 +12,10 @@ import {
 } from '@modelcontextprotocol/client';
 import { killFamily, type ProcessFamily } from '../../ports/sandbox/subprocess/descendants.ts';
 import type { ProcessPlace } from './entry.ts';
-import { createFloodWatch, maxMessageBytes, tooLongMessage } from './flood.ts';
-import { markVariable } from './watchdog.ts';
+import { createFloodWatch, maxServerMessageBytes, tooLongMessage } from './flood.ts';
+import { guardianVariable } from './watchdog.ts';
 
-export interface ProcessOptions {
+export interface ServerProcessOptions {
   readonly place: ProcessPlace;
   /** What a program needs of our environment to be found and to run. */
   readonly inherited: Readonly<Record<string, string>>;
@@ -46,14 +46,14 @@ export class ProcessTransport implements Transport {
   /** How it ended, as the end of a sentence; null while it runs. */
   ending: string | null = null;
 
-  readonly #options: ProcessOptions;
+  readonly #options: ServerProcessOptions;
   #child: ChildProcessWithoutNullStreams | null = null;
   #exited: Promise<void> = Promise.resolve();
   #flood = createFloodWatch();
   #line: Buffer[] = [];
   #lineBytes = 0;
 
-  constructor(options: ProcessOptions) {
+  constructor(options: ServerProcessOptions) {
     this.#options = options;
   }
 
@@ -61,7 +61,7 @@ export class ProcessTransport implements Transport {
     const { place, inherited, mark } = this.#options;
     const child = spawn(place.command, [...place.args], {
       cwd: place.cwd,
-      env: { ...inherited, ...place.env, [markVariable]: mark },
+      env: { ...inherited, ...place.env, [guardianVariable]: mark },
       // A session and group of its own, so that all of it can be ended.
       detached: true,
       stdio: 'pipe',
@@ -124,7 +124,7 @@ export class ProcessTransport implements Transport {
 
   #family(): ProcessFamily {
     const uid = process.getuid?.() ?? 0;
-    return { leader: this.#child!.pid!, uid, mark: `${markVariable}=${this.#options.mark}` };
+    return { leader: this.#child!.pid!, uid, mark: `${guardianVariable}=${this.#options.mark}` };
   }
 
   async #endsWithin(ms: number): Promise<boolean> {
@@ -162,7 +162,7 @@ export class ProcessTransport implements Transport {
   #keep(part: Buffer): void {
     this.#line.push(part);
     this.#lineBytes += part.length;
-    if (this.#lineBytes > maxMessageBytes) this.#giveUp(tooLongMessage);
+    if (this.#lineBytes > maxServerMessageBytes) this.#giveUp(tooLongMessage);
   }
 
   #readLine(line: string): void {

@@ -10,8 +10,8 @@ import { WorkcrateError } from '../../platform/errors.ts';
 import type { Question, ToolContext } from '../../core/offer/tool.ts';
 import { escapeControls } from '../../platform/text/text.ts';
 
-type Asked = ElicitRequest['params'];
-export type Answerer = (params: Asked) => Promise<ElicitResult>;
+type AskedForm = ElicitRequest['params'];
+export type Answerer = (params: AskedForm) => Promise<ElicitResult>;
 
 /** What a call needs that may be interrupted by questions. */
 export interface OpenCall {
@@ -23,17 +23,17 @@ export interface OpenCall {
   progress: ToolContext['progress'];
 }
 
-interface WaitingCall {
+interface WaitingQuestion {
   readonly user: string;
   readonly server: string;
   readonly outcome: Promise<CallToolResult>;
   readonly controller: AbortController;
   readonly call: OpenCall;
-  question: PromiseWithResolvers<Asked>;
+  question: PromiseWithResolvers<AskedForm>;
   reply: ((result: ElicitResult) => void) | null;
 }
 
-export interface Questions {
+export interface GatewayQuestions {
   /** Starts a call, and gives its result, or a question to be asked first. */
   start(
     server: string,
@@ -45,14 +45,14 @@ export interface Questions {
 }
 
 const stateKey = 'gatewayCall';
-const answerKey = 'gateway';
-const maxWaiting = 1000;
+const gatewayAnswerKey = 'gateway';
+const maxWaitingQuestions = 1000;
 const maxMessage = 2000;
 
-export function createQuestions(waitMs: number): Questions {
-  const waiting = new Map<string, WaitingCall>();
+export function createGatewayQuestions(waitMs: number): GatewayQuestions {
+  const waiting = new Map<string, WaitingQuestion>();
 
-  async function settle(one: WaitingCall, context: ToolContext): Promise<CallToolResult | Question> {
+  async function settle(one: WaitingQuestion, context: ToolContext): Promise<CallToolResult | Question> {
     const cancel = (): void => one.controller.abort(context.signal.reason);
     if (context.signal.aborted) cancel();
     context.signal.addEventListener('abort', cancel, { once: true });
@@ -65,7 +65,7 @@ export function createQuestions(waitMs: number): Questions {
         ]);
         if ('result' in next) return next.result;
         one.question = Promise.withResolvers();
-        if (canAsk(next.asked, context) && waiting.size < maxWaiting) return keep(one, next.asked);
+        if (canAsk(next.asked, context) && waiting.size < maxWaitingQuestions) return keep(one, next.asked);
         // A refusal that the server understands; it says in its own words what it could not do.
         one.reply?.({ action: 'decline' });
       }
@@ -74,7 +74,7 @@ export function createQuestions(waitMs: number): Questions {
     }
   }
 
-  function keep(one: WaitingCall, asked: Asked): Question {
+  function keep(one: WaitingQuestion, asked: AskedForm): Question {
     const id = randomUUID();
     waiting.set(id, one);
     setTimeout(() => {
@@ -87,7 +87,7 @@ export function createQuestions(waitMs: number): Questions {
       requestedSchema: Parameters<typeof inputRequired.elicit>[0]['requestedSchema'];
     };
     return {
-      ask: { [answerKey]: inputRequired.elicit({ message, requestedSchema }) },
+      ask: { [gatewayAnswerKey]: inputRequired.elicit({ message, requestedSchema }) },
       state: { [stateKey]: id },
     };
   }
@@ -105,7 +105,7 @@ export function createQuestions(waitMs: number): Questions {
           return promise;
         },
       };
-      const one: WaitingCall = {
+      const one: WaitingQuestion = {
         user: context.caller.user,
         server,
         controller,
@@ -127,7 +127,7 @@ export function createQuestions(waitMs: number): Questions {
       const one = waiting.get(id);
       if (one === undefined || one.user !== context.caller.user) return Promise.reject(lateError());
       waiting.delete(id);
-      one.reply?.(readAnswer(context));
+      one.reply?.(readElicited(context));
       return settle(one, context);
     },
   };
@@ -140,7 +140,7 @@ const lateError = (): WorkcrateError =>
   );
 
 /** Pages at other addresses are not passed on: a person could not tell who sends them there. */
-function canAsk(asked: Asked, { client }: ToolContext): boolean {
+function canAsk(asked: AskedForm, { client }: ToolContext): boolean {
   const { elicitation } = client.capabilities;
   const isForm = asked.mode === undefined || asked.mode === 'form';
   return (
@@ -149,9 +149,9 @@ function canAsk(asked: Asked, { client }: ToolContext): boolean {
 }
 
 /** Where no answer can be read, the person has not agreed. */
-function readAnswer({ client }: ToolContext): ElicitResult {
+function readElicited({ client }: ToolContext): ElicitResult {
   try {
-    const answer = client.answer(answerKey);
+    const answer = client.answer(gatewayAnswerKey);
     if (answer.kind !== 'elicit') return { action: 'cancel' };
     const { action, content } = answer;
     return content === undefined

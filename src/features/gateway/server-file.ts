@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { findNearest } from '../../platform/text/edit-distance.ts';
 import { getErrno, WorkcrateError } from '../../platform/errors.ts';
 import { userVariable, type HttpPlace, type ProcessPlace, type ServerEntry } from './entry.ts';
-import { namePattern } from './names.ts';
+import { serverNamePattern } from './names.ts';
 import { createRules } from './rules.ts';
 
 export interface ReadOptions {
@@ -22,26 +22,26 @@ export interface ServerFile {
   readonly ignored: readonly string[];
 }
 
-const maxFileBytes = 1024 * 1024;
+const maxServerFileBytes = 1024 * 1024;
 const maxServers = 200;
 const usualTimeoutMs = 120_000;
 const maxTimeoutMs = 24 * 3_600_000;
 
-const globs = z.array(z.string().min(1).max(200)).max(1000);
-const filter = z.strictObject({ allow: globs.optional(), deny: globs.optional() });
-const filtersByName = z.union([globs, z.record(z.string().min(1).max(200), filter)]);
-const texts = z.record(z.string().min(1).max(200), z.string().max(100_000));
+const globList = z.array(z.string().min(1).max(200)).max(1000);
+const filter = z.strictObject({ allow: globList.optional(), deny: globList.optional() });
+const filtersByName = z.union([globList, z.record(z.string().min(1).max(200), filter)]);
+const textRecord = z.record(z.string().min(1).max(200), z.string().max(100_000));
 
 const ownKeys = {
-  allow: globs.optional(),
-  deny: globs.optional(),
+  allow: globList.optional(),
+  deny: globList.optional(),
   users: filtersByName.optional(),
   clients: filtersByName.optional(),
   sensitive: z.boolean().optional(),
   timeout: z.number().int().min(100).max(maxTimeoutMs).optional(),
   prefix: z.string().optional(),
   disabled: z.boolean().optional(),
-  env: texts.optional(),
+  env: textRecord.optional(),
   args: z.array(z.string().max(100_000)).max(1000).optional(),
   cwd: z.string().min(1).max(4096).optional(),
 };
@@ -51,12 +51,12 @@ const serverShape = {
   command: z.string().min(1).max(4096).optional(),
   url: z.string().min(1).max(4096).optional(),
   type: z.string().optional(),
-  headers: texts.optional(),
+  headers: textRecord.optional(),
 };
 const serverSchema = z.looseObject(serverShape);
-const packageShape = { ...ownKeys, path: z.string().min(1).max(4096) };
-const packageSchema = z.looseObject(packageShape);
-const fileSchema = z.looseObject({
+const mcpbPackageShape = { ...ownKeys, path: z.string().min(1).max(4096) };
+const packageSchema = z.looseObject(mcpbPackageShape);
+const serverFileSchema = z.looseObject({
   mcpServers: z.record(z.string(), serverSchema).optional(),
   packages: z
     .array(z.union([z.string().min(1), packageSchema]))
@@ -64,7 +64,7 @@ const fileSchema = z.looseObject({
     .optional(),
 });
 
-const manifestSchema = z.object({
+const mcpbManifestSchema = z.object({
   main: z.string().min(1).optional(),
   workcrate: z.object({
     mcpName: z.string(),
@@ -79,19 +79,19 @@ type ServerInFile = z.infer<typeof serverSchema>;
 
 /** Reads the file, and the manifests of the packages that it names. */
 export function readServerFile(path: string, options: ReadOptions): ServerFile {
-  const file = parse(fileSchema, readJson(path, path), path);
+  const file = parse(serverFileSchema, readJsonFile(path, path), path);
   const folder = dirname(resolve(path));
   const ignored: string[] = [];
   const ignore = (where: string, given: object, known: object): void =>
     void ignored.push(...listIgnored(where, Object.keys(given), Object.keys(known)));
-  ignore(path, file, fileSchema.shape);
+  ignore(path, file, serverFileSchema.shape);
   const named = Object.entries(file.mcpServers ?? {}).map(([name, server]) => {
     ignore(`mcpServers.${name}`, server, serverShape);
     return { name, server, folder, where: `${path}, mcpServers.${name}` };
   });
   const packaged = (file.packages ?? []).map((given) => {
     const server = typeof given === 'string' ? { path: given } : given;
-    ignore(`packages ${server.path}`, server, packageShape);
+    ignore(`packages ${server.path}`, server, mcpbPackageShape);
     return readPackage(server, resolve(folder, server.path));
   });
   const servers = [...named, ...packaged]
@@ -99,14 +99,15 @@ export function readServerFile(path: string, options: ReadOptions): ServerFile {
     .map((one) => toEntry(one, options));
   if (servers.length > maxServers)
     throw configError(path, `it names ${servers.length} servers, and may name ${maxServers}`);
-  demandDifferent(servers, path);
+  checkDifferent(servers, path);
   return { servers, ignored };
 }
 
-function readJson(path: string, where: string): unknown {
+function readJsonFile(path: string, where: string): unknown {
   try {
     const bytes = readFileSync(path);
-    if (bytes.length > maxFileBytes) throw configError(where, `it has more than ${maxFileBytes} bytes`);
+    if (bytes.length > maxServerFileBytes)
+      throw configError(where, `it has more than ${maxServerFileBytes} bytes`);
     return JSON.parse(bytes.toString().replace(/^\uFEFF/, ''));
   } catch (error) {
     // The message of the parser quotes the file, which may hold a key.
@@ -150,7 +151,7 @@ interface NamedServer {
 
 function readPackage({ path: _path, ...given }: z.infer<typeof packageSchema>, folder: string): NamedServer {
   const file = join(folder, 'package.json');
-  const { main, workcrate: manifest } = parse(manifestSchema, readJson(file, file), file);
+  const { main, workcrate: manifest } = parse(mcpbManifestSchema, readJsonFile(file, file), file);
   if (main === undefined) throw configError(file, 'its manifest needs main, the program to start');
   const { mcpName: name, sensitive, command = 'node', timeout } = manifest;
   const args = [resolve(folder, main), ...(given.args ?? [])];
@@ -160,7 +161,7 @@ function readPackage({ path: _path, ...given }: z.infer<typeof packageSchema>, f
 
 function toEntry({ name, server, folder, where }: NamedServer, options: ReadOptions): ServerEntry {
   const prefix = server.prefix ?? name;
-  if (!namePattern.test(prefix))
+  if (!serverNamePattern.test(prefix))
     throw configError(
       where,
       `${JSON.stringify(prefix.slice(0, 100))} cannot begin the names of tools: at most 40 of a-z, A-Z, 0-9, _ and -, first a letter or digit. Give the server a "prefix" that can`,
@@ -177,9 +178,14 @@ function toEntry({ name, server, folder, where }: NamedServer, options: ReadOpti
   };
 }
 
-type Fill = (text: string) => string;
+type Expand = (text: string) => string;
 
-function toPlace(server: ServerInFile, folder: string, where: string, fill: Fill): ProcessPlace | HttpPlace {
+function toPlace(
+  server: ServerInFile,
+  folder: string,
+  where: string,
+  fill: Expand,
+): ProcessPlace | HttpPlace {
   const { command, url, type } = server;
   if ((command === undefined) === (url === undefined))
     throw configError(where, 'a server has either a "command" to start it or the "url" where it is');
@@ -189,7 +195,7 @@ function toPlace(server: ServerInFile, folder: string, where: string, fill: Fill
   const fillAll = (given: Readonly<Record<string, string>> = {}): Record<string, string> =>
     Object.fromEntries(Object.entries(given).map(([key, text]) => [key, fill(text)]));
   if (url !== undefined)
-    return { kind: 'http', url: toHttpUrl(fill(url), where), headers: fillAll(server.headers) };
+    return { kind: 'http', url: checkHttpUrl(fill(url), where), headers: fillAll(server.headers) };
   return {
     kind: 'stdio',
     command: fill(command!),
@@ -201,7 +207,7 @@ function toPlace(server: ServerInFile, folder: string, where: string, fill: Fill
 
 const httpTypes = ['http', 'streamable-http', 'streamableHttp'];
 
-function toHttpUrl(text: string, where: string): string {
+function checkHttpUrl(text: string, where: string): string {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol))
     throw configError(where, 'its "url" is not an HTTP URL');
@@ -211,14 +217,14 @@ function toHttpUrl(text: string, where: string): string {
 /** Names of variables and headers whose values are secret. */
 const secretName = /key|token|secret|passw|credential|auth|cookie|private|signature/i;
 /** Shorter values would be found in any text. */
-const leastSecretLength = 8;
+const minHiddenLength = 8;
 
 function createVariables({ readVariable }: ReadOptions, where: string) {
   const secrets = new Set<string>();
   const add = (value: string): void => {
-    if (value.length >= leastSecretLength) secrets.add(value);
+    if (value.length >= minHiddenLength) secrets.add(value);
   };
-  const fill: Fill = (text) =>
+  const fill: Expand = (text) =>
     text.replaceAll(/\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}/g, (whole, name: string, otherwise?: string) => {
       if (name === userVariable) return whole;
       const value = readVariable(name) ?? otherwise;
@@ -238,7 +244,7 @@ function createVariables({ readVariable }: ReadOptions, where: string) {
   return { fill, listSecrets };
 }
 
-function demandDifferent(servers: readonly ServerEntry[], path: string): void {
+function checkDifferent(servers: readonly ServerEntry[], path: string): void {
   const seen = new Set<string>();
   for (const server of servers) {
     if (seen.has(server.name))

@@ -4,7 +4,7 @@
  */
 // outbound: a server behind the gateway streams its answers for as long as a call lasts
 import type { FetchLike } from '@modelcontextprotocol/client';
-import { createFloodWatch, maxMessageBytes, tooLongMessage } from './flood.ts';
+import { createFloodWatch, maxServerMessageBytes, tooLongMessage } from './flood.ts';
 
 /** A `fetch` whose answers end with an error where they are too long; `flooded` is told why. */
 export function createUpstreamFetch(flooded: (why: string) => void): FetchLike {
@@ -26,7 +26,7 @@ function createBound(flooded: (why: string) => void): TransformStream<Uint8Array
       const end = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength).lastIndexOf('\n\n');
       sinceEvent = end === -1 ? sinceEvent + chunk.length : chunk.length - end - 2;
       const why =
-        (sinceEvent > maxMessageBytes ? tooLongMessage : null) ??
+        (sinceEvent > maxServerMessageBytes ? tooLongMessage : null) ??
         flood.countBytes(chunk.length) ??
         flood.countMessage();
       if (why === null) return controller.enqueue(chunk);

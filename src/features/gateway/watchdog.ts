@@ -6,7 +6,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 
 /** The variable that marks all processes of a gateway. Children of servers have it too, in whatever group they are. */
-export const markVariable = 'MCP_GATEWAY_PROCESS';
+export const guardianVariable = 'MCP_GATEWAY_PROCESS';
 
 const script = `
 trap '' TERM INT HUP
@@ -38,7 +38,7 @@ export function createWatchdog(mark: string, path: string): Watchdog {
   return {
     watch() {
       if (shell !== null) return;
-      const started = spawn('/bin/sh', ['-c', script, 'sh', `${markVariable}=${mark}`], {
+      const started = spawn('/bin/sh', ['-c', script, 'sh', `${guardianVariable}=${mark}`], {
         // Not in our group: what is typed at our terminal must not end it first.
         detached: true,
         stdio: ['pipe', 'ignore', 'ignore'],

@@ -1,4 +1,4 @@
-import type { RefusalKind } from './egress.ts';
+import type { EgressRefusalKind } from './egress.ts';
 
 /**
  * Where attacks on the proxy are played. All names and ports lead to servers on loopback, which stand for the outside
@@ -29,7 +29,7 @@ export interface EgressAttack {
   /** Strings are bytes (latin1). What comes after the last step is read until the connection ends. */
   readonly steps: (scene: AttackScene) => readonly AttackStep[];
   /** What the record of the run says; null where the request is honest in the end, or only ends. */
-  readonly refusal: RefusalKind | null;
+  readonly refusal: EgressRefusalKind | null;
   /** It goes away after the last step. */
   readonly leaves?: boolean;
   /** How many connections do the same at once. */

@@ -28,12 +28,12 @@ export interface CertificateAuthority {
 const dayMs = 86_400_000;
 const authorityDays = 365;
 /** With less than that to go, the next start makes a new one. */
-const leastAuthorityDays = 60;
+const minAuthorityDays = 60;
 const hostDays = 7;
-const leastHostDays = 2;
+const minHostDays = 2;
 /** Clocks of machines differ a little. */
 const leewayMs = 3_600_000;
-const mostHostCertificates = 200;
+const maxHostCertificates = 200;
 
 export function openAuthority(
   folder: string,
@@ -41,20 +41,20 @@ export function openAuthority(
   clock: Clock = Date.now,
 ): CertificateAuthority {
   const wanted = [...new Set(hosts)].sort();
-  const kept = readKept(folder);
+  const kept = readKeptAuthority(folder);
   const isGood =
-    kept !== null && kept.hosts === wanted.join(',') && kept.until > clock() + leastAuthorityDays * dayMs;
+    kept !== null && kept.hosts === wanted.join(',') && kept.until > clock() + minAuthorityDays * dayMs;
   const { signer, certificate } = isGood ? kept : makeKept(folder, wanted, clock);
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const key = privateKey.export({ type: 'pkcs8', format: 'pem' });
   const issued = new BoundedMap<string, { context: SecureContext; until: number }>({
-    mostEntries: mostHostCertificates,
+    mostEntries: maxHostCertificates,
   });
   return {
     certificate,
     issue(host) {
       const known = issued.use(host);
-      if (known !== undefined && known.until > clock() + leastHostDays * dayMs) return known.context;
+      if (known !== undefined && known.until > clock() + minHostDays * dayMs) return known.context;
       const until = clock() + hostDays * dayMs;
       const cert = makeHostCertificate(signer, host, publicKey, { from: clock() - leewayMs, until });
       const context = createSecureContext({ key, cert, minVersion: 'TLSv1.2' });
@@ -76,7 +76,7 @@ interface KeptAuthority {
 const fileName = 'authority.pem';
 
 /** Null where there is none, or none that can be read: then a new one takes its place. */
-function readKept(folder: string): KeptAuthority | null {
+function readKeptAuthority(folder: string): KeptAuthority | null {
   const text = readIfThere(join(folder, fileName));
   const [, hosts, key, certificate] =
     /^hosts: (.*)\n(-----BEGIN PRIVATE KEY-----[^]*?-----END PRIVATE KEY-----\n)(-----BEGIN CERTIFICATE-----[^]*)$/.exec(

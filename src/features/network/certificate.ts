@@ -50,7 +50,7 @@ export function makeHostCertificate(
   validity: Validity,
 ): string {
   const name = numberedField(2, Buffer.from(host, 'ascii'), 'value');
-  return makeCertificate(signer, host.length <= maxNameLength ? host : 'host', publicKey, validity, [
+  return makeCertificate(signer, host.length <= maxCommonNameLength ? host : 'host', publicKey, validity, [
     extension('2.5.29.19', 'critical', sequence()),
     extension('2.5.29.15', 'critical', encodeBitString(Buffer.from([digitalSignature]), 7)),
     extension('2.5.29.37', 'plain', sequence(objectIdentifier('1.3.6.1.5.5.7.3.1'))),
@@ -63,7 +63,7 @@ export function makeHostCertificate(
 const keyCertSign = 0x04;
 const digitalSignature = 0x80;
 /** Of a common name. The name that counts is in an extension, and may be longer. */
-const maxNameLength = 64;
+const maxCommonNameLength = 64;
 
 function makeCertificate(
   signer: Signer,

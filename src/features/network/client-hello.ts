@@ -58,13 +58,13 @@ function joinRecords(bytes: Buffer): Buffer | null {
     parts.push(bytes.subarray(at + 5, at + 5 + length));
     have += length;
     at += 5 + length;
-    const message = have >= 4 ? readMessage(Buffer.concat(parts)) : null;
+    const message = have >= 4 ? readHelloMessage(Buffer.concat(parts)) : null;
     if (message !== null) return message;
   }
   throw new BadHello('it is in too many pieces');
 }
 
-function readMessage(bytes: Buffer): Buffer | null {
+function readHelloMessage(bytes: Buffer): Buffer | null {
   if (bytes[0] !== clientHelloMessage) throw new BadHello('it does not begin with a ClientHello');
   const length = bytes.readUIntBE(1, 3);
   if (length > maxHelloBytes) throw new BadHello('it is too long');

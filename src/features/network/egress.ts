@@ -12,13 +12,13 @@ import type { Log } from '../../platform/observability/log.ts';
 import { openAuthority } from './authority.ts';
 import { defaultLimits, type EgressLimits } from './limits.ts';
 import { EgressProxy } from './proxy.ts';
-import { createRoutes } from './routes.ts';
-import { Run, type EgressGrant } from './run.ts';
+import { createEgressRoutes } from './routes.ts';
+import { EgressRun, type EgressGrant } from './run.ts';
 import { checkSecrets, type NamedSecret, type SecretOptions } from './secrets.ts';
 import type { NetworkUsage } from './usage.ts';
 
 export type { EgressGrant } from './run.ts';
-export type { RefusalKind } from './refusal.ts';
+export type { EgressRefusalKind } from './refusal.ts';
 export { loadSecrets } from './secret-file.ts';
 export type { SecretOptions } from './secrets.ts';
 export type { NetworkUsage } from './usage.ts';
@@ -43,10 +43,10 @@ export interface Egress extends AsyncDisposable {
   /** What code in the sandbox has to trust, as PEM; null where TLS is not ended here. */
   readonly certificate: string | null;
   /** A way out for one run. */
-  open(grant: EgressGrant): RunNetwork;
+  open(grant: EgressGrant): EgressNetwork;
 }
 
-export interface RunNetwork {
+export interface EgressNetwork {
   /** Takes over a connection whose bytes come from the code of the run. It speaks HTTP as to a proxy. */
   accept(connection: Duplex): void;
   /** What it used so far. */
@@ -63,13 +63,13 @@ export function createEgress(options: EgressOptions): Egress {
   const authority = interceptTls && hosts.length > 0 ? openAuthority(interceptTls.folder, hosts) : null;
   const { connectMs } = limits;
   const { addresses = new Map(), lookUp, connect } = options;
-  const routes = createRoutes({ addresses, connectMs, lookUp, connect });
+  const routes = createEgressRoutes({ addresses, connectMs, lookUp, connect });
   const proxy = new EgressProxy({ limits, routes, secrets, authority, trusted: interceptTls?.trusted, log });
-  const runs = new Set<Run>();
+  const runs = new Set<EgressRun>();
   return {
     certificate: authority?.certificate ?? null,
     open(grant) {
-      const run = new Run(grant, limits, log);
+      const run = new EgressRun(grant, limits, log);
       runs.add(run);
       return {
         accept: (connection) => proxy.accept(run, connection),
@@ -91,7 +91,7 @@ export function createEgress(options: EgressOptions): Egress {
 }
 
 /** Refuses secrets that could not be used. It opens nothing. */
-export function demandUsableSecrets(options: readonly SecretOptions[], isIntercepting: boolean): void {
+export function checkUsableSecrets(options: readonly SecretOptions[], isIntercepting: boolean): void {
   listTlsHosts(checkSecrets(options), isIntercepting);
 }
 

@@ -26,11 +26,11 @@ export interface Exchange {
   readonly expectsContinue: boolean;
   /** Of small pieces. */
   readonly pace: Pace;
-  readonly connection: Connection;
+  readonly connection: EgressConnection;
 }
 
 /** A way to the host: one for this exchange alone, or one that may be used again. */
-export type Connection = KeptConnection | { readonly open: () => Promise<Socket> };
+export type EgressConnection = KeptConnection | { readonly open: () => Promise<Socket> };
 
 /** Of an answer. The default of clients is 16 KB, and some services send more. */
 const maxAnswerHeaderBytes = 64 * 1024;
@@ -55,12 +55,12 @@ type Opened = (error: Error | null, socket: Duplex) => void;
 
 /** Settles when the answer has been sent, and throws if it could not be, or only in part. */
 export async function carryRequest(exchange: Exchange, limits: EgressLimits): Promise<void> {
-  const outcome = await tryOnce(exchange, limits);
+  const outcome = await tryExchange(exchange, limits);
   // The host had ended the kept connection when the request came. A body has been sent, and cannot be sent again.
-  if (outcome === 'stale') await tryOnce(exchange, limits);
+  if (outcome === 'stale') await tryExchange(exchange, limits);
 }
 
-async function tryOnce(exchange: Exchange, limits: EgressLimits): Promise<'done' | 'stale'> {
+async function tryExchange(exchange: Exchange, limits: EgressLimits): Promise<'done' | 'stale'> {
   const { req, res, target, framing } = exchange;
   const { promise, resolve, reject } = Promise.withResolvers<'done' | 'stale'>();
   const outgoing = startRequest(exchange);
@@ -84,7 +84,7 @@ async function tryOnce(exchange: Exchange, limits: EgressLimits): Promise<'done'
     });
   const resolveDone = (): void => resolve('done');
   res.once('finish', resolveDone).once('close', resolveDone);
-  sendBody(exchange, outgoing);
+  sendEgressBody(exchange, outgoing);
   try {
     return await promise;
   } finally {
@@ -114,7 +114,7 @@ function startRequest({ req, res, path, headers, connection, expectsContinue }: 
   return outgoing;
 }
 
-function sendBody({ req, framing, pace }: Exchange, outgoing: ClientRequest): void {
+function sendEgressBody({ req, framing, pace }: Exchange, outgoing: ClientRequest): void {
   if (framing === null) outgoing.end();
   else pump(req, outgoing, pace, pieceUnits.parsed);
 }

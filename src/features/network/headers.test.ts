@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { it } from 'node:test';
-import { judgeFraming, toRequestHeaders } from './headers.ts';
+import { checkFraming, toRequestHeaders } from './headers.ts';
 import { Refusal } from './refusal.ts';
 
 const makeRequest = (rawHeaders: string[], method = 'POST', httpVersion = '1.1'): IncomingMessage =>
   ({ rawHeaders, method, httpVersion }) as IncomingMessage;
 
 it('says in one way where a body ends, or refuses it, whatever a parser lets by', () => {
-  const judge = (...headers: string[]) => judgeFraming(makeRequest(headers), 100);
+  const judge = (...headers: string[]) => checkFraming(makeRequest(headers), 100);
   assert.equal(judge('X', 'y'), null);
   assert.equal(judge('transfer-encoding', 'Chunked'), 'chunked');
   assert.deepEqual(judge('Content-Length', '12'), { length: '12' });
@@ -31,10 +31,10 @@ it('says in one way where a body ends, or refuses it, whatever a parser lets by'
       (error) => error instanceof Refusal && [400, 501].includes(error.status),
       headers.join(' '),
     );
-  assert.throws(() => judgeFraming(makeRequest(['Transfer-Encoding', 'chunked'], 'POST', '1.0'), 100), {
+  assert.throws(() => checkFraming(makeRequest(['Transfer-Encoding', 'chunked'], 'POST', '1.0'), 100), {
     status: 400,
   });
-  assert.throws(() => judgeFraming(makeRequest(['A', 'b', 'A', 'b']), 1), { status: 431 });
+  assert.throws(() => checkFraming(makeRequest(['A', 'b', 'A', 'b']), 1), { status: 431 });
 });
 
 it('what goes out has our Host, our framing, and no body that is not announced', () => {

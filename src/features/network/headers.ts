@@ -17,7 +17,7 @@ const hopHeaders = new Set(
 const framingHeaders = new Set(['host', 'content-length', 'transfer-encoding']);
 
 /** Judges what decides where the request ends. The parser is strict already; this does not rely on it. */
-export function judgeFraming(req: IncomingMessage, maxLines: number): BodyFraming {
+export function checkFraming(req: IncomingMessage, maxLines: number): BodyFraming {
   const { rawHeaders } = req;
   if (rawHeaders.length > maxLines * 2) throw refuseBadRequest(`it has more than ${maxLines} headers`, 431);
   const lengths = listHeaderValues(rawHeaders, 'content-length');
@@ -30,21 +30,21 @@ export function judgeFraming(req: IncomingMessage, maxLines: number): BodyFramin
     throw refuseBadRequest('its Content-Length is not a plain number');
   if (listConnectionOptions(rawHeaders).some((name) => framingHeaders.has(name)))
     throw refuseBadRequest('its Connection header names a header that the request needs');
-  judgeUpgrade(rawHeaders);
+  checkUpgrade(rawHeaders);
   if (codings.length === 1) return 'chunked';
   return lengths.length === 1 ? { length: lengths[0]! } : null;
 }
 
 /** An offer of HTTP/2 may be passed over; whoever asks for a WebSocket cannot go on without. */
-function judgeUpgrade(rawHeaders: readonly string[]): void {
+function checkUpgrade(rawHeaders: readonly string[]): void {
   const wanted = listHeaderValues(rawHeaders, 'upgrade').join(',').toLowerCase();
   if (wanted !== '' && wanted !== 'h2c')
     throw refuseBadRequest('it wants to change the protocol, as ws:// does; wss:// works', 501);
 }
 
 /** A tunnel has no body, and what follows is not to be taken for one. */
-export function judgeTunnelFraming(req: IncomingMessage, maxLines: number): void {
-  const framing = judgeFraming(req, maxLines);
+export function checkTunnelFraming(req: IncomingMessage, maxLines: number): void {
+  const framing = checkFraming(req, maxLines);
   if (framing === null || (framing !== 'chunked' && framing.length === '0')) return;
   throw refuseBadRequest('CONNECT has no body');
 }

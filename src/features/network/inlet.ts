@@ -52,9 +52,9 @@ function createTake(to: Duplex, pace: Pace, resume: () => void): (chunk: Buffer)
     if (isDone) setTimeout(resume, waitMs);
     else if (!hasRoom) to.once('drain', resume);
     // It is below the mark of the stream, but the system has not taken all of it.
-    else to.write(nothing, resume);
+    else to.write(noBytes, resume);
     return false;
   };
 }
 
-const nothing = Buffer.alloc(0);
+const noBytes = Buffer.alloc(0);

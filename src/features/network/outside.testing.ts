@@ -20,7 +20,7 @@ import {
   type Egress,
   type EgressGrant,
   type EgressOptions,
-  type RunNetwork,
+  type EgressNetwork,
 } from './egress.ts';
 
 /**
@@ -136,7 +136,7 @@ export const getPort = (server: { address(): unknown }): number => (server.addre
 /** A run with its way out, and a port of loopback at which its proxy listens, as it does inside a sandbox. */
 export interface Way extends AsyncDisposable {
   readonly egress: Egress;
-  readonly network: RunNetwork;
+  readonly network: EgressNetwork;
   readonly port: number;
   connect(): Promise<Socket>;
   /** Sends bytes, and gives all that is answered until the proxy ends the connection or the pause is over. */

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { duplexPair, PassThrough, Writable } from 'node:stream';
 import { it } from 'node:test';
 import { text } from 'node:stream/consumers';
-import { createPace, pump } from './pace.ts';
+import { limitPace, pump } from './pace.ts';
 
 it('a second of work is free after a rest, and then each unit waits for its turn', () => {
   let now = 5000;
-  const pace = createPace(100, () => now);
+  const pace = limitPace(100, () => now);
   const waits = Array.from({ length: 103 }, () => pace());
   assert.deepEqual(
     waits.slice(0, 100),

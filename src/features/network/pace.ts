@@ -8,7 +8,7 @@ import type { Readable, Writable } from 'node:stream';
 export type Pace = (units?: number) => number;
 
 /** So many units in a second; after a rest, all those of one second at once. */
-export function createPace(unitsPerSecond: number, clock: () => number = () => performance.now()): Pace {
+export function limitPace(unitsPerSecond: number, clock: () => number = () => performance.now()): Pace {
   const unitMs = 1000 / unitsPerSecond;
   let free = -Infinity;
   return (units = 1) => {
@@ -20,7 +20,7 @@ export function createPace(unitsPerSecond: number, clock: () => number = () => p
 
 const smallBytes = 4096;
 /** Timers are not finer than this, and many small waits are one. */
-const leastWaitMs = 5;
+const minWaitMs = 5;
 
 /** What a small piece costs: one that the parser cut out of many, or one that had to be read from a socket. */
 export const pieceUnits = { parsed: 1, read: 10 } as const;
@@ -29,7 +29,7 @@ export const pieceUnits = { parsed: 1, read: 10 } as const;
 export function findWait(pace: Pace, units: number, bytes: number): number {
   if (bytes >= smallBytes) return 0;
   const waitMs = pace(units);
-  return waitMs < leastWaitMs ? 0 : waitMs;
+  return waitMs < minWaitMs ? 0 : waitMs;
 }
 
 /**

@@ -10,7 +10,7 @@ import { TLSSocket } from 'node:tls';
 import type { Log } from '../../platform/observability/log.ts';
 import type { CertificateAuthority } from './authority.ts';
 import { carryRequest, KeptConnection } from './exchange.ts';
-import { judgeFraming, judgeTunnelFraming, toRequestHeaders } from './headers.ts';
+import { checkFraming, checkTunnelFraming, toRequestHeaders } from './headers.ts';
 import { createInlet, type Inlet } from './inlet.ts';
 import type { EgressLimits } from './limits.ts';
 import {
@@ -23,7 +23,7 @@ import {
 } from './refusal.ts';
 import { readInnerTarget, readProxyTarget, readTunnelTarget, type Origin } from './request-target.ts';
 import type { Routes } from './routes.ts';
-import type { Run } from './run.ts';
+import type { EgressRun } from './run.ts';
 import { chooseSecrets, type NamedSecret } from './secrets.ts';
 import { joinTunnel, openTunnel } from './tunnel.ts';
 
@@ -40,7 +40,7 @@ export interface ProxyOptions {
 
 /** A connection that speaks HTTP to the proxy: one of a run, or what is inside a tunnel that ends here. */
 interface Client {
-  readonly run: Run;
+  readonly run: EgressRun;
   readonly stream: Duplex;
   /** Where all its requests go, and how; null where each says it. */
   readonly inside: { readonly origin: Origin; readonly kept: KeptConnection } | null;
@@ -70,7 +70,7 @@ export class EgressProxy {
   }
 
   /** Serves a connection of a run, until either ends it. */
-  accept(run: Run, stream: Duplex): void {
+  accept(run: EgressRun, stream: Duplex): void {
     const { connections, allConnections } = this.#options.limits;
     run.own(stream);
     if (stream.destroyed) return;
@@ -89,7 +89,7 @@ export class EgressProxy {
     void this.#serveInTurn(run, stream);
   }
 
-  async #serveInTurn(run: Run, stream: Duplex): Promise<void> {
+  async #serveInTurn(run: EgressRun, stream: Duplex): Promise<void> {
     await waitForTurn(run);
     if (!stream.destroyed) this.#serve({ run, stream, inside: null, ...unused });
   }
@@ -141,7 +141,7 @@ export class EgressProxy {
     res.once('finish', () => this.#awaitRequest(client));
     try {
       const { origin, path } = inside === null ? readProxyTarget(req) : readInnerTarget(req, inside.origin);
-      const framing = judgeFraming(req, limits.headerLines);
+      const framing = checkFraming(req, limits.headerLines);
       if (expects === 'something else') throw refuseBadRequest('it expects what nobody knows', 417, origin);
       run.judge(origin);
       const secrets = chooseSecrets(all, origin, run.grant.user);
@@ -181,7 +181,7 @@ export class EgressProxy {
     try {
       if (client.inside !== null) throw refuseBadRequest('it is a tunnel inside a tunnel');
       const origin = readTunnelTarget(req);
-      judgeTunnelFraming(req, limits.headerLines);
+      checkTunnelFraming(req, limits.headerLines);
       run.judge(origin);
       const hasSecret = chooseSecrets(secrets, origin, run.grant.user).length > 0;
       if (hasSecret && authority !== null) await this.#intercept(client, origin, head, authority);
@@ -229,7 +229,7 @@ export class EgressProxy {
   }
 
   /** To an address that was judged; its bytes are counted for the run. */
-  async #connect(run: Run, origin: Origin, inlet?: Inlet): Promise<Socket> {
+  async #connect(run: EgressRun, origin: Origin, inlet?: Inlet): Promise<Socket> {
     const { routes, trusted } = this.#options;
     const { user } = run.grant;
     const own = (socket: Socket): void => run.own(socket);
@@ -266,7 +266,7 @@ export class EgressProxy {
     else sendRefusal(res, refusal);
   }
 
-  #toRefusal(run: Run, error: unknown): Refusal {
+  #toRefusal(run: EgressRun, error: unknown): Refusal {
     if (error instanceof Refusal) return error;
     this.#options.log.error('egress.failed', { user: run.grant.user, run: run.grant.run, error });
     return reportFailure(502, 'The proxy of this sandbox failed. The log of the server says why.');
@@ -288,14 +288,14 @@ function createParser({ headerBytes }: EgressLimits): Server {
 }
 
 /** Nobody waits as long as there are few. */
-async function waitForTurn(run: Run): Promise<void> {
+async function waitForTurn(run: EgressRun): Promise<void> {
   const waitMs = run.beginnings();
   if (waitMs > 0) await pause(waitMs);
 }
 
 /** A request counts from its beginning, unless the host turns out to be at an address that is refused. */
 async function countRequest<T>(
-  run: Run,
+  run: EgressRun,
   origin: Origin,
   secrets: readonly string[],
   work: () => Promise<T>,
@@ -309,7 +309,7 @@ async function countRequest<T>(
   }
 }
 
-function record(run: Run, refusal: Refusal): Refusal {
+function record(run: EgressRun, refusal: Refusal): Refusal {
   run.recordRefusal(refusal);
   return refusal;
 }

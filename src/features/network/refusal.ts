@@ -8,7 +8,7 @@ import type { HostAndPort } from '../../platform/net/host-names.ts';
 import { describeAllowed, type HostRules } from '../../platform/net/host-rules.ts';
 
 /** Why something was refused, for the record of the run. */
-export type RefusalKind =
+export type EgressRefusalKind =
   | 'host_not_allowed'
   | 'port_not_allowed'
   | 'ip_address'
@@ -30,10 +30,10 @@ export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
   /** Null where the outside failed, and nothing was refused. */
-  readonly kind: RefusalKind | null;
+  readonly kind: EgressRefusalKind | null;
   readonly target: RefusedTarget;
 
-  constructor(status: number, kind: RefusalKind | null, message: string, target = unknownTarget) {
+  constructor(status: number, kind: EgressRefusalKind | null, message: string, target = unknownTarget) {
     super(message);
     this.status = status;
     this.kind = kind;

@@ -18,26 +18,26 @@ export interface RequestTarget {
 }
 
 /** What TRACE answers holds the headers that came, secrets included. */
-const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+const proxyMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 /** What is not here is percent-encoded in a URL. */
 const pathForm = /^[\x21\x22\x24-\x7e]*$/;
 
 /** Of a request to a proxy: `GET http://example.org/ HTTP/1.1`. */
 export function readProxyTarget(req: IncomingMessage): RequestTarget {
-  judgeFirstLine(req);
+  checkFirstLine(req);
   const url = req.url ?? '';
   const [, scheme, authority, rest = '/'] = /^([a-z][a-z0-9+.-]*):\/\/([^/?#]*)(.*)$/i.exec(url) ?? [];
   if (scheme === undefined)
     throw refuseBadRequest('this is a proxy, and wants a whole URL such as http://example.org/');
   if (scheme.toLowerCase() !== 'http')
     throw refuseBadRequest('only http:// comes like this; for https:// use a tunnel (CONNECT)');
-  const { host, port } = demandAuthority(authority!);
+  const { host, port } = checkAuthority(authority!);
   return finishTarget(req, { scheme: 'http', host, port: port ?? 80 }, rest);
 }
 
 /** Of a request inside a tunnel, whose end is known: `GET / HTTP/1.1`. */
 export function readInnerTarget(req: IncomingMessage, origin: Origin): RequestTarget {
-  judgeFirstLine(req);
+  checkFirstLine(req);
   if (req.url?.startsWith('/') !== true) throw refuseBadRequest('inside a tunnel a path is wanted, no URL');
   if (req.headers.host === undefined) throw refuseBadRequest('it has no Host header');
   return finishTarget(req, origin, req.url);
@@ -45,21 +45,21 @@ export function readInnerTarget(req: IncomingMessage, origin: Origin): RequestTa
 
 /** Of `CONNECT example.org:443`. */
 export function readTunnelTarget(req: IncomingMessage): Origin {
-  judgeVersion(req);
-  const { host, port } = demandAuthority(req.url ?? '');
+  checkHttpVersion(req);
+  const { host, port } = checkAuthority(req.url ?? '');
   if (port === null) throw refuseBadRequest('CONNECT wants a host and a port, such as example.org:443');
   const origin: Origin = { scheme: 'https', host, port };
-  judgeHost(req, origin);
+  checkHost(req, origin);
   return origin;
 }
 
-function judgeFirstLine(req: IncomingMessage): void {
-  judgeVersion(req);
-  if (!methods.has(req.method ?? ''))
-    throw refuseBadRequest(`its method is none of ${[...methods].join(', ')}`, 405);
+function checkFirstLine(req: IncomingMessage): void {
+  checkHttpVersion(req);
+  if (!proxyMethods.has(req.method ?? ''))
+    throw refuseBadRequest(`its method is none of ${[...proxyMethods].join(', ')}`, 405);
 }
 
-function judgeVersion({ httpVersion }: IncomingMessage): void {
+function checkHttpVersion({ httpVersion }: IncomingMessage): void {
   if (httpVersion !== '1.1' && httpVersion !== '1.0')
     throw refuseBadRequest('it is not HTTP/1.1 or HTTP/1.0', 505);
 }
@@ -67,12 +67,12 @@ function judgeVersion({ httpVersion }: IncomingMessage): void {
 function finishTarget(req: IncomingMessage, origin: Origin, rest: string): RequestTarget {
   const path = rest.startsWith('/') ? rest : `/${rest}`;
   if (!pathForm.test(path)) throw refuseBadRequest('its URL has characters that have to be percent-encoded');
-  judgeHost(req, origin);
+  checkHost(req, origin);
   return { origin, path };
 }
 
 /** Where it is an address in some notation, the words are others: the code has to use a name. */
-function demandAuthority(text: string): { host: string; port: number | null } {
+function checkAuthority(text: string): { host: string; port: number | null } {
   const found = parseAuthority(text);
   if (found !== null) return found;
   const host = text.replace(/:\d*$/, '');
@@ -85,7 +85,7 @@ function demandAuthority(text: string): { host: string; port: number | null } {
 }
 
 /** One `Host`, for the same host; it may leave out the port. HTTP/1.0 has none. */
-function judgeHost(req: IncomingMessage, origin: HostAndPort): void {
+function checkHost(req: IncomingMessage, origin: HostAndPort): void {
   const hosts = listHeaderValues(req.rawHeaders, 'host');
   if (hosts.length === 0 && req.httpVersion === '1.0') return;
   const host = hosts.length === 1 ? parseAuthority(hosts[0]!) : null;

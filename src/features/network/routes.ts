@@ -16,7 +16,7 @@ import type { Inlet } from './inlet.ts';
 import { refuseMany, refusePrivate, reportFailure, type Refusal } from './refusal.ts';
 
 /** Where a name leads: one or more addresses, all of them judged. */
-export interface Route {
+export interface HostRoute {
   readonly addresses: readonly string[];
   readonly port: number;
 }
@@ -37,19 +37,24 @@ export interface RouteRequest extends HostAndPort {
 }
 
 export interface Routes {
-  find(request: RouteRequest): Promise<Route>;
+  find(request: RouteRequest): Promise<HostRoute>;
   /** `own` is called with the socket at once, so that it can be ended before it is connected. */
-  connect(host: string, route: Route, own: (socket: Socket) => void, inlet?: Inlet): Promise<Socket>;
+  connect(host: string, route: HostRoute, own: (socket: Socket) => void, inlet?: Inlet): Promise<Socket>;
   /** A verified connection by TLS. */
-  connectTls(host: string, route: Route, own: (socket: Socket) => void, trusted?: string): Promise<Socket>;
+  connectTls(
+    host: string,
+    route: HostRoute,
+    own: (socket: Socket) => void,
+    trusted?: string,
+  ): Promise<Socket>;
 }
 
-const mostAddresses = 8;
+const maxRouteAddresses = 8;
 /** A look-up takes a thread of the few that the whole server has. */
-const mostLookUps = 2;
-const mostWaitingLookUps = 100;
+const maxLookUps = 2;
+const maxWaitingLookUps = 100;
 
-export function createRoutes(options: RouteOptions): Routes {
+export function createEgressRoutes(options: RouteOptions): Routes {
   const { addresses, connectMs } = options;
   const lookUp = boundLookUps(options.lookUp ?? lookUpBySystem);
   const openSocket = options.connect ?? connect;
@@ -70,7 +75,7 @@ export function createRoutes(options: RouteOptions): Routes {
         literal === undefined ? await withTimeLimit(lookUp(host, user), connectMs, host) : [literal];
       if (found.length === 0) throw reportFailure(502, `${host} was not found: there is no such host.`);
       if (!mayBePrivate && found.some(isRefusedAddress)) throw refusePrivate(request);
-      return { addresses: found.slice(0, mostAddresses), port };
+      return { addresses: found.slice(0, maxRouteAddresses), port };
     },
     connect: connectTcp,
     async connectTls(host, route, own, trusted) {
@@ -93,7 +98,7 @@ const isRefusedAddress = (address: string): boolean => isPrivateAddress(address)
 const isOwnAddress = (address: string): boolean =>
   Object.values(networkInterfaces()).some((list) => list?.some((one) => one.address === address));
 
-function toConnectOptions(host: string, { addresses, port }: Route): TcpNetConnectOpts {
+function toConnectOptions(host: string, { addresses, port }: HostRoute): TcpNetConnectOpts {
   const common = { port, noDelay: true, allowHalfOpen: true };
   if (addresses.length === 1) return { ...common, host: addresses[0]! };
   const found = addresses.map((address) => ({ address, family: isIP(address) }));
@@ -151,9 +156,9 @@ type BoundLookUp = (host: string, user: string) => Promise<readonly string[]>;
 function boundLookUps(lookUp: (host: string) => Promise<readonly string[]>): BoundLookUp {
   const busy = (): Refusal => refuseMany('Too many hosts are being looked up. Try again, a few at a time.');
   const queue = createFairQueue({
-    most: mostLookUps,
-    mostOfUser: mostLookUps,
-    mostWaitingOfUser: mostWaitingLookUps,
+    most: maxLookUps,
+    mostOfUser: maxLookUps,
+    mostWaitingOfUser: maxWaitingLookUps,
     refusals: { busy, cancelled: busy, closed: busy },
   });
   const { signal } = new AbortController();

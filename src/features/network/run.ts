@@ -8,7 +8,7 @@ import { toAddressLiteral } from '../../platform/net/addresses.ts';
 import type { HostAndPort } from '../../platform/net/host-names.ts';
 import { findHostFault, type HostRules } from '../../platform/net/host-rules.ts';
 import type { EgressLimits } from './limits.ts';
-import { createPace, type Pace } from './pace.ts';
+import { limitPace, type Pace } from './pace.ts';
 import { refuseAddress, refuseHost, refuseMany, refusePort, type Refusal } from './refusal.ts';
 import { createUsageRecord, type UsageRecord } from './usage.ts';
 
@@ -21,7 +21,7 @@ export interface EgressGrant {
   readonly privateHosts?: readonly HostAndPort[] | undefined;
 }
 
-export class Run {
+export class EgressRun {
   readonly grant: EgressGrant;
   readonly usage: UsageRecord = createUsageRecord();
   /** Of requests and connections, and of small pieces of data. */
@@ -39,8 +39,8 @@ export class Run {
     this.grant = grant;
     this.#limits = limits;
     this.#log = log;
-    this.beginnings = createPace(limits.beginningsPerSecond);
-    this.pieces = createPace(limits.piecesPerSecond);
+    this.beginnings = limitPace(limits.beginningsPerSecond);
+    this.pieces = limitPace(limits.piecesPerSecond);
   }
 
   get isClosed(): boolean {

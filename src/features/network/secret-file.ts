@@ -37,7 +37,7 @@ export function loadSecrets(path: string, readVariable: ReadVariable): SecretOpt
   const parsed = secretFile.safeParse(parseYaml(path, readPrivateFile(path)));
   if (!parsed.success) {
     const [{ path: keys, message }] = parsed.error.issues as [z.core.$ZodIssue];
-    throw failFile(path, `${keys.length === 0 ? 'it' : keys.join('.')}: ${message}`);
+    throw failEntry(path, `${keys.length === 0 ? 'it' : keys.join('.')}: ${message}`);
   }
   return parsed.data.secrets.map((entry) => toSecretOptions(path, entry, readVariable));
 }
@@ -45,7 +45,7 @@ export function loadSecrets(path: string, readVariable: ReadVariable): SecretOpt
 function toSecretOptions(path: string, entry: SecretEntry, readVariable: ReadVariable): SecretOptions {
   const { prefix = '', value, value_file, value_env, ...rest } = entry;
   if ([value, value_file, value_env].filter((source) => source !== undefined).length !== 1)
-    throw failFile(path, `${entry.name} needs one of value, value_file and value_env`);
+    throw failEntry(path, `${entry.name} needs one of value, value_file and value_env`);
   return { ...rest, value: prefix + readValue(path, entry, readVariable) };
 }
 
@@ -57,7 +57,7 @@ function readValue(path: string, entry: SecretEntry, readVariable: ReadVariable)
     return readPrivateFile(resolve(dirname(path), value_file)).replace(/\r?\n$/, '');
   const found = readVariable(value_env!);
   if (found === undefined || found === '')
-    throw failFile(path, `${name}: the environment variable ${value_env} is not set`);
+    throw failEntry(path, `${name}: the environment variable ${value_env} is not set`);
   return found;
 }
 
@@ -67,7 +67,7 @@ function readPrivateFile(path: string): string {
   try {
     const stats = fstatSync(file);
     const fault = findModeFault(stats);
-    if (fault !== null) throw failFile(path, fault);
+    if (fault !== null) throw failEntry(path, fault);
     return readFileSync(file, 'utf8');
   } finally {
     closeSync(file);
@@ -78,7 +78,7 @@ function openPrivateFile(path: string): number {
   try {
     return openSync(path, 'r');
   } catch (error) {
-    throw failFile(path, getErrno(error) === 'ENOENT' ? 'there is no such file' : (error as Error).message);
+    throw failEntry(path, getErrno(error) === 'ENOENT' ? 'there is no such file' : (error as Error).message);
   }
 }
 
@@ -96,13 +96,13 @@ function parseYaml(path: string, text: string): unknown {
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const [problem] = document.errors;
   if (problem !== undefined)
-    throw failFile(path, `line ${lines.linePos(problem.pos[0]).line} is not YAML (${problem.code})`);
+    throw failEntry(path, `line ${lines.linePos(problem.pos[0]).line} is not YAML (${problem.code})`);
   try {
     return document.toJS({ maxAliasCount: 0 }) as unknown;
   } catch {
-    throw failFile(path, 'it uses an alias (*), which is not allowed; quote values that begin with a star');
+    throw failEntry(path, 'it uses an alias (*), which is not allowed; quote values that begin with a star');
   }
 }
 
-const failFile = (path: string, what: string): WorkcrateError =>
+const failEntry = (path: string, what: string): WorkcrateError =>
   new WorkcrateError('config_invalid', `The file of network secrets ${path}: ${what}.`);

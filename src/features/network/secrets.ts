@@ -30,7 +30,7 @@ export interface NamedSecret {
   readonly users: ReadonlySet<string> | null;
 }
 
-const nameForm = /^[\w.-]{1,64}$/;
+const secretNameForm = /^[\w.-]{1,64}$/;
 const maxValueLength = 8192;
 /** These decide where a request goes and where it ends. */
 const reservedHeaders =
@@ -51,7 +51,7 @@ export function checkSecrets(options: readonly SecretOptions[]): readonly NamedS
 
 function checkSecret(options: SecretOptions): NamedSecret {
   const { name, scheme = 'https', header, value, users } = options;
-  if (!nameForm.test(name))
+  if (!secretNameForm.test(name))
     throw new WorkcrateError(
       'config_invalid',
       'The name of a network secret has up to 64 letters, digits, dots, dashes and underscores.',

@@ -4,7 +4,7 @@
  */
 import type { Socket } from 'node:net';
 import { formatHostAndPort, type HostAndPort } from '../../platform/net/host-names.ts';
-import type { RefusalKind, RefusedTarget } from './refusal.ts';
+import type { EgressRefusalKind, RefusedTarget } from './refusal.ts';
 
 /** At most 50 hosts and 50 refusals; of the rest it is known how many. */
 export interface NetworkUsage {
@@ -20,14 +20,14 @@ export interface NetworkUsage {
   readonly refused: readonly {
     readonly host: string;
     readonly port: number | null;
-    readonly why: RefusalKind;
+    readonly why: EgressRefusalKind;
     readonly count: number;
   }[];
   /** Requests and refusals that are in neither list. */
   readonly more: number;
 }
 
-const mostListed = 50;
+const maxListedHosts = 50;
 /** A host name has at most so many; what is longer was none. */
 const maxShownHost = 253;
 
@@ -47,19 +47,19 @@ export interface UsageRecord {
   /** Counts what goes over a connection, from its beginning to its end. */
   addConnection(target: HostAndPort, socket: Socket): void;
   /** Whether it is the first of its kind. */
-  addRefusal(target: RefusedTarget, why: RefusalKind): boolean;
+  addRefusal(target: RefusedTarget, why: EgressRefusalKind): boolean;
   read(): NetworkUsage;
 }
 
 export function createUsageRecord(): UsageRecord {
   const hosts = new Map<string, HostEntry>();
-  const refused = new Map<string, RefusedTarget & { why: RefusalKind; count: number }>();
+  const refused = new Map<string, RefusedTarget & { why: EgressRefusalKind; count: number }>();
   let more = 0;
 
   const findHost = (target: HostAndPort): HostEntry | null => {
     const key = formatHostAndPort(target);
     const known = hosts.get(key);
-    if (known !== undefined || hosts.size >= mostListed) return known ?? null;
+    if (known !== undefined || hosts.size >= maxListedHosts) return known ?? null;
     const { host, port } = target;
     const entry = {
       host,
@@ -100,7 +100,7 @@ export function createUsageRecord(): UsageRecord {
       const key = `${shown} ${port} ${why}`;
       const known = refused.get(key);
       if (known !== undefined) known.count++;
-      else if (refused.size >= mostListed) more++;
+      else if (refused.size >= maxListedHosts) more++;
       else refused.set(key, { host: shown, port, why, count: 1 });
       return known === undefined && refused.has(key);
     },

@@ -42,7 +42,7 @@ export function createAllowedPackages(texts: readonly string[]): AllowedPackages
       if (entries.length === 0) return spec;
       const entry = findEntry(language, spec.name);
       if (entry === undefined || (entry.version !== '' && spec.url !== null))
-        throw refusedError(language, spec, entries);
+        throw createNotAllowedError(language, spec, entries);
       return entry.version === '' ? spec : pinSpec(language, spec, entry);
     },
     listPins: (language) =>
@@ -94,16 +94,16 @@ function pinSpec(
   return { ...spec, range: version, text: `${spec.name}@${version}` };
 }
 
-const mostShown = 40;
+const maxAllowedShown = 40;
 
-function refusedError(
+function createNotAllowedError(
   language: PackageLanguage,
   { text }: PackageSpec,
   entries: readonly AllowedPackage[],
 ): WorkcrateError {
   const allowed = entries.filter((entry) => entry.languages.includes(language));
-  const shown = allowed.slice(0, mostShown).map((entry) => entry.text);
-  const more = allowed.length > mostShown ? `, and ${allowed.length - mostShown} more` : '';
+  const shown = allowed.slice(0, maxAllowedShown).map((entry) => entry.text);
+  const more = allowed.length > maxAllowedShown ? `, and ${allowed.length - maxAllowedShown} more` : '';
   const list = allowed.length === 0 ? 'nothing for this language' : `${shown.join(', ')}${more}`;
   return new WorkcrateError(
     'package_refused',

@@ -17,7 +17,7 @@ import { listPlainHosts, splitNpmCredentials, type Registry } from './registries
 import { getEnvironmentFolder, type InstalledPackage, type PackagePlace } from './store.ts';
 
 /** Gives a run a way out to these hosts and no others; closed when it is over. */
-export type OpenNetwork = (
+export type OpenInstallNetwork = (
   caller: Caller,
   run: string,
   registry: readonly HostAndPort[],
@@ -44,7 +44,7 @@ export interface BuildRequest {
 
 export interface BuildOptions {
   readonly sandbox: Sandbox;
-  readonly openNetwork: OpenNetwork;
+  readonly openNetwork: OpenInstallNetwork;
   /** The folder of npm on this machine; null where there is none. */
   readonly npm: string | null;
   readonly allowsSource: boolean;
@@ -52,7 +52,7 @@ export interface BuildOptions {
 }
 
 /** Published beside what is built. */
-const insideFolder = join(import.meta.dirname, 'inside');
+const installerFolder = join(import.meta.dirname, 'inside');
 const programs: Readonly<Record<PackageLanguage, string>> = { python: 'install.py', node: 'install.cjs' };
 /** Of what pip and npm print, so much of the end is kept. */
 const keptCharacters = 64 * 1024;
@@ -72,7 +72,7 @@ export async function buildEnvironment(
       user: caller.user,
       place,
       language,
-      code: readFileSync(join(insideFolder, programs[language]), 'utf8'),
+      code: readFileSync(join(installerFolder, programs[language]), 'utf8'),
       workingDir: '/tmp',
       stdin: JSON.stringify(language === 'python' ? toPipTask(options, request) : toNpmTask(request)),
       timeoutMs,
@@ -81,10 +81,10 @@ export async function buildEnvironment(
       install: { language, environment, npm: language === 'node' ? npm : null },
     });
     const [output, errors, end] = await Promise.all([
-      keepEnd(run.stdout, request.progress),
-      keepEnd(run.stderr, request.progress),
+      keepOutputEnd(run.stdout, request.progress),
+      keepOutputEnd(run.stderr, request.progress),
       run.ended,
-      readReports(run),
+      drainReports(run),
     ]);
     const { report, said } = parseReport(output);
     if (end.reason !== 'exit' || end.exitCode !== 0 || report?.done !== true) {
@@ -122,10 +122,13 @@ function toNpmTask({ environment, specs, pins, registry }: BuildRequest) {
   };
 }
 
-const maxLineCharacters = 200;
+const maxProgressLine = 200;
 
 /** Reads to the end, tells each line, and keeps the last of it. */
-async function keepEnd(output: AsyncIterable<Uint8Array>, tell: (line: string) => void): Promise<string> {
+async function keepOutputEnd(
+  output: AsyncIterable<Uint8Array>,
+  tell: (line: string) => void,
+): Promise<string> {
   const decoder = new TextDecoder();
   let kept = '';
   let rest = '';
@@ -135,12 +138,12 @@ async function keepEnd(output: AsyncIterable<Uint8Array>, tell: (line: string) =
     const lines = (rest + text).slice(-keptCharacters).split('\n');
     rest = lines.pop()!;
     for (const line of lines)
-      if (line.trim() !== '') tell(escapeControls(line.trim().slice(0, maxLineCharacters)));
+      if (line.trim() !== '') tell(escapeControls(line.trim().slice(0, maxProgressLine)));
   }
   return kept;
 }
 
 /** There are none that matter, but they have to be read. */
-async function readReports({ reports }: SandboxRun): Promise<void> {
+async function drainReports({ reports }: SandboxRun): Promise<void> {
   for await (const _report of reports);
 }

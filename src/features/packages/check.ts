@@ -19,11 +19,11 @@ import { collectBytes } from '../../platform/streams.ts';
 import { quoteShort } from '../../platform/text/text.ts';
 import type { InstalledPackage, Manifest } from './store.ts';
 
-const maxEntries = 400_000;
-const maxDepth = 60;
-const maxPathBytes = 64 * 1024 ** 2;
+const maxTreeSize = 400_000;
+const maxTreeDepth = 60;
+const maxTreeBytes = 64 * 1024 ** 2;
 const maxLockBytes = 64 * 1024 ** 2;
-const mostPackages = 5000;
+const maxPackages = 5000;
 
 export type InspectedEnvironment = Pick<Manifest, 'bytes' | 'modules' | 'installed'>;
 
@@ -35,29 +35,29 @@ export async function inspectEnvironment(
 ): Promise<InspectedEnvironment> {
   const root = openBelow(folder);
   await checkTree(root, language);
-  const { bytes } = await runInSlices(root.space(maxEntries), {});
+  const { bytes } = await runInSlices(root.space(maxTreeSize), {});
   const found =
     language === 'python'
       ? listDistributions(root, version)
       : { installed: await listNodePackages(root), modules: [] };
   const installed = found.installed
-    .slice(0, mostPackages)
+    .slice(0, maxPackages)
     .sort((one, other) => (one.name < other.name ? -1 : 1));
   return { bytes, modules: found.modules, installed };
 }
 
 async function checkTree(root: FolderRoot, language: PackageLanguage): Promise<void> {
-  const options = { mostEntries: maxEntries, mostDepth: maxDepth, mostBytes: maxPathBytes };
-  const take = (entry: TreeEntry): void => checkEntry(root, language, entry);
+  const options = { mostEntries: maxTreeSize, mostDepth: maxTreeDepth, mostBytes: maxTreeBytes };
+  const take = (entry: TreeEntry): void => checkPackageEntry(root, language, entry);
   const end = await runInSlices(root.tree(rootPath, options), { take });
-  if (end.cut) throw brokenError(`it has more than ${maxEntries} files`);
+  if (end.cut) throw brokenError(`it has more than ${maxTreeSize} files`);
   if (end.unreadable > 0 || end.unentered > 0) throw brokenError('it has files that cannot be read');
 }
 
 /** The interpreter itself is a link that leads out, in every virtual environment. */
 const interpreterPath = /^bin\/python[\d.]*$/;
 
-function checkEntry(root: FolderRoot, language: PackageLanguage, { path, stats }: TreeEntry): void {
+function checkPackageEntry(root: FolderRoot, language: PackageLanguage, { path, stats }: TreeEntry): void {
   if (path === null || stats.isFile() || stats.isDirectory()) return;
   const shown = quoteShort(path, 200);
   if (!stats.isSymbolicLink()) throw brokenError(`${shown} is neither a file nor a folder`);
@@ -100,7 +100,7 @@ const topPackage = /^node_modules\/((?:@[A-Za-z0-9][\w.-]{0,100}\/)?[A-Za-z0-9][
 const nodeVersion = /^\d[\w.+-]{0,80}$/;
 
 async function listNodePackages(root: FolderRoot): Promise<InstalledPackage[]> {
-  const lock = lockSchema.safeParse(await readJson(root, 'node_modules/.package-lock.json')).data;
+  const lock = lockSchema.safeParse(await readPackageJson(root, 'node_modules/.package-lock.json')).data;
   if (lock === undefined) throw brokenError('npm has not said what it installed');
   return Object.entries(lock.packages).flatMap(([path, { version = '' }]) => {
     const [, name] = topPackage.exec(path) ?? [];
@@ -108,7 +108,7 @@ async function listNodePackages(root: FolderRoot): Promise<InstalledPackage[]> {
   });
 }
 
-async function readJson(root: FolderRoot, path: string): Promise<unknown> {
+async function readPackageJson(root: FolderRoot, path: string): Promise<unknown> {
   try {
     using file = root.open(parsePath(path));
     if (file.stats.size > maxLockBytes) return null;

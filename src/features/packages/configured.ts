@@ -8,13 +8,13 @@ import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { getErrno } from '../../platform/errors.ts';
 
-const answerMs = 20_000;
-const mostOutput = 200_000;
+const registryAnswerMs = 20_000;
+const maxOutput = 200_000;
 
 /** What it prints; null where it cannot be run, or takes too long. Not in a folder that may have settings of its own. */
-async function ask(program: string, args: readonly string[]): Promise<string | null> {
+async function run(program: string, args: readonly string[]): Promise<string | null> {
   try {
-    const limits = { timeout: answerMs, maxBuffer: mostOutput, cwd: '/' };
+    const limits = { timeout: registryAnswerMs, maxBuffer: maxOutput, cwd: '/' };
     return (await promisify(execFile)(program, args, limits)).stdout;
   } catch {
     return null;
@@ -39,8 +39,8 @@ const askStandard =
 /** Of all that names a setting, the last counts: files of the machine, then of the user, then variables. */
 export async function askPip(python: string): Promise<ConfiguredIndexes> {
   const [settings, told] = await Promise.all([
-    ask(python, ['-m', 'pip', 'config', 'list']),
-    ask(python, ['-c', askStandard]),
+    run(python, ['-m', 'pip', 'config', 'list']),
+    run(python, ['-c', askStandard]),
   ]);
   const lines = (settings ?? '').split('\n');
   const find = (name: string): string[] => {
@@ -53,21 +53,21 @@ export async function askPip(python: string): Promise<ConfiguredIndexes> {
   };
   const [index, fileHost] = told?.trim().split(' ') ?? [];
   const standard =
-    index !== undefined && fileHost !== undefined && isHttpUrl(index) ? { index, fileHost } : null;
+    index !== undefined && fileHost !== undefined && isRegistryUrl(index) ? { index, fileHost } : null;
   return {
-    index: find('index-url').find(isHttpUrl) ?? standard?.index ?? null,
-    extra: find('extra-index-url').filter(isHttpUrl),
+    index: find('index-url').find(isRegistryUrl) ?? standard?.index ?? null,
+    extra: find('extra-index-url').filter(isRegistryUrl),
     standard,
   };
 }
 
 export async function askNpm(npmFolder: string): Promise<string | null> {
-  const answer = await ask(process.execPath, [`${npmFolder}/bin/npm-cli.js`, 'config', 'get', 'registry']);
+  const answer = await run(process.execPath, [`${npmFolder}/bin/npm-cli.js`, 'config', 'get', 'registry']);
   const address = answer?.trim() ?? '';
-  return isHttpUrl(address) ? address : null;
+  return isRegistryUrl(address) ? address : null;
 }
 
-const isHttpUrl = (text: string): boolean => /^https?:\/\/\S+$/.test(text) && URL.canParse(text);
+const isRegistryUrl = (text: string): boolean => /^https?:\/\/\S+$/.test(text) && URL.canParse(text);
 
 /**
  * The folder of npm, by the path of its program: a link to `npm-cli.js` in most installations. Null where it is something

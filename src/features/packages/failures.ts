@@ -27,10 +27,10 @@ export function parseReport(output: string): { report: InstallReport | null; sai
   const lines = output.split('\n');
   const last = lines.findLastIndex((line) => line.startsWith(reportMark));
   const before = lines.slice(0, Math.max(0, last)).findLastIndex((line) => line.startsWith(reportMark));
-  return { report: parseLine(lines[last]), said: lines.slice(before + 1).join('\n') };
+  return { report: parseReportLine(lines[last]), said: lines.slice(before + 1).join('\n') };
 }
 
-function parseLine(line: string | undefined): InstallReport | null {
+function parseReportLine(line: string | undefined): InstallReport | null {
   try {
     return reportSchema.safeParse(JSON.parse(line?.slice(reportMark.length) ?? 'null')).data ?? null;
   } catch (error) {
@@ -87,12 +87,12 @@ function toReportedError(failed: FailedInstall): WorkcrateError {
   const { language, report } = failed;
   if (report?.problem === 'no-pip') return missingToolError('pip', 'python3-pip');
   if (report?.problem === 'no-venv') return missingToolError('the module venv', 'python3-venv');
-  if (isTooLarge(failed)) return doNotFitError(`a file may have ${formatBytes(failed.fileBytes)}`);
+  if (isInstallTooLarge(failed)) return doNotFitError(`a file may have ${formatBytes(failed.fileBytes)}`);
   return (language === 'python' ? toPipError(failed) : toNpmError(failed)) ?? toOtherError(failed);
 }
 
 /** Whether the kernel refused to let a file grow: that may come before the disk is seen to be full. */
-const isTooLarge = ({ language, report, output }: FailedInstall): boolean =>
+const isInstallTooLarge = ({ language, report, output }: FailedInstall): boolean =>
   language === 'python' ? /\[Errno 27\]/.test(output) : report?.code === 'EFBIG';
 
 export const missingToolError = (what: string, debian: string): WorkcrateError =>

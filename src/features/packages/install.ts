@@ -61,15 +61,15 @@ export interface PackageChange {
 export async function carryOut(options: InstallOptions): Promise<PackageChange> {
   const began = performance.now();
   options.signal.throwIfAborted();
-  const first = await look(options);
+  const first = await inspect(options);
   if (isDone(options, first)) return toChange(options, first, first.current, began);
   await using lease = await options.installs.wait(options.caller.user, options.signal);
   // Another server may have installed something meanwhile.
-  const found = await look(options);
+  const found = await inspect(options);
   if (isDone(options, found)) return toChange(options, found, found.current, began);
   const signal = AbortSignal.any([options.signal, lease.lost]);
   try {
-    const current = await replace({ ...options, signal }, found, began);
+    const current = await replaceEnvironment({ ...options, signal }, found, began);
     return toChange(options, found, current, began);
   } catch (error) {
     lease.lost.throwIfAborted();
@@ -77,24 +77,24 @@ export async function carryOut(options: InstallOptions): Promise<PackageChange> 
   }
 }
 
-interface Found {
+interface FoundState {
   readonly current: CurrentEnvironment | null;
   readonly plan: Plan;
 }
 
-async function look({ sandbox, place, language, plan }: InstallOptions): Promise<Found> {
+async function inspect({ sandbox, place, language, plan }: InstallOptions): Promise<FoundState> {
   const current = readCurrent(place, language);
   return { current, plan: plan({ language, current, system: await sandbox.pythonDistributions() }) };
 }
 
 /** Nothing is to be changed, and what there is can be used. */
-const isDone = ({ madeIn }: InstallOptions, { current, plan }: Found): boolean =>
+const isDone = ({ madeIn }: InstallOptions, { current, plan }: FoundState): boolean =>
   plan.isUnchanged && (current === null || current.madeIn === madeIn);
 
 /** Makes the environment that is planned, and lets runs see it. */
-async function replace(
+async function replaceEnvironment(
   options: InstallOptions,
-  { current, plan }: Found,
+  { current, plan }: FoundState,
   began: number,
 ): Promise<CurrentEnvironment | null> {
   const { place, language, clock, registry, madeIn } = options;
@@ -106,7 +106,7 @@ async function replace(
   const id = makeEnvironment(place, language);
   try {
     const inspected = await build(options, plan, current, id);
-    await demandRoom(options, inspected);
+    await checkPackageSpace(options, inspected);
     await publish(place, language, id, {
       ...inspected,
       requested: plan.specs.map(({ text }) => text),
@@ -147,7 +147,7 @@ async function measureCache({ packages }: PackagePlace): Promise<number> {
 }
 
 /** Downloads that are kept go first. */
-async function demandRoom(
+async function checkPackageSpace(
   { place, language, userBytes }: InstallOptions,
   { bytes }: InspectedEnvironment,
 ): Promise<void> {
@@ -166,7 +166,7 @@ async function demandRoom(
 
 function toChange(
   { language }: InstallOptions,
-  { current: before, plan }: Found,
+  { current: before, plan }: FoundState,
   current: CurrentEnvironment | null,
   began: number,
 ): PackageChange {

@@ -26,7 +26,7 @@ export interface JobTerms {
 }
 
 /** One is under way, the others wait. */
-const mostOfUser = 8;
+const maxOfUser = 8;
 
 export function createInstalls(clock: Clock, log: Log) {
   const running = new Map<RunningJob, { readonly stop: AbortController; readonly done: Promise<unknown> }>();
@@ -42,7 +42,7 @@ export function createInstalls(clock: Clock, log: Log) {
       { cancel, patienceMs, progress }: JobTerms,
       work: (signal: AbortSignal, progress: (line: string) => void) => Promise<T>,
     ): Promise<T | RunningJob> {
-      if (list(wanted.owner).length >= mostOfUser) throw tooManyError();
+      if (list(wanted.owner).length >= maxOfUser) throw tooManyInstallsError();
       const job = { ...wanted, since: clock() };
       const stop = new AbortController();
       const cancelJob = (): void => stop.abort(cancel.reason);
@@ -77,8 +77,8 @@ function startPatience(ms: number | null) {
   return { over, [Symbol.dispose]: () => clearTimeout(timer) };
 }
 
-const tooManyError = (): WorkcrateError =>
+const tooManyInstallsError = (): WorkcrateError =>
   new WorkcrateError(
     'sandbox_busy',
-    `${mostOfUser} installs of yours are waiting already. They are done one after the other: wait for them, and name several packages in one call.`,
+    `${maxOfUser} installs of yours are waiting already. They are done one after the other: wait for them, and name several packages in one call.`,
   );

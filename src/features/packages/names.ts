@@ -51,7 +51,7 @@ export function parseSpec(language: PackageLanguage, text: string, mayUse: MayUs
   const { name, extras = '', range = '', url: address } = groups ?? {};
   const url = address === undefined ? null : URL.parse(address);
   if (name === undefined || (address !== undefined && (url === null || !mayUse(url))))
-    throw badNameError(language, text);
+    throw createBadPackageNameError(language, text);
   return { text, name: normalizeName(language, name), extras, range, url };
 }
 
@@ -82,7 +82,7 @@ export const parseNameOnly = (language: PackageLanguage, text: string): string =
 export const normalizeName = (language: PackageLanguage, name: string): string =>
   language === 'python' ? name.replaceAll(/[-_.]+/g, '-').toLowerCase() : name;
 
-function badNameError(language: PackageLanguage, text: string): WorkcrateError {
+function createBadPackageNameError(language: PackageLanguage, text: string): WorkcrateError {
   const { title, examples } = forms[language];
   return new WorkcrateError(
     'invalid_input',

@@ -17,7 +17,7 @@ import type { Sandbox } from '../../ports/sandbox/sandbox.ts';
 import { listWorkspaces, type Workspaces } from '../../core/workspaces/workspaces.ts';
 import { readTrustedTime } from '../../ports/database/trusted-clock.ts';
 import { createAllowedPackages } from './allowed.ts';
-import type { OpenNetwork } from './build.ts';
+import type { OpenInstallNetwork } from './build.ts';
 import { missingToolError } from './failures.ts';
 import { carryOut, type InstallOptions, type PackageChange } from './install.ts';
 import { createInstalls, type JobTerms, type RunningJob } from './jobs.ts';
@@ -37,7 +37,7 @@ import {
   type PackagePlace,
 } from './store.ts';
 
-export type { OpenNetwork } from './build.ts';
+export type { OpenInstallNetwork } from './build.ts';
 export { createAllowedPackages } from './allowed.ts';
 export { findNpmFolder } from './configured.ts';
 export { createRegistries } from './registries.ts';
@@ -50,7 +50,7 @@ export interface PackagesOptions extends RegistryOptions {
   /** What code runs in, or why there is nothing. */
   readonly sandbox: Sandbox | string;
   /** Null where there is no way out for an install. */
-  readonly openNetwork: OpenNetwork | null;
+  readonly openNetwork: OpenInstallNetwork | null;
   /** Which packages may be asked for; empty for all. */
   readonly allow: readonly string[];
   readonly allowsSource: boolean;
@@ -115,7 +115,7 @@ export function createPackages(options: PackagesOptions) {
     terms: JobTerms,
     plan: InstallOptions['plan'],
   ): Promise<PackageChange | RunningJob> => {
-    const tools = await demandTools(options, language);
+    const tools = await checkInstallTools(options, language);
     const job = { owner: caller.user, language, names };
     return jobs.run(job, terms, (signal, progress) =>
       byUser(caller.user, async () => {
@@ -235,7 +235,7 @@ function repairPackages(place: PackagePlace, user: string, log: Log): void {
 }
 
 /** What an install needs, or an error that says what is missing. */
-async function demandTools(options: PackagesOptions, language: PackageLanguage) {
+async function checkInstallTools(options: PackagesOptions, language: PackageLanguage) {
   const { sandbox, openNetwork, npm } = options;
   if (typeof sandbox === 'string')
     throw new WorkcrateError(

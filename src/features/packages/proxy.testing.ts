@@ -1,11 +1,11 @@
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { OpenNetwork } from './packages.ts';
+import type { OpenInstallNetwork } from './packages.ts';
 
 /** What was asked of it, as `CONNECT host:port` or `GET url`, and what was not let through. */
 export interface TestProxy {
-  readonly open: OpenNetwork;
+  readonly open: OpenInstallNetwork;
   readonly asked: string[];
   readonly refused: string[];
   readonly closed: string[];

@@ -6,14 +6,14 @@ import type { PackageChange } from './install.ts';
 import type { RunningJob } from './jobs.ts';
 import type { ListedLanguage } from './packages.ts';
 
-const mostNames = 100;
+const maxPackageNames = 100;
 
 const makeNames = (description: string) =>
   listAs(
     z
       .array(z.string())
       .refine((names) => names.length > 0, 'name at least one package')
-      .refine((names) => names.length <= mostNames, `at most ${mostNames} packages in one call`),
+      .refine((names) => names.length <= maxPackageNames, `at most ${maxPackageNames} packages in one call`),
     { type: 'array', items: { type: 'string' }, description },
   );
 
@@ -29,15 +29,15 @@ export const removeInput = z.strictObject({
   names: makeNames('As they were asked for'),
 });
 
-const packageShape = z.object({ name: z.string(), version: z.string() });
+const namedPackageShape = z.object({ name: z.string(), version: z.string() });
 
 export const changeShape = z.object({
   state: z.enum(['done', 'running']).describe('running: the install goes on, and nothing is changed yet'),
   language,
   changed: z.boolean(),
-  added: z.array(packageShape).describe('New, or in another version than before'),
-  removed: z.array(packageShape),
-  from_system: z.array(packageShape).describe('Asked for, and there anyway'),
+  added: z.array(namedPackageShape).describe('New, or in another version than before'),
+  removed: z.array(namedPackageShape),
+  from_system: z.array(namedPackageShape).describe('Asked for, and there anyway'),
   requested: z.array(z.string()).describe('All that was asked for until now'),
   bytes: z.number(),
   took_ms: z.number(),
@@ -69,13 +69,13 @@ export const showRunningInstall = (job: RunningJob, tookMs: number): z.input<typ
   took_ms: tookMs,
 });
 
-export const listShape = z.object({
+export const packageListShape = z.object({
   languages: z.array(
     z.object({
       language,
       registry: z.string(),
       requested: z.array(z.string()),
-      installed: z.array(packageShape),
+      installed: z.array(namedPackageShape),
       bytes: z.number(),
       made_at: z.string().nullable(),
       stale: z.boolean().describe('Made for another interpreter than runs have now'),
@@ -94,7 +94,7 @@ export function showList(
   languages: readonly ListedLanguage[],
   jobs: readonly RunningJob[],
   allowed: string | null,
-): z.input<typeof listShape> {
+): z.input<typeof packageListShape> {
   return {
     languages: languages.map(({ current, isStale, wasDamaged, ...rest }) => ({
       language: rest.language,

@@ -37,7 +37,7 @@ export type PackagePlace = Workspace & { readonly packages: string };
 const installedPackage = z.object({ name: z.string(), version: z.string() });
 export type InstalledPackage = z.infer<typeof installedPackage>;
 
-const manifestSchema = z.object({
+const environmentSchema = z.object({
   /** What it takes on disk. */
   bytes: z.number(),
   /** Of Python, the names that `import` takes. */
@@ -54,7 +54,7 @@ const manifestSchema = z.object({
   /** The one that runs saw before. */
   previous: z.string().nullable(),
 });
-export type Manifest = z.infer<typeof manifestSchema>;
+export type Manifest = z.infer<typeof environmentSchema>;
 
 /** The environment that runs see. */
 export interface CurrentEnvironment extends Manifest {
@@ -78,7 +78,7 @@ export function readCurrent(
 function readManifest(packages: string, language: PackageLanguage, id: string): Manifest | null {
   try {
     const text = readFileSync(getManifestFile(packages, language, id), 'utf8');
-    return manifestSchema.safeParse(JSON.parse(text)).data ?? null;
+    return environmentSchema.safeParse(JSON.parse(text)).data ?? null;
   } catch (error) {
     if (error instanceof SyntaxError || getErrno(error) === 'ENOENT') return null;
     throw error;
@@ -169,7 +169,7 @@ export function repairCurrent(place: PackagePlace, language: PackageLanguage): R
   if (damaged === null) return null;
   const { packages } = place;
   const whole = readdirSync(join(packages, language))
-    .filter((name) => idPattern.test(name))
+    .filter((name) => environmentIdPattern.test(name))
     .map((id) => ({ id, manifest: readManifest(packages, language, id) }))
     .filter(({ manifest }) => manifest !== null)
     .toSorted((one, other) => other.manifest!.madeAt - one.manifest!.madeAt)[0];
@@ -221,7 +221,7 @@ export function noteCacheSize({ packages }: PackagePlace, bytes: number): void {
 }
 
 const scratchPattern = /^scratch-/;
-const idPattern = /^[0-9a-f]{12}$/;
+const environmentIdPattern = /^[0-9a-f]{12}$/;
 const environmentPattern = /^([0-9a-f]{12})(?:\.json)?$/;
 /** Of a moment in which nothing may be cut off. */
 const halfDonePattern = /^next-|\.part$/;
@@ -273,7 +273,7 @@ export const mayStillUsePrevious =
 
 /** Of all users, by the folder of their workspaces: the environments that are damaged, in words. */
 export function listDamagedPackages(workspaces: string): string[] {
-  return listFolder(workspaces).flatMap((name) => {
+  return listPackageFolder(workspaces).flatMap((name) => {
     const packages = join(workspaces, name, 'packages');
     const damaged = packageLanguages.filter((language) => isDamaged({ packages }, language));
     return damaged.map(
@@ -282,7 +282,7 @@ export function listDamagedPackages(workspaces: string): string[] {
   });
 }
 
-function listFolder(folder: string): string[] {
+function listPackageFolder(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch (error) {

@@ -10,13 +10,13 @@ import type { Packages } from './packages.ts';
 import {
   changeShape,
   installInput,
-  listShape,
+  packageListShape,
   removeInput,
   showChange,
   showList,
   showRunningInstall,
 } from './schema.ts';
-import { describeChange, describeList, describeRunningInstall } from './text.ts';
+import { describeChange, describePackageList, describeRunningInstall } from './text.ts';
 
 /** What these tools work on. */
 export interface PackagesRoom {
@@ -26,7 +26,7 @@ export interface PackagesRoom {
 }
 
 /** One that is cancelled ends. One whose client went away goes on: what it fetches is wanted all the same. */
-function toTerms({ signal, canWait, progress }: ToolContext, detachMs: number | null): JobTerms {
+function toJobTerms({ signal, canWait, progress }: ToolContext, detachMs: number | null): JobTerms {
   const cancel = new AbortController();
   const passOn = (): void => {
     if (readEndOfCall(signal) !== 'disconnected') cancel.abort(signal.reason);
@@ -62,7 +62,7 @@ const installTool = declareTool({
   auditFields: { subject: ['names'] },
   async handle({ packages, detachMs }: PackagesRoom, asked, context) {
     const began = performance.now();
-    const outcome = await packages.install(context.caller, asked, toTerms(context, detachMs));
+    const outcome = await packages.install(context.caller, asked, toJobTerms(context, detachMs));
     return answerChange(outcome, 'installed', began);
   },
 });
@@ -73,14 +73,14 @@ const listTool = declareTool({
   title: 'List installed packages',
   description: 'Lists the packages that you have installed, and where they come from.',
   input: z.strictObject({}),
-  output: listShape,
+  output: packageListShape,
   annotations: { readOnlyHint: true, openWorldHint: false },
   auditFields: { subject: [] },
   async handle({ packages }: PackagesRoom, _input, { caller }) {
     const { languages, jobs } = await packages.list(caller);
     const { allowed } = packages;
     return {
-      text: describeList(languages, jobs, allowed),
+      text: describePackageList(languages, jobs, allowed),
       structured: showList(languages, jobs, allowed),
     };
   },
@@ -98,7 +98,7 @@ const removeTool = declareTool({
   auditFields: { subject: ['names'] },
   async handle({ packages, detachMs }: PackagesRoom, asked, context) {
     const began = performance.now();
-    const outcome = await packages.remove(context.caller, asked, toTerms(context, detachMs));
+    const outcome = await packages.remove(context.caller, asked, toJobTerms(context, detachMs));
     return answerChange(outcome, 'removed', began);
   },
 });

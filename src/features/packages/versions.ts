@@ -142,21 +142,21 @@ export function fitsNodeRange(range: string, text: string): boolean {
     case '>=':
       return order >= 0;
     case '>':
-      return order > 0 && (exact !== null || !startsWith(version, known));
+      return order > 0 && (exact !== null || !startsWithNumbers(version, known));
     case '<':
       return order < 0;
     case '<=':
-      return order <= 0 || (exact === null && startsWith(version, known));
+      return order <= 0 || (exact === null && startsWithNumbers(version, known));
     case '~':
-      return order >= 0 && startsWith(version, known.slice(0, 2));
+      return order >= 0 && startsWithNumbers(version, known.slice(0, 2));
     case '^':
-      return order >= 0 && startsWith(version, known.slice(0, findCaretPart(known)));
+      return order >= 0 && startsWithNumbers(version, known.slice(0, findCaretPart(known)));
     default:
-      return startsWith(version, known);
+      return startsWithNumbers(version, known);
   }
 }
 
-const startsWith = ({ numbers }: NodeVersion, known: readonly number[]): boolean =>
+const startsWithNumbers = ({ numbers }: NodeVersion, known: readonly number[]): boolean =>
   known.every((number, at) => numbers[at] === number);
 
 /** How many numbers have to stay: up to the first that is not 0. */

@@ -49,6 +49,6 @@ function checkRunEnded({ id, reason }: Execution): void {
 }
 
 /** The path of a file as all runs see it. */
-export function toInsidePath(workingDir: string, name: string): string {
+export function toPathInRun(workingDir: string, name: string): string {
   return name.startsWith('/') ? name : `${workingDir.replace(/\/+$/, '')}/${name}`;
 }

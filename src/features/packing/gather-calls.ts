@@ -1,6 +1,6 @@
 /** Collects the tools that the code of a run called: each call with its arguments and its result as files. */
 import { hashDefinition, toSortedJson } from '../../core/offer/toolbox.ts';
-import type { CallRecord, RecordedCall } from '../code-mode/store.ts';
+import type { RunCallRecord, RecordedCall } from '../code-mode/store.ts';
 import type { ChainStep } from './chain.ts';
 import { addTextFile, type PackCollector } from './gather.ts';
 import type { FileOfRun, PackedCall, PackedFile } from './packed.ts';
@@ -13,12 +13,12 @@ export interface PackedCalls {
 
 /** The file with the definitions of tools, in the folder of calls. */
 export const toolsFileName = 'tools.json';
-const jsonType = 'application/json';
+const jsonMediaType = 'application/json';
 
 export async function collectRunCalls(
   collector: PackCollector,
   step: ChainStep,
-  { calls, tools }: CallRecord,
+  { calls, tools }: RunCallRecord,
 ): Promise<PackedCalls> {
   const packed: PackedCall[] = [];
   for (const call of calls) packed.push(await collectCall(collector, step, call));
@@ -30,7 +30,7 @@ export async function collectRunCalls(
       `Of ${notKept} tool calls of ${step.title} the crate has only hashes: their arguments or results were too large to be kept.`,
     );
   if (calls.length + tools.length === 0) return { calls: [], toolsFile: null };
-  const toolsFile = await addTextFile(collector, `${JSON.stringify(tools, null, 2)}\n`, jsonType, {
+  const toolsFile = await addTextFile(collector, `${JSON.stringify(tools, null, 2)}\n`, jsonMediaType, {
     folder: `${step.folder}calls`,
     name: toolsFileName,
     knownAs: [],
@@ -84,7 +84,7 @@ async function collectValue(
   const description = `The ${what} of call ${call.sequence} of ${title}, of the tool ${JSON.stringify(call.tool)}`;
   const labels = { folder: `${folder}calls`, name, knownAs: [], description };
   if (typeof value === 'object' && value !== null && hashDefinition(value) === sha256)
-    return addTextFile(collector, toSortedJson(value), jsonType, labels);
+    return addTextFile(collector, toSortedJson(value), jsonMediaType, labels);
   const path = collector.naming(labels.folder, name);
   const missing = 'it was too large to be kept, so only its hash was';
   return { path, knownAs: [path], description, size: null, sha256, origin: null, missing };

@@ -1,7 +1,7 @@
 /** Collects the inputs of a run: files that it was given, that it found or opened, and its stdin. */
 import type { InputFileRecord } from '../../core/runs/executions.ts';
 import type { KnownInput } from '../provenance/provenance.ts';
-import { toInsidePath, type ChainStep } from './chain.ts';
+import { toPathInRun, type ChainStep } from './chain.ts';
 import {
   addRecordedBytes,
   addStoredFile,
@@ -10,7 +10,7 @@ import {
   type PackCollector,
 } from './gather.ts';
 import { stdinFileName, type FileOfRun, type FileOrigin, type PackedFile } from './packed.ts';
-import { findUnchanged } from './recorded-bytes.ts';
+import { findUnchangedFile } from './recorded-bytes.ts';
 
 /** Executions store NUL as this, since PostgreSQL cannot store NUL. */
 export const nulReplacement = '\u2400';
@@ -29,7 +29,7 @@ interface RecordedInput extends Omit<InputFileRecord, 'sha256'> {
 export async function collectRunInputs(collector: PackCollector, step: ChainStep): Promise<FileOfRun[]> {
   const { workingDir, inputs: given, knownInputs } = step.execution;
   const inputs = new Set<FileOfRun>();
-  const paths = new Set(given.map(({ name }) => toInsidePath(workingDir, name)));
+  const paths = new Set(given.map(({ name }) => toPathInRun(workingDir, name)));
   for (const input of given) inputs.add(await collectRunInput(collector, step, input));
   for (const input of knownInputs)
     if (!paths.has(input.path)) inputs.add(await collectKnownInput(collector, step, input));
@@ -45,7 +45,7 @@ async function collectRunInput(
 ): Promise<FileOfRun> {
   const { shared } = collector;
   const { sha256, size, name } = input;
-  const path = toInsidePath(step.execution.workingDir, name);
+  const path = toPathInRun(step.execution.workingDir, name);
   const knownAs = [step.isChain ? path : name];
   const labels = toInputLabels(step, input, knownAs);
   if (sha256 === null)
@@ -144,7 +144,7 @@ async function collectInputBytes(
   if (madeBy !== null) await kept.addById(madeBy);
   const bytes =
     (await kept.find(sha256, signal)) ??
-    (await findUnchanged(workspace, { workingDir, name }, { size, sha256 }, signal));
+    (await findUnchangedFile(workspace, { workingDir, name }, { size, sha256 }, signal));
   if (typeof bytes !== 'string') return addRecordedBytes(collector, labels, bytes);
   return describeMissingFile(
     collector,

@@ -4,10 +4,10 @@
  */
 import type { Execution } from '../../core/runs/executions.ts';
 import { describeGap, type ResultFile } from '../provenance/provenance.ts';
-import { toInsidePath, type ChainStep } from './chain.ts';
+import { toPathInRun, type ChainStep } from './chain.ts';
 import { addRecordedBytes, describeMissingFile, type PackCollector } from './gather.ts';
 import type { FileOfRun } from './packed.ts';
-import { findUnchanged } from './recorded-bytes.ts';
+import { findUnchangedFile } from './recorded-bytes.ts';
 
 export interface CollectedResults {
   readonly results: readonly FileOfRun[];
@@ -61,7 +61,7 @@ function listRecordedResults({ workingDir, resultFiles, keptBytes, artifacts }: 
   if (resultFiles === null) {
     const { created, modified } = artifacts;
     return [...created, ...modified].map((name, index) => ({
-      path: toInsidePath(workingDir, name),
+      path: toPathInRun(workingDir, name),
       name,
       isNew: index < created.length,
       size: null,
@@ -104,7 +104,7 @@ async function collectRunResult(
   const { workingDir } = step.execution;
   const bytes =
     (await kept.find(sha256, signal)) ??
-    (await findUnchanged(workspace, { workingDir, name }, { size, sha256 }, signal));
+    (await findUnchangedFile(workspace, { workingDir, name }, { size, sha256 }, signal));
   const file =
     typeof bytes === 'string'
       ? describeMissingFile(

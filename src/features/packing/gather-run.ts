@@ -4,7 +4,7 @@
  */
 import type { Execution } from '../../core/runs/executions.ts';
 import type { Language } from '../../ports/sandbox/sandbox.ts';
-import type { CallRecord } from '../code-mode/store.ts';
+import type { RunCallRecord } from '../code-mode/store.ts';
 import type { ChainStep } from './chain.ts';
 import { collectRunInputs, nulReplacement } from './gather-inputs.ts';
 import { collectRunCalls } from './gather-calls.ts';
@@ -25,7 +25,7 @@ const maxPreviewCodeLength = 64 * 1024;
 
 export interface PackRunOptions {
   /** What the record has of the tools that its code called. */
-  readonly calls: CallRecord;
+  readonly calls: RunCallRecord;
   /** Whether files that it changed in its working folder are packed, and not only those in /artifacts. */
   readonly includeWorkspace: boolean;
 }

@@ -182,14 +182,14 @@ const maxQuotedName = 200;
 /** One sentence for each run and reason. */
 export function listMissingNotes({ missing }: PackCollector): string[] {
   return [...missing.values()].map(({ title, reason, names }) => {
-    const few = names.slice(0, maxNamedMissing).map(quoteFileName).join(', ');
+    const few = names.slice(0, maxNamedMissing).map(quotePackedName).join(', ');
     const more = names.length > maxNamedMissing ? ` and ${names.length - maxNamedMissing} more` : '';
     return `Described, but not in the crate: ${few}${more} of ${title}: ${reason}.`;
   });
 }
 
 /** Quoted, so that a file name cannot imitate a note. */
-const quoteFileName = (name: string): string =>
+const quotePackedName = (name: string): string =>
   JSON.stringify(name.length > maxQuotedName ? `${name.slice(0, maxQuotedName).toWellFormed()}…` : name);
 
 /** Adds a text file that is made for the crate. */

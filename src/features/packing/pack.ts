@@ -10,7 +10,7 @@ import type { KeptReader } from '../provenance/provenance.ts';
 import type { Files } from '../../core/files/files.ts';
 import type { Caller } from '../../core/identity.ts';
 import type { Source, SourceObject } from '../../ports/storage/source.ts';
-import type { CallRecord } from '../code-mode/store.ts';
+import type { RunCallRecord } from '../code-mode/store.ts';
 import { packageVersion } from '../../platform/version.ts';
 import type { Workspaces } from '../../core/workspaces/workspaces.ts';
 import { createArchive, type CrateArchive } from '../crates/contents/archive.ts';
@@ -38,9 +38,9 @@ import {
   type PackedFile,
   type PackedRun,
 } from './packed.ts';
-import { renderPreview } from './preview.ts';
+import { renderCratePreview } from './preview.ts';
 import type { ReservePackQuota } from './quota.ts';
-import { languageNames } from './run-entities.ts';
+import { languageEntities } from './run-entities.ts';
 import { getCrateSpecification, type CrateSpecificationVersion } from './specification.ts';
 
 export type { CrateAuthor } from './packed.ts';
@@ -53,7 +53,7 @@ export interface CratePackerOptions {
   /** The bytes that are kept of what runs made. */
   readonly keptResults: KeptReader;
   /** The tools that the code of a run called. */
-  readonly readCalls: (executionId: string) => Promise<CallRecord>;
+  readonly readCalls: (executionId: string) => Promise<RunCallRecord>;
   /** The cells that the state of a caller's session comes from; without it, no session can be packed. */
   readonly findSession?: FindSessionToPack | undefined;
   /** Where packed crates go. */
@@ -149,12 +149,12 @@ export function createCratePacker(options: CratePackerOptions) {
 
 export type CratePacker = ReturnType<typeof createCratePacker>;
 
-const noCalls: CallRecord = { calls: [], tools: [] };
+const noCalls: RunCallRecord = { calls: [], tools: [] };
 
 const findCalls = async (
   { readCalls }: CratePackerOptions,
   { id, toolCalls }: Execution,
-): Promise<CallRecord> => (toolCalls === null ? noCalls : readCalls(id));
+): Promise<RunCallRecord> => (toolCalls === null ? noCalls : readCalls(id));
 
 async function collectCrate(
   options: CratePackerOptions,
@@ -163,11 +163,11 @@ async function collectCrate(
   signal: AbortSignal,
 ): Promise<{ crate: PackedCrate; collector: PackCollector }> {
   const { fileIds = [], includeWorkspace = true } = request;
-  const session = await findSession(options, caller, request);
+  const session = await findPackedSession(options, caller, request);
   const executionIds = session?.executionIds ?? request.executionIds ?? [];
   if (executionIds.length + fileIds.length === 0)
     throw new WorkcrateError('invalid_input', 'Say what to pack: an execution_id, file_ids, or both.');
-  const found = await findExecutions(options, caller, executionIds);
+  const found = await findPackedRuns(options, caller, executionIds);
   // A cell that never started has no part in the state of its session.
   const executions = session === null ? found : found.filter(({ reason }) => reason !== 'refused');
   checkFileCount(executions);
@@ -192,7 +192,7 @@ async function collectCrate(
   return { crate: { about, specification, runs, files }, collector };
 }
 
-async function findSession(
+async function findPackedSession(
   { findSession: find }: CratePackerOptions,
   caller: Caller,
   { sessionId, executionIds = [] }: PackRequest,
@@ -208,7 +208,7 @@ async function findSession(
 }
 
 /** All of them are the caller's: `not_found` otherwise. */
-async function findExecutions(
+async function findPackedRuns(
   { executions }: CratePackerOptions,
   caller: Caller,
   ids: readonly string[],
@@ -261,7 +261,7 @@ async function addMetadataAndPreview(crate: PackedCrate, { members, now }: PackC
   const metadata = `${JSON.stringify(createMetadataDocument(crate), makeStringsWellFormed, 2)}\n`;
   return [
     await createTextMember(metadataName, metadata, now),
-    await createTextMember(previewName, renderPreview(crate), now),
+    await createTextMember(previewName, renderCratePreview(crate), now),
     ...members,
   ];
 }
@@ -338,9 +338,9 @@ function toAboutCrate(
 }
 
 function createDefaultTitle([run, ...more]: readonly PackedRun[], files: readonly PackedFile[]): string {
-  if (run === undefined) return `${formatCount(files.length, 'file')} from Workcrate`;
-  const title = `${languageNames[run.language].name} run ${run.id}`;
-  return more.length === 0 ? title : `${title} and ${formatCount(more.length, 'run')} after it`;
+  if (run === undefined) return `${countItems(files.length, 'file')} from Workcrate`;
+  const title = `${languageEntities[run.language].name} run ${run.id}`;
+  return more.length === 0 ? title : `${title} and ${countItems(more.length, 'run')} after it`;
 }
 
 function createDefaultDescription(runs: readonly PackedRun[], files: readonly PackedFile[]): string {
@@ -353,7 +353,7 @@ function createDefaultDescription(runs: readonly PackedRun[], files: readonly Pa
   const what = runs.some(({ resultsMayBeIncomplete }) => resultsMayBeIncomplete) ? 'known result' : 'result';
   const outcome = `${summarizeNames([...made], what)} from ${summarizeNames([...new Set(given)], 'input')}`;
   if (runs.length === 1)
-    return `A run of ${languageNames[run.language].name} code on ${day}: ${outcome}; ${run.outcome}.`;
+    return `A run of ${languageEntities[run.language].name} code on ${day}: ${outcome}; ${run.outcome}.`;
   const failed = runs.filter(({ succeeded }) => !succeeded).length;
   const ends = failed === 0 ? 'all succeeded' : `${failed} failed`;
   return `${runs.length} runs of code, one after the other, from ${day}: ${outcome}; ${ends}.`;
@@ -369,7 +369,7 @@ function summarizeNames(files: readonly FileOfRun[], what: string): string {
   if (files.length === 0) return `no ${what}s`;
   const few = files.slice(0, maxNamesInDescription).map(getPackedFileName).map(shortenFileName);
   const more = files.length - few.length;
-  if (more > 0) return `${few.join(', ')} and ${formatCount(more, `more ${what}`)}`;
+  if (more > 0) return `${few.join(', ')} and ${countItems(more, `more ${what}`)}`;
   return few.length === 1 ? few[0]! : `${few.slice(0, -1).join(', ')} and ${few.at(-1)}`;
 }
 
@@ -378,4 +378,4 @@ const shortenFileName = (name: string): string =>
     ? `${name.slice(0, maxNameLengthInDescription).toWellFormed()}…`
     : name;
 
-const formatCount = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
+const countItems = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
 import type { PackedCrate, PackedFile, PackedRun } from './packed.ts';
-import { escapePreviewHtml, renderLink, renderPreview, formatPreviewSize } from './preview.ts';
+import { escapePreviewHtml, renderLink, renderCratePreview, formatPreviewSize } from './preview.ts';
 import { getCrateSpecification } from './specification.ts';
 
 function file(path: string): PackedFile {
@@ -96,10 +96,10 @@ const hostile = [
 ];
 for (const text of hostile)
   it(`${JSON.stringify(text)} is only text on the page`, () => {
-    const page = renderPreview(crateOf(text));
+    const page = renderCratePreview(crateOf(text));
     assert.deepEqual(
       tagsOf(page).map((tag) => tag.replace(/(?:href|title|src|alt)="[^"]*"/g, '')),
-      tagsOf(renderPreview(crateOf('harmless'))).map((tag) =>
+      tagsOf(renderCratePreview(crateOf('harmless'))).map((tag) =>
         tag.replace(/(?:href|title|src|alt)="[^"]*"/g, ''),
       ),
     );
@@ -108,12 +108,12 @@ for (const text of hostile)
   });
 
 it('any text is only text on the page', () => {
-  const count = tagsOf(renderPreview(crateOf('harmless'))).length;
+  const count = tagsOf(renderCratePreview(crateOf('harmless'))).length;
   fc.assert(
     fc.property(
       fc.string({ unit: fc.constantFrom('<', '>', '"', "'", '&', 'a', ' ', '/', ':', '\n', '-', '!') }),
       (text) => {
-        const same = tagsOf(renderPreview(crateOf(`x${text}`))).length;
+        const same = tagsOf(renderCratePreview(crateOf(`x${text}`))).length;
         assert.ok(Math.abs(same - count) <= 2, 'but for whether the licence is a link');
       },
     ),
@@ -122,7 +122,7 @@ it('any text is only text on the page', () => {
 });
 
 it('the page has no script, and fetches nothing but pictures beside it', () => {
-  const page = renderPreview(crateOf('harmless'));
+  const page = renderCratePreview(crateOf('harmless'));
   assert.doesNotMatch(page, /<(?:script|link|iframe|object|embed)\b|@import|url\(/i);
   const sources = [...page.matchAll(/\bsrc="([^"]*)"/g)].map(([, source]) => source);
   assert.deepEqual(sources, ['./results/harmless.png', './results/harmless.png']);
@@ -133,16 +133,16 @@ it('the page has no script, and fetches nothing but pictures beside it', () => {
 });
 
 it('steps are listed in their order, and a run alone is no step', () => {
-  const page = renderPreview(crateOf('harmless'));
+  const page = renderCratePreview(crateOf('harmless'));
   assert.match(page, /<ol>[^]*#exec_000000000000[^]*#exec_000000000001[^]*<\/ol>[^]*Step 1[^]*Step 2/);
-  assert.doesNotMatch(renderPreview(crateOf('harmless', 1)), /<ol>|Step 1/);
+  assert.doesNotMatch(renderCratePreview(crateOf('harmless', 1)), /<ol>|Step 1/);
 });
 
 it('pictures that are large, or too many, are links only', () => {
   const { runs, ...crate } = crateOf('harmless', 1);
   const pictures = Array.from({ length: 60 }, (_, at) => ({ ...file(`${at}.png`), mediaType: 'image/png' }));
   const large = { ...file('large.png'), mediaType: 'image/png', size: 20_000_000 };
-  const page = renderPreview({ ...crate, runs: [{ ...runs[0]!, results: [large, ...pictures] }] });
+  const page = renderCratePreview({ ...crate, runs: [{ ...runs[0]!, results: [large, ...pictures] }] });
   assert.equal(page.match(/<img /g)?.length, 50);
   assert.doesNotMatch(page, /src="\.\/large/);
   assert.match(page, /href="large\.png"/);

@@ -11,14 +11,14 @@ import {
   type PackedRun,
 } from './packed.ts';
 import { previewStyle } from './preview-style.ts';
-import { languageNames } from './run-entities.ts';
+import { languageEntities } from './run-entities.ts';
 import { createLicenceEntity } from './run-facts.ts';
 
 /**
  * `ro-crate-preview.html`: one page that says what the crate is, without a script, and with nothing to fetch but
  * pictures of the crate beside it. RO-Crate advises against a copy of the metadata in it.
  */
-export function renderPreview({ about, specification, runs, files }: PackedCrate): string {
+export function renderCratePreview({ about, specification, runs, files }: PackedCrate): string {
   return `<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -38,7 +38,7 @@ ${previewStyle}
 </header>
 ${renderAboutSection(about)}
 ${runs.length < 2 ? '' : renderSection('Steps', renderStepList(runs))}
-${renderRuns(runs)}
+${renderPackedRuns(runs)}
 ${files.length === 0 ? '' : renderSection('Files', renderFileTable('Files of this crate', files))}
 <footer>Packed by Workcrate ${escapePreviewHtml(about.version)} as an RO-Crate ${specification.version}. All of its metadata is in ${renderLink(metadataName, metadataName)}.</footer>
 </main>
@@ -71,7 +71,7 @@ function renderAboutSection(about: AboutCrate): string {
     'About',
     renderTerms([
       ['author', 'Author', authors.join('<br>') || escapePreviewHtml(about.user)],
-      ['datePublished', 'Published', renderTime(about.published)],
+      ['datePublished', 'Published', renderRunTime(about.published)],
       ['license', 'Licence', about.license === null ? licenceName : renderLink(licence['@id'], licenceName)],
       ['keywords', 'Keywords', escapePreviewHtml(about.keywords.join(', '))],
     ]),
@@ -81,18 +81,18 @@ function renderAboutSection(about: AboutCrate): string {
 /** The steps in their order, each a link to its part of the page. */
 function renderStepList(runs: readonly PackedRun[]): string {
   const items = runs.map((run) => {
-    const name = `${languageNames[run.language].name}, ${run.id}`;
+    const name = `${languageEntities[run.language].name}, ${run.id}`;
     return `<li><a href="#${escapePreviewHtml(run.id)}">${escapePreviewHtml(name)}</a>: ${renderOutcome(run)}</li>`;
   });
   return `<ol>\n${items.join('\n')}\n</ol>`;
 }
 
-function renderRuns(runs: readonly PackedRun[]): string {
+function renderPackedRuns(runs: readonly PackedRun[]): string {
   const pictures = choosePictures(runs);
   if (runs.length < 2) return runs.map((run) => renderRunParts(run, pictures, 2)).join('');
   return runs
     .map((run) => {
-      const heading = `${run.title}: ${languageNames[run.language].name}`;
+      const heading = `${run.title}: ${languageEntities[run.language].name}`;
       const parts = renderRunParts(run, pictures, 3);
       return `<article id="${escapePreviewHtml(run.id)}">\n<h2>${escapePreviewHtml(heading)}</h2>\n${parts}\n</article>`;
     })
@@ -108,15 +108,15 @@ const describeSoftware = ({ name, version }: { name: string; version: string }):
   `${name} ${version}`;
 
 function renderRunParts(run: PackedRun, pictures: ReadonlySet<FileOfRun>, level: 2 | 3): string {
-  const { name, runtime } = languageNames[run.language];
+  const { name, runtime } = languageEntities[run.language];
   const details = renderTerms([
     ['identifier', 'Run', escapePreviewHtml(run.id)],
     ['identifier', 'Session', escapePreviewHtml(run.session ?? '')],
     ['identifier', 'Script', escapePreviewHtml(run.script ?? '')],
     ['actionStatus', 'Outcome', renderOutcome(run)],
     ['error', 'Error', run.succeeded ? '' : escapePreviewHtml(run.error ?? '')],
-    ['startTime', 'Started', renderTime(run.startedAt)],
-    ['endTime', 'Ended', run.endedAt === null ? 'not known' : renderTime(run.endedAt)],
+    ['startTime', 'Started', renderRunTime(run.startedAt)],
+    ['endTime', 'Ended', run.endedAt === null ? 'not known' : renderRunTime(run.endedAt)],
     ['programmingLanguage', 'Language', name],
     [
       'softwareRequirements',
@@ -137,15 +137,15 @@ function renderRunParts(run: PackedRun, pictures: ReadonlySet<FileOfRun>, level:
   return [
     level === 2 ? renderSection('The run', details) : details,
     renderSection('Inputs', renderInputs(run), level),
-    renderSection('Results', renderResults(run, pictures), level),
-    renderSection('Code', renderCode(run), level),
+    renderSection('Results', renderPackedResults(run, pictures), level),
+    renderSection('Code', renderPackedCode(run), level),
     ...(run.logs.length === 0
       ? []
       : [renderSection('Output', renderFileTable('What it wrote to its outputs', run.logs), level)]),
   ].join('\n');
 }
 
-function renderCode({ code, codeText }: PackedRun): string {
+function renderPackedCode({ code, codeText }: PackedRun): string {
   const link = renderLink(pathToEntityId(code.path), code.path);
   return `<p>${link}, sha256 <code>${code.sha256}</code></p>\n<pre tabindex="0" aria-label="Code of the run"><code>${escapePreviewHtml(codeText)}</code></pre>`;
 }
@@ -171,7 +171,7 @@ function renderUnknownResults({ moreResults, resultsMayBeIncomplete }: PackedRun
     : [];
 }
 
-function renderResults(run: PackedRun, pictures: ReadonlySet<FileOfRun>): string {
+function renderPackedResults(run: PackedRun, pictures: ReadonlySet<FileOfRun>): string {
   const { results, shownTexts } = run;
   const unknown = renderUnknownResults(run);
   const texts = shownTexts.map(
@@ -180,26 +180,29 @@ function renderResults(run: PackedRun, pictures: ReadonlySet<FileOfRun>): string
   );
   if (results.length === 0)
     return [...texts, ...(unknown.length === 0 ? ['<p>It left no files.</p>'] : unknown)].join('\n');
-  const shown = results.filter((file) => pictures.has(file)).map(renderPicture);
+  const shown = results.filter((file) => pictures.has(file)).map(renderPackedPicture);
   return [...texts, ...shown, renderFileTables('Files that it made or changed', results), ...unknown].join(
     '\n',
   );
 }
 
-const pictureTypes = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/svg+xml']);
+const previewPictureTypes = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/svg+xml']);
 /** A page with more, or larger ones, would take a browser long. The others are in the tables, as links. */
-const maxPictures = 50;
-const maxPictureBytes = 10_000_000;
+const maxPreviewPictures = 50;
+const maxPreviewPictureBytes = 10_000_000;
 
 function choosePictures(runs: readonly PackedRun[]): Set<FileOfRun> {
   const pictures = runs
     .flatMap(({ results }) => results)
-    .filter((file) => isPackedFile(file) && pictureTypes.has(file.mediaType) && file.size <= maxPictureBytes);
-  return new Set([...new Set(pictures)].slice(0, maxPictures));
+    .filter(
+      (file) =>
+        isPackedFile(file) && previewPictureTypes.has(file.mediaType) && file.size <= maxPreviewPictureBytes,
+    );
+  return new Set([...new Set(pictures)].slice(0, maxPreviewPictures));
 }
 
 /** From the file in the crate, beside the page. A picture in an `img` runs no script and fetches nothing. */
-function renderPicture(file: FileOfRun): string {
+function renderPackedPicture(file: FileOfRun): string {
   const address = escapePreviewHtml(`./${pathToEntityId(file.path)}`);
   const name = toFileLabel(file);
   const picture = `<img src="${address}" alt="${escapePreviewHtml(name)}" loading="lazy">`;
@@ -221,7 +224,7 @@ function renderFileTables(caption: string, files: readonly FileOfRun[]): string 
 }
 
 function renderFileTable(caption: string, files: readonly PackedFile[]): string {
-  return renderTable(
+  return renderFactTable(
     caption,
     'Type',
     files.map((file) => ({
@@ -234,7 +237,7 @@ function renderFileTable(caption: string, files: readonly PackedFile[]): string 
 
 /** Each with the reason, so that nobody takes what is missing for what never was. */
 function renderMissingTable(caption: string, files: readonly MissingFile[]): string {
-  return renderTable(
+  return renderFactTable(
     caption,
     'Why',
     files.map((file) => ({
@@ -252,7 +255,7 @@ interface PreviewTableRow {
   readonly file: Pick<FileOfRun, 'size' | 'sha256'>;
 }
 
-function renderTable(caption: string, second: string, rows: readonly PreviewTableRow[]): string {
+function renderFactTable(caption: string, second: string, rows: readonly PreviewTableRow[]): string {
   const lines = rows.map(
     ({ html, about, file: { size, sha256 } }) =>
       `<tr><td>${html}</td>${about}${renderSize(size)}<td><code>${escapePreviewHtml(sha256 ?? 'not hashed')}</code></td></tr>`,
@@ -271,7 +274,7 @@ const renderSize = (size: number | null): string =>
     ? '<td class="number">not known</td>'
     : `<td class="number" title="${size} bytes">${formatPreviewSize(size)}</td>`;
 
-function renderTime(milliseconds: number): string {
+function renderRunTime(milliseconds: number): string {
   const moment = toIsoTimestamp(milliseconds);
   return `<time datetime="${moment}">${moment.slice(0, 19).replace('T', ' ')} UTC</time>`;
 }

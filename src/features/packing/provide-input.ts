@@ -9,10 +9,10 @@ import type { Caller } from '../../core/identity.ts';
 import type { Workspace } from '../../ports/sandbox/sandbox.ts';
 import type { Workspaces } from '../../core/workspaces/workspaces.ts';
 import { fileChangedWhilePackingError } from '../crates/contents/archive.ts';
-import { createKeptBytes, findUnchanged } from './recorded-bytes.ts';
+import { createKeptBytes, findUnchangedFile } from './recorded-bytes.ts';
 import { hashReplayFile, writeReplayInput } from './replay-workspace.ts';
 
-export interface WantedInput {
+export interface ProvidedInput {
   /** As the code names it, inside. */
   readonly path: string;
   /** Where the run had it, which may be another folder. */
@@ -36,7 +36,7 @@ export function createInputProvider({
   return async (
     caller: Caller,
     to: Workspace,
-    { path, from, size, sha256, madeBy }: WantedInput,
+    { path, from, size, sha256, madeBy }: ProvidedInput,
     signal: AbortSignal,
   ): Promise<string | null> => {
     if ((await hashReplayFile(to, path, signal)) !== null) return null;
@@ -45,7 +45,7 @@ export function createInputProvider({
     const home = await places.find(caller.user);
     const bytes =
       (await kept.find(sha256, signal)) ??
-      (await findUnchanged(home, { workingDir: '/', name: from }, { size, sha256 }, signal));
+      (await findUnchangedFile(home, { workingDir: '/', name: from }, { size, sha256 }, signal));
     if (typeof bytes === 'string') return bytes;
     const through = digestWhileReading(bytes.read(signal));
     await writeReplayInput(to, path, through.bytes);

@@ -106,7 +106,7 @@ async function* readKeptToPack(
 }
 
 /** The file of this name as it is now, if it has the recorded hash; else why it is no use, as a clause. */
-export async function findUnchanged(
+export async function findUnchangedFile(
   place: Workspace | null,
   { workingDir, name }: { readonly workingDir: string; readonly name: string },
   { size, sha256 }: { readonly size: number | null; readonly sha256: string },

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { WorkcrateError } from '../../platform/errors.ts';
-import { maxOfferedTools, offeredToolShape, type OfferedTool } from '../code-mode/offered-tool.ts';
+import { maxOfferedTools, offeredToolShape, type RecordedTool } from '../code-mode/offered-tool.ts';
 import type { Toolbox } from '../../core/offer/toolbox.ts';
 import {
   createLiveToolbox,
@@ -66,7 +66,7 @@ export function planCalls({ entities, ...rest }: CrateMetadata, action: Entity):
   };
 }
 
-const outcomeShape = z.enum(['ok', 'error', 'refused', 'cancelled']);
+const callOutcomeShape = z.enum(['ok', 'error', 'refused', 'cancelled']);
 
 function planCall(metadata: CrateMetadata, entity: Entity): PlannedCall {
   const [tool] = getEntityTargets(metadata, entity, 'instrument');
@@ -75,7 +75,7 @@ function planCall(metadata: CrateMetadata, entity: Entity): PlannedCall {
   const name = tool && getEntityText(tool, 'name');
   const argumentsHash = given && readRecordedHash(given);
   const read = (property: string) => readRunProperty(metadata, entity, property);
-  const outcome = outcomeShape.safeParse(read(callPropertyNames.outcome));
+  const outcome = callOutcomeShape.safeParse(read(callPropertyNames.outcome));
   if (!name || !argumentsHash || !outcome.success)
     throw new WorkcrateError(
       'unsupported',
@@ -101,18 +101,19 @@ function toPlannedText(entity: Entity): PlannedText | null {
 /** Reads a text file of the crate, verified by its hash and bounded. */
 export type ReadPlannedText = (file: PlannedText) => Promise<string>;
 
-const resultShape = z.looseObject({ content: z.array(z.looseObject({ type: z.string() })) });
+const callContentShape = z.looseObject({ content: z.array(z.looseObject({ type: z.string() })) });
 const toolsShape = z.array(offeredToolShape).max(maxOfferedTools);
 
 /** What was recorded of a run, with the results that the crate has. */
 async function readPlannedCalls(
   { calls, toolsFile }: PlannedCalls,
   read: ReadPlannedText,
-): Promise<{ calls: ReplayedCall[]; tools: OfferedTool[] }> {
+): Promise<{ calls: ReplayedCall[]; tools: RecordedTool[] }> {
   const replayed: ReplayedCall[] = [];
   for (const { resultFile, ...call } of calls) {
     const result =
-      resultFile && (parseFile(resultFile, await read(resultFile), resultShape) as ReplayedCall['result']);
+      resultFile &&
+      (parseFile(resultFile, await read(resultFile), callContentShape) as ReplayedCall['result']);
     replayed.push({ ...call, result });
   }
   const tools = toolsFile === null ? [] : parseFile(toolsFile, await read(toolsFile), toolsShape);

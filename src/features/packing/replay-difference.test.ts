@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { crc32, deflateSync, gzipSync } from 'node:zlib';
 import { findMissingScience } from '../../ports/sandbox/science.testing.ts';
-import { judgeDifference } from './replay-difference.ts';
+import { explainDifference } from './replay-difference.ts';
 
 const judge = (before: string | Buffer, after: string | Buffer) =>
-  judgeDifference(Buffer.from(before), Buffer.from(after));
+  explainDifference(Buffer.from(before), Buffer.from(after));
 
 it('an id of an SVG may have another name, if all that refers to it has', () => {
   const svg = (id: string, used: string, text = 'x') =>

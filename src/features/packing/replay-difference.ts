@@ -18,22 +18,22 @@ interface Format {
   readonly mayHideDates?: boolean;
 }
 
-const startsWith =
+const matchStart =
   (text: string) =>
   (bytes: Buffer): boolean =>
     bytes.subarray(0, text.length).equals(Buffer.from(text, 'latin1'));
 
-const formats: readonly Format[] = [
-  { matches: startsWith('\x89PNG\r\n\x1a\n'), blank: blankPng },
-  { matches: startsWith('%PDF-'), blank: blankPdf, mayHideDates: true },
-  { matches: startsWith('PK\x03\x04'), blank: blankZip, mayHideDates: true },
-  { matches: startsWith('\x1f\x8b'), blank: blankGzip, mayHideDates: true },
-  { matches: isSvg, blank: blankSvg },
+const pictureFormats: readonly Format[] = [
+  { matches: matchStart('\x89PNG\r\n\x1a\n'), blank: blankPng },
+  { matches: matchStart('%PDF-'), blank: blankPdf, mayHideDates: true },
+  { matches: matchStart('PK\x03\x04'), blank: blankZip, mayHideDates: true },
+  { matches: matchStart('\x1f\x8b'), blank: blankGzip, mayHideDates: true },
+  { matches: isSvgText, blank: blankSvg },
 ];
 
 /** Compares two files of which it is known that they are not the same. */
-export function judgeDifference(before: Buffer, after: Buffer): ReplayDifference {
-  const format = formats.find(({ matches }) => matches(before) && matches(after));
+export function explainDifference(before: Buffer, after: Buffer): ReplayDifference {
+  const format = pictureFormats.find(({ matches }) => matches(before) && matches(after));
   if (format === undefined) return isText(before) && isText(after) ? 'content' : 'unknown';
   const [one, other] = [format.blank(before), format.blank(after)];
   if (one === null || other === null) return 'unknown';
@@ -43,7 +43,7 @@ export function judgeDifference(before: Buffer, after: Buffer): ReplayDifference
 
 const isText = (bytes: Buffer): boolean => isUtf8(bytes) && !bytes.includes(0);
 
-function isSvg(bytes: Buffer): boolean {
+function isSvgText(bytes: Buffer): boolean {
   return isText(bytes) && /<svg[\s>]/.test(bytes.subarray(0, 4096).toString());
 }
 

@@ -7,9 +7,9 @@ import { parsePath } from '../../platform/paths/paths.ts';
 import { languages, type Language } from '../../ports/sandbox/sandbox.ts';
 import type { CrateMetadata, Entity } from '../crates/crate.ts';
 import { entityIdToPath, missingMark } from '../crates/metadata/metadata.ts';
-import { maxPackedRuns, toInsidePath } from './chain.ts';
+import { maxPackedRuns, toPathInRun } from './chain.ts';
 import { shownFolder, stdinFileName } from './packed.ts';
-import { languageNames, runPropertyNames } from './run-entities.ts';
+import { languageEntities, runPropertyNames } from './run-entities.ts';
 
 /** A file of a step. */
 export interface PlannedFile {
@@ -184,7 +184,7 @@ function listResultNotes(metadata: CrateMetadata, action: Entity): string[] {
 /** The interpreter is named like the language's. Crates of earlier releases call it `#runtime`. */
 function readRecordedRuntime(metadata: CrateMetadata, code: Entity, language: Language): string | null {
   const needs = getEntityTargets(metadata, code, 'softwareRequirements');
-  const { runtimeUrl } = languageNames[language];
+  const { runtimeUrl } = languageEntities[language];
   const runtime = needs.find(({ id }) => id === '#runtime' || id.startsWith(`${runtimeUrl}#`));
   const version = runtime && (getEntityText(runtime, 'version') ?? getEntityText(runtime, 'softwareVersion'));
   return runtime && version ? `${getEntityText(runtime, 'name') ?? ''} ${version}`.trim() : null;
@@ -216,19 +216,19 @@ function toPlannedFile(entity: Entity, folder: string): PlannedFile {
   const path = entityIdToPath(entity.id);
   const fallback = (path ?? entity.id).slice((path ?? entity.id).lastIndexOf('/') + 1);
   const known = getEntityTexts(entity, 'alternateName');
-  const names = known.map((name) => toInsidePath(folder, name)).filter(isKept);
+  const names = known.map((name) => toPathInRun(folder, name)).filter(isKept);
   return {
     path,
-    names: names.length > 0 ? names : [toInsidePath(folder, fallback)],
+    names: names.length > 0 ? names : [toPathInRun(folder, fallback)],
     sha256: readRecordedHash(entity),
-    missing: readMissing(entity),
+    missing: readMissingNote(entity),
   };
 }
 
 const maxMissingLength = 300;
 
 /** Why a described file is not in the crate, in its own words; null if it says nothing of that. */
-function readMissing(entity: Entity): string | null {
+function readMissingNote(entity: Entity): string | null {
   const status = getEntityText(entity, 'creativeWorkStatus') ?? '';
   return status.startsWith(missingMark)
     ? status.slice(missingMark.length, missingMark.length + maxMissingLength)
@@ -250,7 +250,7 @@ function toPlannedInput(
 
 function inputNotContainedError(entity: Entity): WorkcrateError {
   const name = getEntityText(entity, 'name') ?? entity.id;
-  const missing = readMissing(entity);
+  const missing = readMissingNote(entity);
   const why = missing === null ? '' : ` (${missing})`;
   return replayUnsupportedError(`it does not contain its input ${JSON.stringify(name.slice(0, 200))}${why}`);
 }

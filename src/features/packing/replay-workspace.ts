@@ -152,7 +152,7 @@ export const hashReplayFile = (
   place: Workspace,
   insidePath: string,
   signal: AbortSignal,
-): Promise<string | null> => hashFile(locateWorkspaceFile(place, '/', insidePath), signal);
+): Promise<string | null> => hashWorkspaceFile(locateWorkspaceFile(place, '/', insidePath), signal);
 
 /** The same of what a step made, hidden files too: no crate contains these, but their hashes are recorded. */
 export function hashReplayResult(
@@ -161,10 +161,10 @@ export function hashReplayResult(
   signal: AbortSignal,
 ): Promise<string | null> {
   const file = locateWorkspaceFile(place, '/', insidePath);
-  return hashFile(file && { ...file, hidden: 'allow' }, signal);
+  return hashWorkspaceFile(file && { ...file, hidden: 'allow' }, signal);
 }
 
-async function hashFile(file: WorkspaceFile | null, signal: AbortSignal): Promise<string | null> {
+async function hashWorkspaceFile(file: WorkspaceFile | null, signal: AbortSignal): Promise<string | null> {
   const measured = file && (await measureWorkspaceFile(file, signal));
   return measured === null || typeof measured === 'string' ? null : measured.sha256;
 }

@@ -11,7 +11,7 @@ import type { RunEnd, Sandbox, SandboxRun, Workspace } from '../../ports/sandbox
 import { collectBytes, collectText } from '../../platform/streams.ts';
 import type { CrateMetadata } from '../crates/crate.ts';
 import { openStepTools, planCalls, type ReplayTools, type StepTools } from './replay-calls.ts';
-import { judgeDifference, maxComparedBytes, type ReplayDifference } from './replay-difference.ts';
+import { explainDifference, maxComparedBytes, type ReplayDifference } from './replay-difference.ts';
 import {
   planReplay,
   type PlannedFile,
@@ -57,7 +57,7 @@ export interface ReplayOptions {
 }
 
 /** A replay under way: what all its steps share. */
-interface Replay extends ReplayOptions {
+interface CrateReplay extends ReplayOptions {
   readonly sessions: ReplaySessions;
   /** The bytes that inputs may still use on the disk: all together as much as a run may. */
   bytesLeft: number;
@@ -86,7 +86,7 @@ function checkReplayLanguage({ languages }: Sandbox, { language }: ReplayStep): 
   );
 }
 
-async function replayStep(replay: Replay, step: ReplayStep): Promise<ReplayStepReport> {
+async function replayStep(replay: CrateReplay, step: ReplayStep): Promise<ReplayStepReport> {
   const { sandbox, place, signal } = replay;
   const code = await readReplayCode(replay, step.code);
   const stdin = step.stdin === null ? '' : await readReplayStdin(replay, step.stdin);
@@ -107,7 +107,7 @@ async function replayStep(replay: Replay, step: ReplayStep): Promise<ReplayStepR
     runtime: await sandbox.runtime(step.language),
     sandbox: sandbox.kind,
     inputs: inputs.filter(({ state }) => state !== 'same'),
-    results: await diffReplayResults(step, found, (result, path) => judgeResult(replay, result, path)),
+    results: await diffReplayResults(step, found, (result, path) => compareResult(replay, result, path)),
     calls: tools.compare(),
     complete: changes.complete,
     notes: step.notes,
@@ -116,7 +116,11 @@ async function replayStep(replay: Replay, step: ReplayStep): Promise<ReplayStepR
 }
 
 /** What is not in the crate, or not in a file, cannot be looked at. */
-async function judgeResult(replay: Replay, result: PlannedFile, name: string): Promise<ReplayDifference> {
+async function compareResult(
+  replay: CrateReplay,
+  result: PlannedFile,
+  name: string,
+): Promise<ReplayDifference> {
   const { place, signal } = replay;
   const made = name.startsWith(shownFolder) ? null : locateWorkspaceFile(place, '/', name);
   if (result.path === null || made === null) return 'unknown';
@@ -124,7 +128,7 @@ async function judgeResult(replay: Replay, result: PlannedFile, name: string): P
     const file = { path: result.path, sha256: result.sha256 };
     const before = await collectBytes(await readVerifiedFile(replay, file, maxComparedBytes));
     const after = await collectBytes(limitBytes(rereadWorkspaceFile(made, signal), name, maxComparedBytes));
-    return judgeDifference(before, after);
+    return explainDifference(before, after);
   } catch (error) {
     // A crate without these bytes, or with other ones than it says, still has their hash.
     const known = ['too_large', 'not_found', 'hash_mismatch'] as const;
@@ -136,7 +140,10 @@ async function judgeResult(replay: Replay, result: PlannedFile, name: string): P
 const maxCallFileBytes = 4 * 1024 ** 2;
 
 /** The tools that the code of a step called, if it called any. */
-function openTools(replay: Replay, { action, language, folder: workingDir }: ReplayStep): Promise<StepTools> {
+function openTools(
+  replay: CrateReplay,
+  { action, language, folder: workingDir }: ReplayStep,
+): Promise<StepTools> {
   const { metadata, tools = null, sandbox, place, signal } = replay;
   const run = { language, workingDir, place, sandbox, signal };
   return openStepTools(planCalls(metadata, action), tools, run, async (file) =>
@@ -145,7 +152,7 @@ function openTools(replay: Replay, { action, language, folder: workingDir }: Rep
 }
 
 /** What no step made is written as the crate has it. What a step made stays as it made it now. */
-async function provideInput(replay: Replay, input: PlannedInput): Promise<ReplayInputDiff[]> {
+async function provideInput(replay: CrateReplay, input: PlannedInput): Promise<ReplayInputDiff[]> {
   const { place, signal } = replay;
   const diffs: ReplayInputDiff[] = [];
   for (const name of input.names) {
@@ -164,7 +171,7 @@ function compareInput(expected: string | null, found: string | null): ReplayInpu
 }
 
 /** From where the step before made it; if it did not, from the crate. */
-async function copyMadeInput(replay: Replay, input: PlannedInput, name: string): Promise<void> {
+async function copyMadeInput(replay: CrateReplay, input: PlannedInput, name: string): Promise<void> {
   const { place, signal } = replay;
   for (const path of input.madeAt) {
     const file = locateWorkspaceFile(place, '/', path);
@@ -175,7 +182,7 @@ async function copyMadeInput(replay: Replay, input: PlannedInput, name: string):
   if (input.path !== null) await writeInputFromCrate(replay, input, name);
 }
 
-async function writeInputFromCrate(replay: Replay, { path, sha256 }: PlannedInput, name: string) {
+async function writeInputFromCrate(replay: CrateReplay, { path, sha256 }: PlannedInput, name: string) {
   const limit = Math.min(replay.sandbox.limits.fileBytes, replay.bytesLeft);
   const bytes = await readVerifiedFile(replay, { path: path!, sha256 }, limit);
   replay.bytesLeft -= await writeReplayInput(replay.place, name, bytes);
@@ -250,7 +257,7 @@ interface ReplayOutcome {
 }
 
 async function runReplayStep(
-  replay: Replay,
+  replay: CrateReplay,
   step: ReplayStep,
   { code, stdin, tools }: ReplayCode,
 ): Promise<ReplayOutcome> {

@@ -23,7 +23,7 @@ import type { PackedCrate, PackedRun, RunLimit, SoftwareVersion } from './packed
 import type { CrateSpecification } from './specification.ts';
 
 /** The name of each language and its runtime, and where they are defined. */
-export const languageNames: Readonly<
+export const languageEntities: Readonly<
   Record<Language, { name: string; url: string; runtime: string; runtimeUrl: string }>
 > = {
   python: {
@@ -103,7 +103,7 @@ function createSoftwareEntity(
 }
 
 function createRuntimeEntity({ language, runtime: ran }: PackedRun): GraphEntity {
-  const { runtime, runtimeUrl } = languageNames[language];
+  const { runtime, runtimeUrl } = languageEntities[language];
   const [name, version] = [ran?.name ?? runtime, ran?.version ?? null];
   return createSoftwareEntity(name, runtimeUrl, version, 'The interpreter that ran the code');
 }
@@ -116,7 +116,7 @@ function createLibraryEntity({ name, version }: SoftwareVersion): GraphEntity {
 
 /** Python and Bash are as their interpreters. JavaScript has versions of its own, which nobody records. */
 function createLanguageEntity({ language, runtime }: PackedRun): GraphEntity {
-  const { name, url } = languageNames[language];
+  const { name, url } = languageEntities[language];
   const version =
     runtime && (language === 'node' ? `of ${runtime.name} ${runtime.version}` : runtime.version);
   const description = 'The language of the code';
@@ -125,7 +125,7 @@ function createLanguageEntity({ language, runtime }: PackedRun): GraphEntity {
 }
 
 function createActionEntity(run: PackedRun, specification: CrateSpecification, agent: string): GraphEntity {
-  const { name } = languageNames[run.language];
+  const { name } = languageEntities[run.language];
   return createGraphEntity(toActionId(run), 'CreateAction', {
     name: `${name} run ${run.id}`,
     description: `${name} code in ${run.workingDir}: ${run.outcome}.`,

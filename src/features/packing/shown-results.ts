@@ -4,12 +4,12 @@ import { getExtension, maxResults, parseResult, type Execution } from '../../cor
 import type { Report } from '../../ports/sandbox/sandbox.ts';
 import { shownFolder } from './packed.ts';
 
-type ShownResult = Pick<Execution['results'][number], 'kind'> & {
+type ReplayedResult = Pick<Execution['results'][number], 'kind'> & {
   readonly parts: readonly { readonly mime: string }[];
 };
 
 /** Each file of each result, called after its kind and number, such as `figure-1.png`. */
-export function listShownParts<Result extends ShownResult>(
+export function listShownParts<Result extends ReplayedResult>(
   results: readonly Result[],
 ): (Result['parts'][number] & { readonly name: string; readonly kind: string })[] {
   const counts = new Map<string, number>();

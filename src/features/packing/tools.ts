@@ -21,11 +21,11 @@ const authorSchema = z.strictObject({
 });
 
 /** Listed without their forms and limits. */
-const executionIdForm = z
+const packedRunId = z
   .string()
   .regex(/^exec_[0-9a-f]{12}$/, 'an execution_id looks like exec_ and 12 hex digits');
-const executionIdSchema = listAs(executionIdForm, { type: 'string', description: 'The run to pack' });
-const executionIdsSchema = listAs(z.array(executionIdForm).max(10_000), {
+const executionIdSchema = listAs(packedRunId, { type: 'string', description: 'The run to pack' });
+const executionIdsSchema = listAs(z.array(packedRunId).max(10_000), {
   type: 'array',
   items: { type: 'string' },
   description: 'Runs that belong together, as steps of one crate',
@@ -41,10 +41,10 @@ const fileIdsSchema = listAs(
   },
 );
 const keywordsSchema = listAs(z.array(makeText(200)).max(100), { type: 'array', items: { type: 'string' } });
-const maxAuthors = 100;
+const maxPackAuthors = 100;
 const authorsSchema = z
   .array(authorSchema)
-  .refine(({ length }) => length <= maxAuthors, `takes at most ${maxAuthors}`)
+  .refine(({ length }) => length <= maxPackAuthors, `takes at most ${maxPackAuthors}`)
   .describe('Default: you');
 
 export interface PackingRoom extends CratesRoom {

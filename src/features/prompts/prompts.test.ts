@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { ToolContext } from '../../core/offer/tool.ts';
 import { useSkillsPrompt } from '../skills/tools.ts';
-import { prompts as own } from './prompts.ts';
+import { declaredPrompts as own } from './prompts.ts';
 
 const prompts = [...own, useSkillsPrompt];
 

@@ -214,7 +214,7 @@ const findDataPrompt: DeclaredPrompt<PromptsRoom> = {
     ),
 };
 
-export const prompts: readonly DeclaredPrompt<PromptsRoom>[] = [
+export const declaredPrompts: readonly DeclaredPrompt<PromptsRoom>[] = [
   analyseFilePrompt,
   writeReportPrompt,
   reproducePrompt,

@@ -89,7 +89,7 @@ export const declareRunScriptTool = (terms: RunScriptTerms): DeclaredTool<RunScr
       if (session_id !== undefined && working_dir !== null) throw sessionFolderError();
       const stdin = toStdin(args);
       const script = await scripts.get(caller, name);
-      await demandPackages(findMissingPackages, caller, script, signal);
+      await checkPackagesNamed(findMissingPackages, caller, script, signal);
       const { language, code } = script;
       const asked = {
         ...run,
@@ -121,7 +121,7 @@ function toStdin(args: object): string {
 const unusableArgsError = (why: string): WorkcrateError =>
   new WorkcrateError('invalid_input', `args ${why}. Nothing was run.`);
 
-async function demandPackages(
+async function checkPackagesNamed(
   findMissingPackages: FindMissingPackages,
   caller: Caller,
   script: WholeScript,

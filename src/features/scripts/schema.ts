@@ -113,4 +113,4 @@ export const wholeScriptShape = scriptShape.extend({
   code_next: z.number().nullable().describe('The code_from to go on with; null at the end'),
 });
 
-export const pageShape = z.object({ scripts: z.array(scriptShape), next: z.string().nullable() });
+export const scriptPageShape = z.object({ scripts: z.array(scriptShape), next: z.string().nullable() });

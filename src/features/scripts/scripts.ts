@@ -14,7 +14,7 @@ import type { Caller } from '../../core/identity.ts';
 import type { Log } from '../../platform/observability/log.ts';
 import type { Language } from '../../ports/sandbox/sandbox.ts';
 import { quoteName } from '../../platform/text/text.ts';
-import { demandNotRemoved } from '../../core/users/users.ts';
+import { checkNotRemoved } from '../../core/users/users.ts';
 import { parseScriptReference, scriptNameRule, toScriptLabel, type ScriptReference } from './names.ts';
 import type { ScriptQuota } from './quota.ts';
 import {
@@ -23,7 +23,7 @@ import {
   findVersion,
   insertVersion,
   listVersionNumbers,
-  readWindow,
+  readScriptWindow,
   updateOutcome,
   type FoundScript,
   type LastRun,
@@ -94,18 +94,18 @@ export function createScripts({ database, executions, quota, clock, log }: Scrip
       code,
       language,
       codeBytes: Buffer.byteLength(code),
-      haystack: toHaystack(wanted, code),
+      haystack: toScriptSearchText(wanted, code),
       createdAt: begunAt,
     };
     const version = await database.transaction(async (tx) => {
-      await demandNotRemoved(tx, caller, begunAt);
+      await checkNotRemoved(tx, caller, begunAt);
       return insertVersion(tx, caller.user, saved, quota);
     });
     return get(caller, toScriptLabel({ name: wanted.name, version }));
   }
 
   async function get(caller: Caller, named: string): Promise<WholeScript> {
-    const reference = demandReference(named);
+    const reference = checkReference(named);
     const { name, version } = reference;
     const found = await findVersion(database, caller.user, name, version);
     const allVersions = await listVersionNumbers(database, caller.user, name);
@@ -123,7 +123,7 @@ export function createScripts({ database, executions, quota, clock, log }: Scrip
 
   async function readOutcome(caller: Caller, { executionId }: LastRun): Promise<string> {
     try {
-      return describeOutcome(await executions.get(caller, executionId));
+      return describeEnding(await executions.get(caller, executionId));
     } catch (error) {
       if (isWorkcrateError(error, 'not_found')) return 'unknown: its record is not kept any more';
       throw error;
@@ -137,7 +137,10 @@ export function createScripts({ database, executions, quota, clock, log }: Scrip
     let after: string | null = search.after ?? null;
     do {
       if (scripts.length > 0) await yieldToEventLoop();
-      const window = await readWindow(database, caller.user, conditions, { after, rows: windowRows });
+      const window = await readScriptWindow(database, caller.user, conditions, {
+        after,
+        rows: scriptWindowRows,
+      });
       scripts.push(...window.found);
       after = window.last;
     } while (after !== null && scripts.length <= limit);
@@ -149,7 +152,7 @@ export function createScripts({ database, executions, quota, clock, log }: Scrip
   async function noteEnd(execution: Execution, name: string): Promise<void> {
     const { id, owner } = execution;
     try {
-      await updateOutcome(database, owner, name, { id, outcome: describeOutcome(execution) });
+      await updateOutcome(database, owner, name, { id, outcome: describeEnding(execution) });
     } catch (error) {
       // Whoever looks asks the record of the run then.
       log.warn('script.outcome_not_written', { id, error });
@@ -168,7 +171,7 @@ export function createScripts({ database, executions, quota, clock, log }: Scrip
 
     /** Deletes one version, or the script with all of them. */
     async delete(caller: Caller, named: string): Promise<DeletedVersions> {
-      const reference = demandReference(named);
+      const reference = checkReference(named);
       const { name, version } = reference;
       const done = await database.transaction((tx) => deleteVersions(tx, caller.user, name, version));
       if (done.deleted.length > 0) return { name, deleted: done.deleted, left: done.left.length };
@@ -198,9 +201,9 @@ export function createScripts({ database, executions, quota, clock, log }: Scrip
 }
 
 /** Rows that one query looks at: SQLite works in the thread of the server. */
-const windowRows = 25;
+const scriptWindowRows = 25;
 
-const toHaystack = ({ name, description, tags }: WantedScript, code: string): string =>
+const toScriptSearchText = ({ name, description, tags }: WantedScript, code: string): string =>
   toSearchable([name, description, tags.join('\n'), code.slice(0, maxSearchedCode)].join('\n'));
 
 async function completeFromSource(
@@ -230,13 +233,13 @@ async function completeFromSource(
   return { code: whole.code, language: whole.language };
 }
 
-function describeOutcome({ succeeded, reason, exitCode }: Execution): string {
+function describeEnding({ succeeded, reason, exitCode }: Execution): string {
   if (succeeded) return 'ok';
   return reason === 'exit' ? `exit code ${exitCode}` : reason;
 }
 
 /** Callers name a script in one text, `plot` or `plot@3`, and the audit log shows that text. */
-function demandReference(named: string): ScriptReference {
+function checkReference(named: string): ScriptReference {
   const reference = parseScriptReference(named);
   if (reference === null) throw new WorkcrateError('invalid_input', `${scriptNameRule}.`);
   return reference;

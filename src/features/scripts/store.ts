@@ -201,7 +201,7 @@ export interface ScriptWindow {
 }
 
 /** Looks at the next scripts in the order of their names. Not by LIKE, which takes as many steps as text times pattern. */
-export async function readWindow(
+export async function readScriptWindow(
   queries: Queries,
   owner: string,
   { text, language, tag }: ScriptConditions,

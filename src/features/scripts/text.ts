@@ -37,7 +37,7 @@ function describeRuns({ script: { runs, lastRun } }: FoundScript): string {
   return `run ${runs} times, last ${toSecond(at)} version ${version}: ${outcome} (${executionId})`;
 }
 
-export function describePage({ scripts, next }: ScriptPage, tool: string): string {
+export function describeScriptPage({ scripts, next }: ScriptPage, tool: string): string {
   const lines = scripts.map(describeScript);
   if (lines.length === 0)
     lines.push(

@@ -9,7 +9,7 @@ import { languages } from '../../ports/sandbox/sandbox.ts';
 import { declareRunScriptTool, type RunScriptRoom, type RunScriptTerms } from './run-tool.ts';
 import {
   pageInput,
-  pageShape,
+  scriptPageShape,
   saveInput,
   scriptReference,
   scriptShape,
@@ -17,7 +17,7 @@ import {
   wholeScriptShape,
 } from './schema.ts';
 import type { ScriptPage, Scripts } from './scripts.ts';
-import { cutCode, describeDeleted, describePage, describeSaved, describeWhole } from './text.ts';
+import { cutCode, describeDeleted, describeScriptPage, describeSaved, describeWhole } from './text.ts';
 
 export type { FindMissingPackages } from './run-tool.ts';
 
@@ -28,7 +28,7 @@ export interface ScriptsRoom extends RunScriptRoom {
 
 const readOnlyAnnotations = { readOnlyHint: true, openWorldHint: false };
 
-const saveTool = declareTool({
+const saveScriptTool = declareTool({
   name: 'save_script',
   group: 'scripts',
   title: 'Save a script',
@@ -77,25 +77,25 @@ const getTool = declareTool({
   },
 });
 
-const answerPage = (page: ScriptPage, tool: string) => ({
-  text: describePage(page, tool),
+const toPageAnswer = (page: ScriptPage, tool: string) => ({
+  text: describeScriptPage(page, tool),
   structured: { scripts: page.scripts.map(showScript), next: page.next },
 });
 
-const listTool = declareTool({
+const listScriptsTool = declareTool({
   name: 'list_scripts',
   group: 'scripts',
   title: 'List scripts',
   description: 'Lists your scripts by name, each with its latest version.',
   input: z.strictObject(pageInput),
-  output: pageShape,
+  output: scriptPageShape,
   annotations: readOnlyAnnotations,
   auditFields: { subject: [] },
   handle: async ({ scripts }: ScriptsRoom, input, { caller }) =>
-    answerPage(await scripts.find(caller, input), 'list_scripts'),
+    toPageAnswer(await scripts.find(caller, input), 'list_scripts'),
 });
 
-const searchTool = declareTool({
+const searchScriptsTool = declareTool({
   name: 'search_scripts',
   group: 'scripts',
   title: 'Search scripts',
@@ -106,11 +106,11 @@ const searchTool = declareTool({
     tag: makeText(40).optional(),
     ...pageInput,
   }),
-  output: pageShape,
+  output: scriptPageShape,
   annotations: readOnlyAnnotations,
   auditFields: { subject: [] },
   handle: async ({ scripts }: ScriptsRoom, input, { caller }) =>
-    answerPage(await scripts.find(caller, input), 'search_scripts'),
+    toPageAnswer(await scripts.find(caller, input), 'search_scripts'),
 });
 
 const deleteTool = declareTool({
@@ -129,10 +129,10 @@ const deleteTool = declareTool({
 });
 
 export const declareScriptTools = (terms: RunScriptTerms): readonly DeclaredTool<ScriptsRoom>[] => [
-  saveTool,
+  saveScriptTool,
   getTool,
-  listTool,
-  searchTool,
+  listScriptsTool,
+  searchScriptsTool,
   declareRunScriptTool(terms),
   deleteTool,
 ];

@@ -26,7 +26,7 @@ export const skillsExtension: DeclaredExtension<Skills> = {
     {
       name: 'skills/get',
       async handle(skills, params) {
-        const uri = demandUri(params);
+        const uri = checkUri(params);
         const { skills: found } = await skills.list();
         const skill = found.find(({ entry }) => entry.uri === uri);
         if (skill === undefined) throw new WorkcrateError('not_found', 'There is no skill with this URI.');
@@ -36,7 +36,7 @@ export const skillsExtension: DeclaredExtension<Skills> = {
     {
       name: 'resources/directory/read',
       async handle(skills, params) {
-        const uri = demandUri(params).replace(/\/$/, '');
+        const uri = checkUri(params).replace(/\/$/, '');
         const { skills: found } = await skills.list();
         const children = listChildren(found, uri);
         if (children.length === 0)
@@ -48,7 +48,7 @@ export const skillsExtension: DeclaredExtension<Skills> = {
   ],
 };
 
-function demandUri({ uri }: MethodParams): string {
+function checkUri({ uri }: MethodParams): string {
   if (uri === undefined) throw new WorkcrateError('invalid_input', 'uri is missing.');
   return URL.canParse(uri) ? new URL(uri).href : uri;
 }

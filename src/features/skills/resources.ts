@@ -5,7 +5,7 @@
 import { guessMediaType } from '../../core/files/files.ts';
 import { beginsWith, type DeclaredResources, type ResourceBody } from '../../core/offer/resource.ts';
 import { WorkcrateError } from '../../platform/errors.ts';
-import { decodeText } from './schema.ts';
+import { decodeSkillText } from './schema.ts';
 import type { Skills } from './skills.ts';
 
 export const skillResources: DeclaredResources<Skills> = {
@@ -34,7 +34,7 @@ export const skillResources: DeclaredResources<Skills> = {
     if (slash === -1) throw new WorkcrateError('not_found', 'Name a file of the skill, such as SKILL.md.');
     const { bytes } = await skills.read(path.slice(0, slash), path.slice(slash + 1));
     const mimeType = guessMediaType(path);
-    const text = decodeText(bytes);
+    const text = decodeSkillText(bytes);
     return text === null ? { mimeType, blob: bytes.toString('base64') } : { mimeType, text };
   },
 

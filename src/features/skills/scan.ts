@@ -26,10 +26,10 @@ export interface SkillScanner {
 
 /** More are left out, and that is told. */
 const maxSkills = 200;
-const maxFolderEntries = 5000;
-const maxDepth = 16;
+const maxSkillFolderEntries = 5000;
+const maxSkillDepth = 16;
 /** Folders are entries too. */
-const maxTreeEntries = 2 * SKILL_LIMITS.files;
+const maxSkillTreeEntries = 2 * SKILL_LIMITS.files;
 
 interface ReadSkill {
   /** Changes whenever a file does. */
@@ -38,7 +38,7 @@ interface ReadSkill {
 }
 
 export function createSkillScanner(directory: string | null): SkillScanner {
-  const open = (): FolderRoot => openPublicFolder(directory, '--skills-path', maxFolderEntries);
+  const open = (): FolderRoot => openPublicFolder(directory, '--skills-path', maxSkillFolderEntries);
   let known: ReadonlyMap<string, ReadSkill> = new Map();
 
   async function readSkill(root: FolderRoot, name: string): Promise<ReadSkill> {
@@ -48,7 +48,7 @@ export function createSkillScanner(directory: string | null): SkillScanner {
       if (before?.stamp === stamp) return before;
       return { stamp, outcome: await buildSkill(root, name, files) };
     } catch (error) {
-      const reason = explainFailure(error);
+      const reason = explainSkillFailure(error);
       if (reason === null) throw error;
       return { stamp: '', outcome: { name, reason } };
     }
@@ -85,7 +85,7 @@ function listSkillFolders(open: () => FolderRoot): { names: string[]; broken: Br
     return { names: names.slice(0, maxSkills), broken };
   } catch (error) {
     if (isWorkcrateError(error, 'path_not_found')) return { names: [], broken: [] };
-    const reason = explainFailure(error);
+    const reason = explainSkillFailure(error);
     if (reason === null) throw error;
     return { names: [], broken: [{ name: '.', reason }] };
   }
@@ -102,7 +102,7 @@ const explainBareManifest = ({ name }: { readonly name: string }): BrokenSkill =
 class UnusableSkill extends Error {}
 
 /** Null for what is not the fault of the skill. */
-function explainFailure(error: unknown): string | null {
+function explainSkillFailure(error: unknown): string | null {
   if (error instanceof UnusableSkill) return error.message;
   if (error instanceof SkillCatalogError) return error.problems.map(({ message }) => message).join('; ');
   const isOfPath = isWorkcrateError(error) && /^(?:path_|too_large$|invalid_input$)/.test(error.code);
@@ -118,13 +118,13 @@ async function listSkillFiles(root: FolderRoot, name: string): Promise<SkillFile
   const files: SkillFile[] = [];
   const stamps: string[] = [];
   const steps = root.tree(parseName(name), {
-    mostEntries: maxTreeEntries,
-    mostDepth: maxDepth,
+    mostEntries: maxSkillTreeEntries,
+    mostDepth: maxSkillDepth,
     enters: (folder) => !folder.startsWith('.'),
   });
   const end = await runInSlices(steps, {
     take({ path, stats }) {
-      if (path === null || isHidden(path) || stats.isDirectory()) return;
+      if (path === null || isHiddenFile(path) || stats.isDirectory()) return;
       if (stats.isSymbolicLink())
         throw new UnusableSkill(`${path} is a link, and links are not followed. Copy the file instead.`);
       if (!stats.isFile()) throw new UnusableSkill(`${path} is not a regular file. Remove it.`);
@@ -132,14 +132,14 @@ async function listSkillFiles(root: FolderRoot, name: string): Promise<SkillFile
       stamps.push([path, stats.size, stats.mtimeNs, stats.ctimeNs, stats.ino].join('\0'));
     },
   });
-  demandUsable(files, end);
+  checkUsable(files, end);
   return { files: files.toSorted((a, b) => (a.path < b.path ? -1 : 1)), stamp: stamps.toSorted().join('\n') };
 }
 
-const isHidden = (path: string): boolean => path.slice(path.lastIndexOf('/') + 1).startsWith('.');
+const isHiddenFile = (path: string): boolean => path.slice(path.lastIndexOf('/') + 1).startsWith('.');
 
 /** Before a byte is read. */
-function demandUsable(files: readonly SkillFile[], { cut, unreadable, unentered }: TreeEnd): void {
+function checkUsable(files: readonly SkillFile[], { cut, unreadable, unentered }: TreeEnd): void {
   const bytes = files.reduce((sum, { size }) => sum + size, 0);
   if (cut || files.length > SKILL_LIMITS.files)
     throw new UnusableSkill(`It has more than ${SKILL_LIMITS.files} files, which is the most. Remove some.`);
@@ -149,7 +149,7 @@ function demandUsable(files: readonly SkillFile[], { cut, unreadable, unentered 
     );
   if (unreadable > 0) throw new UnusableSkill('It has file names that are not UTF-8. Rename them.');
   if (unentered > 0)
-    throw new UnusableSkill(`It has folders that cannot be read, or are more than ${maxDepth} deep.`);
+    throw new UnusableSkill(`It has folders that cannot be read, or are more than ${maxSkillDepth} deep.`);
   if (files.some(({ path }) => path === 'SKILL.md')) return;
   const other = files.find(({ path }) => path.toLowerCase() === 'skill.md');
   throw new UnusableSkill(

@@ -76,22 +76,22 @@ export function showSkillList(
 }
 
 /** The most of a file that is shown, in characters: it goes into a conversation. */
-const maxShownText = 50_000;
+const maxSkillText = 50_000;
 
 export function showSkill({ skill, path, bytes }: SkillContent): z.input<typeof skillShape> {
-  const text = decodeText(bytes);
+  const text = decodeSkillText(bytes);
   return {
     ...showSummary(skill),
     files: skill.files.map((file) => ({ ...file })),
     file: path,
     size: bytes.length,
-    text: text && text.slice(0, maxShownText).toWellFormed(),
-    cut: text !== null && text.length > maxShownText,
+    text: text && text.slice(0, maxSkillText).toWellFormed(),
+    cut: text !== null && text.length > maxSkillText,
   };
 }
 
 /** Null where the bytes are not text. */
-export function decodeText(bytes: Buffer): string | null {
+export function decodeSkillText(bytes: Buffer): string | null {
   if (bytes.includes(0)) return null;
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -111,17 +111,17 @@ export function showDocumentation(
 ): z.input<typeof documentationShape> {
   const { file, language, size, module, items, problem } = documented;
   const shown = wanted ?? items;
-  const cutDoc = (doc: string): string => (wanted === null ? (doc.split('\n')[0] ?? '') : cutText(doc));
+  const cutDoc = (doc: string): string => (wanted === null ? (doc.split('\n')[0] ?? '') : cutDocText(doc));
   return {
     file,
     language,
     size,
-    module: cutText(module),
+    module: cutDocText(module),
     items: shown.slice(0, maxListedItems).map((item) => ({ ...item, doc: cutDoc(item.doc) })),
     more: Math.max(0, shown.length - maxListedItems),
     problem,
   };
 }
 
-const cutText = (text: string): string =>
+const cutDocText = (text: string): string =>
   text.length > maxDocLength ? `${text.slice(0, maxDocLength).toWellFormed()}…` : text;

@@ -75,7 +75,7 @@ export function createSkills({ own, shipped, tools, replaceable, runProgram, log
 
   async function read(name: string, path: string): Promise<SkillContent> {
     const skill = await find(name);
-    if (!skill.files.some((one) => one.path === path)) throw unknownFileError(skill);
+    if (!skill.files.some((one) => one.path === path)) throw createUnknownSkillFileError(skill);
     return { skill, path, bytes: await readSkillFile(scanners[skill.origin].open(), name, path) };
   }
 
@@ -138,10 +138,10 @@ function joinSkills(own: ScannedFolder, shipped: ScannedFolder, replaceable: Rea
 const takenReason = (name: string): string =>
   `A skill of this name comes with Workcrate, and that one is used. Rename yours, or start with --replace-skills ${name}.`;
 
-const maxNamed = 50;
+const maxNamedFilesOfSkill = 50;
 
 function unknownSkillError(skills: readonly FoundSkill[]): WorkcrateError {
-  const names = skills.slice(0, maxNamed).map(({ name }) => name);
+  const names = skills.slice(0, maxNamedFilesOfSkill).map(({ name }) => name);
   return new WorkcrateError('not_found', `There is no such skill. There are: ${names.join(', ') || 'none'}.`);
 }
 
@@ -152,9 +152,9 @@ function brokenSkillError({ name, reason }: LeftOutSkill): WorkcrateError {
   );
 }
 
-function unknownFileError({ name, files }: FoundSkill): WorkcrateError {
-  const named = files.slice(0, maxNamed).map(({ path }) => quoteName(path));
-  const more = files.length > maxNamed ? ` and ${files.length - maxNamed} more` : '';
+function createUnknownSkillFileError({ name, files }: FoundSkill): WorkcrateError {
+  const named = files.slice(0, maxNamedFilesOfSkill).map(({ path }) => quoteName(path));
+  const more = files.length > maxNamedFilesOfSkill ? ` and ${files.length - maxNamedFilesOfSkill} more` : '';
   return new WorkcrateError(
     'not_found',
     `The skill ${name} has no such file. It has: ${named.join(', ')}${more}.`,

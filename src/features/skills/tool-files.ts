@@ -34,9 +34,9 @@ import {
 /** Larger ones are data, or were put together by a program. */
 const maxSourceBytes = 1024 ** 2;
 /** A line on each of more is not read for a list. */
-const maxListedFiles = 100;
+const maxListedToolFiles = 100;
 const maxTreeEntries = 5000;
-const maxDepth = 8;
+const maxLevels = 8;
 const maxSummaryLength = 200;
 
 const prefix = '/tools/';
@@ -96,25 +96,29 @@ export function createToolFiles(directory: string | null, runProgram: RunProgram
     documentBytes,
     async document(file: string, request: DocumentationRequest): Promise<DocumentedFile> {
       const path = file.startsWith(prefix) ? file.slice(prefix.length) : file;
-      demandLanguage(file);
+      checkLanguage(file);
       return documentBytes(prefix + path, await readSource(open(), path), request);
     },
   };
 }
 
-interface Source {
+interface ToolFileSource {
   readonly path: string;
   readonly size: number;
   readonly stamp: string;
 }
 
 /** The first ones by name. A folder that is not there has none. */
-async function listSources(open: () => FolderRoot): Promise<Source[]> {
-  const sources: Source[] = [];
+async function listSources(open: () => FolderRoot): Promise<ToolFileSource[]> {
+  const sources: ToolFileSource[] = [];
   const enters = (name: string): boolean =>
     !name.startsWith('.') && !name.startsWith('__') && name !== 'node_modules';
   try {
-    const steps = open().tree(rootPath, { mostEntries: maxTreeEntries, mostDepth: maxDepth, enters });
+    const steps = open().tree(rootPath, {
+      mostEntries: maxTreeEntries,
+      mostDepth: maxLevels,
+      enters,
+    });
     await runInSlices(steps, {
       take({ path, stats }) {
         if (path === null || !stats.isFile() || findLanguage(path) === null) return;
@@ -127,19 +131,19 @@ async function listSources(open: () => FolderRoot): Promise<Source[]> {
     if (isWorkcrateError(error) && error.code.startsWith('path_')) return [];
     throw error;
   }
-  return sources.toSorted((a, b) => (a.path < b.path ? -1 : 1)).slice(0, maxListedFiles);
+  return sources.toSorted((a, b) => (a.path < b.path ? -1 : 1)).slice(0, maxListedToolFiles);
 }
 
 async function readSource(root: FolderRoot, path: string): Promise<Buffer> {
-  using file = openSource(root, path);
-  if (file.stats.size > maxSourceBytes) throw tooLargeError(file.stats.size);
+  using file = openToolFile(root, path);
+  if (file.stats.size > maxSourceBytes) throw longSourceError(file.stats.size);
   return await collectBytes(readOpenFile(file), {
     limit: maxSourceBytes,
-    tooLong: () => tooLargeError(null),
+    tooLong: () => longSourceError(null),
   });
 }
 
-function openSource(root: FolderRoot, path: string): OpenFile {
+function openToolFile(root: FolderRoot, path: string): OpenFile {
   try {
     return root.open(parsePath(path));
   } catch (error) {
@@ -151,7 +155,7 @@ function openSource(root: FolderRoot, path: string): OpenFile {
   }
 }
 
-function tooLargeError(size: number | null): WorkcrateError {
+function longSourceError(size: number | null): WorkcrateError {
   const had = size === null ? 'more' : formatBytes(size);
   return new WorkcrateError(
     'too_large',
@@ -160,7 +164,7 @@ function tooLargeError(size: number | null): WorkcrateError {
   );
 }
 
-function demandLanguage(file: string): DocumentedLanguage {
+function checkLanguage(file: string): DocumentedLanguage {
   const language = findLanguage(file);
   if (language !== null) return language;
   throw new WorkcrateError(
@@ -170,8 +174,8 @@ function demandLanguage(file: string): DocumentedLanguage {
 }
 
 function toSourceText(file: string, bytes: Buffer): { language: DocumentedLanguage; text: string } {
-  const language = demandLanguage(file);
-  if (bytes.length > maxSourceBytes) throw tooLargeError(bytes.length);
+  const language = checkLanguage(file);
+  if (bytes.length > maxSourceBytes) throw longSourceError(bytes.length);
   return { language, text: decodeSource(bytes) };
 }
 

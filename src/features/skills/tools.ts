@@ -26,7 +26,7 @@ const listEverything = async (skills: Skills) => showSkillList(await skills.list
 const describeSkills = async (skills: Skills): Promise<string> =>
   describeSkillList(await listEverything(skills));
 
-const listTool = declareTool({
+const listSkillsTool = declareTool({
   name: 'list_skills',
   group: 'skills',
   title: 'List skills',
@@ -81,22 +81,22 @@ const docstringTool = declareTool({
   },
 });
 
-const maxNamed = 50;
+const maxNamedSkills = 50;
 
 /** By the whole name, or by the last part of it. An overloaded function has several. */
 function findItems({ items }: DocumentedFile, name: string): DocumentedItem[] {
   const exact = items.filter((item) => item.name === name);
   const found = exact.length > 0 ? exact : items.filter((item) => item.name.endsWith(`.${name}`));
   if (found.length > 0) return found;
-  const names = items.slice(0, maxNamed).map((item) => item.name);
-  const more = items.length > maxNamed ? ` and ${items.length - maxNamed} more` : '';
+  const names = items.slice(0, maxNamedSkills).map((item) => item.name);
+  const more = items.length > maxNamedSkills ? ` and ${items.length - maxNamedSkills} more` : '';
   throw new WorkcrateError(
     'not_found',
     `The file has nothing of this name. It has: ${names.join(', ') || 'nothing'}${more}.`,
   );
 }
 
-export const skillTools: readonly DeclaredTool<Skills>[] = [listTool, readTool, docstringTool];
+export const skillTools: readonly DeclaredTool<Skills>[] = [listSkillsTool, readTool, docstringTool];
 
 /** The prompt by which a person tells an agent to work by the skills. */
 export const useSkillsPrompt: DeclaredPrompt<Skills> = {

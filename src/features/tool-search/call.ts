@@ -30,7 +30,7 @@ export async function callByName(
   if (definition === undefined) throw unknownToolError(name, tools);
   const answer = await toolbox.call(name, { ...given }, context);
   if (isQuestion(answer)) return answer;
-  if (answer.isError === true) throw toError(definition, given, answer);
+  if (answer.isError === true) throw toCallFault(definition, given, answer);
   const { text, content } = splitContent(definition, answer.content);
   const result = (answer.structuredContent ?? null) as Record<string, unknown> | null;
   return { text, content, structured: { tool: name, server: definition.server, result } };
@@ -47,17 +47,17 @@ function unknownToolError(name: string, tools: readonly ToolDefinition[]): Workc
 type ErrorFacts = Record<string, string | number> & { readonly code?: ErrorCode };
 
 /** The same failure, by the same code. What another server says has none. */
-function toError(tool: ToolDefinition, given: Given, { content, _meta }: CallToolResult): WorkcrateError {
+function toCallFault(tool: ToolDefinition, given: Given, { content, _meta }: CallToolResult): WorkcrateError {
   const said = joinTexts(content) || `${tool.name} failed, and did not say why.`;
   const { code, ...details } = (_meta?.['workcrate/error'] ?? {}) as ErrorFacts;
   const known = tool.server === ownServer && code !== undefined ? code : null;
-  const message = [said, ...describeRemedy(tool, given, known === 'invalid_input')].join('\n');
+  const message = [said, ...describeArgumentRemedy(tool, given, known === 'invalid_input')].join('\n');
   return known === null
     ? new WorkcrateError('tool_failed', message, { details: { server: tool.server, tool: tool.nameThere } })
     : new WorkcrateError(known, message, { details });
 }
 
-function describeRemedy(tool: ToolDefinition, given: Given, isMisfit: boolean): string[] {
+function describeArgumentRemedy(tool: ToolDefinition, given: Given, isMisfit: boolean): string[] {
   const misfits = tool.server === ownServer ? [] : listMisfits(tool.inputSchema, given);
   if (misfits.length === 0 && !isMisfit) return [];
   const wrong = misfits.length === 0 ? '' : `In the arguments, ${misfits.join(', ')}. `;

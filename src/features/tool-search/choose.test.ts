@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import fc from 'fast-check';
 import { recordProof } from '../../../test/requirements/requirements.testing.ts';
-import { chooseTools } from './choose.ts';
+import { chooseListedTools } from './choose.ts';
 import { loadRoutes } from './route-file.ts';
 
 const routes = loadRoutes(null);
@@ -18,7 +18,8 @@ const tools = [
   { name: 'garden_water_plants', server: 'garden', description: 'Waters the plants of a bed' },
 ];
 
-const choose = (request: string): string[] => chooseTools(tools, request, { routes }).map(({ name }) => name);
+const choose = (request: string): string[] =>
+  chooseListedTools(tools, request, { routes }).map(({ name }) => name);
 
 it('a request that nothing fits sees the core, and only that', () => {
   for (const request of ['', '???', 'xyzzy', 'the of and']) {

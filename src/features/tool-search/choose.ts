@@ -21,7 +21,7 @@ const surelyFound = 5;
 const rankedPerOffered = 10;
 
 /** In the order in which the tools are listed, so that the same choice is the same text for a prompt cache. */
-export function chooseTools<T extends SearchableTool>(
+export function chooseListedTools<T extends SearchableTool>(
   tools: readonly T[],
   request: string,
   { routes, most = usualMost }: ChooseOptions,

@@ -18,34 +18,34 @@ export interface SearchableTool {
 }
 
 export const fieldNames = ['name', 'title', 'description', 'arguments', 'argumentTexts', 'server'] as const;
-export type FieldName = (typeof fieldNames)[number];
+export type ToolFieldName = (typeof fieldNames)[number];
 
 /** The stems of each field, with repetitions. */
-export type ToolFields = Readonly<Record<FieldName, readonly string[]>>;
+export type ToolFields = Readonly<Record<ToolFieldName, readonly string[]>>;
 
-const maxNameLength = 256;
-const maxDescriptionLength = 4000;
+const maxIndexedName = 256;
+const maxIndexedDescription = 4000;
 const maxArgumentTextLength = 4000;
 const maxArguments = 100;
-const maxChoices = 20;
+const maxIndexedChoices = 20;
 const maxBranches = 10;
-const maxDepth = 4;
+const maxSchemaDepth = 4;
 const maxStems = 400;
 
 export function readFields(tool: SearchableTool): ToolFields {
-  const server = (tool.server ?? '').slice(0, maxNameLength);
+  const server = (tool.server ?? '').slice(0, maxIndexedName);
   const written = readSchemaTexts(tool.inputSchema);
   return {
-    name: readName(withoutServer((tool.nameThere ?? tool.name).slice(0, maxNameLength), server)),
-    title: cut(listStems((tool.title ?? '').slice(0, maxNameLength))),
-    description: cut(listStems((tool.description ?? '').slice(0, maxDescriptionLength))),
-    arguments: cut(written.names.flatMap(listStems)),
-    argumentTexts: cut(listStems(written.texts.join(' ').slice(0, maxArgumentTextLength))),
+    name: readName(withoutServer((tool.nameThere ?? tool.name).slice(0, maxIndexedName), server)),
+    title: cutStems(listStems((tool.title ?? '').slice(0, maxIndexedName))),
+    description: cutStems(listStems((tool.description ?? '').slice(0, maxIndexedDescription))),
+    arguments: cutStems(written.names.flatMap(listStems)),
+    argumentTexts: cutStems(listStems(written.texts.join(' ').slice(0, maxArgumentTextLength))),
     server: readName(server),
   };
 }
 
-const cut = (stems: readonly string[]): readonly string[] => stems.slice(0, maxStems);
+const cutStems = (stems: readonly string[]): readonly string[] => stems.slice(0, maxStems);
 
 /** A prefix of the gateway says only which server it is, and all tools of the server have it. */
 function withoutServer(name: string, server: string): string {
@@ -74,26 +74,26 @@ function readSchemaTexts(schema: unknown): SchemaTexts {
 }
 
 function collect(schema: unknown, depth: number, found: SchemaTexts): void {
-  if (!isRecord(schema) || depth > maxDepth) return;
+  if (!isJsonRecord(schema) || depth > maxSchemaDepth) return;
   const { description, enum: choices, properties, items, anyOf, oneOf } = schema;
   // The description of the whole is that of the tool, or says what every schema says.
   if (typeof description === 'string' && depth > 0)
     found.texts.push(description.slice(0, maxArgumentTextLength));
   if (Array.isArray(choices))
-    for (const choice of choices.slice(0, maxChoices))
+    for (const choice of choices.slice(0, maxIndexedChoices))
       if (typeof choice === 'string') found.texts.push(choice.slice(0, 60));
-  if (isRecord(properties))
+  if (isJsonRecord(properties))
     for (const [name, inner] of Object.entries(properties).slice(0, maxArguments)) {
       if (found.names.length >= maxArguments) return;
-      found.names.push(name.slice(0, maxNameLength));
+      found.names.push(name.slice(0, maxIndexedName));
       collect(inner, depth + 1, found);
     }
-  for (const inner of [items, ...listBranches(anyOf), ...listBranches(oneOf)])
+  for (const inner of [items, ...listSchemaBranches(anyOf), ...listSchemaBranches(oneOf)])
     collect(inner, depth + 1, found);
 }
 
-const listBranches = (branches: unknown): readonly unknown[] =>
+const listSchemaBranches = (branches: unknown): readonly unknown[] =>
   Array.isArray(branches) ? branches.slice(0, maxBranches) : [];
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+const isJsonRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -3,16 +3,16 @@
  * found in its plural, past and -ing forms; not by its stem, since "computer" and "compute" have the same. A `*` in a
  * phrase stands for up to three words. No pattern of an operator or a caller becomes a regular expression.
  */
-import { foldCaseAndAccents } from './words.ts';
+import { foldText } from './words.ts';
 
 const maxRequestLength = 8000;
 const maxRequestWords = 1000;
 const maxGap = 3;
-const gap = '*';
+const anyWords = '*';
 
 /** The words of a request or a phrase as they are written, except for case and accents. */
-export function listForms(text: string): string[] {
-  const folded = foldCaseAndAccents(text.slice(0, maxRequestLength));
+export function listPhraseForms(text: string): string[] {
+  const folded = foldText(text.slice(0, maxRequestLength));
   return (folded.match(/[\p{L}\p{N}]+(?:['’.+#-]+[\p{L}\p{N}]+)*[+#]*|\*/gu) ?? []).slice(0, maxRequestWords);
 }
 
@@ -20,9 +20,11 @@ const maxGaps = 2;
 
 /** Whether a text can be a phrase: each further gap would make the search for it longer by a factor. */
 export function isPhrase(text: string): boolean {
-  const words = listForms(text);
-  const isWord = (word: string | undefined): boolean => word !== undefined && word !== gap;
-  return isWord(words[0]) && isWord(words.at(-1)) && words.filter((word) => word === gap).length <= maxGaps;
+  const words = listPhraseForms(text);
+  const isWord = (word: string | undefined): boolean => word !== undefined && word !== anyWords;
+  return (
+    isWord(words[0]) && isWord(words.at(-1)) && words.filter((word) => word === anyWords).length <= maxGaps
+  );
 }
 
 /** Phrases by every form of their first word. */
@@ -34,7 +36,7 @@ type Phrase = readonly (ReadonlySet<string> | null)[];
 export function createPhraseTable(phrases: readonly string[]): PhraseTable {
   const table = new Map<string, Phrase[]>();
   for (const text of phrases) {
-    const phrase = listForms(text).map((word) => (word === gap ? null : listInflections(word)));
+    const phrase = listPhraseForms(text).map((word) => (word === anyWords ? null : listInflections(word)));
     for (const form of phrase[0] ?? []) table.set(form, [...(table.get(form) ?? []), phrase]);
   }
   return table;

@@ -8,12 +8,12 @@ import { z } from 'zod';
 import { getErrno, WorkcrateError } from '../../platform/errors.ts';
 import { formatBytes, quoteShort } from '../../platform/text/text.ts';
 import { isPhrase } from './phrases.ts';
-import { createRoutes, type RouteData, type ToolRoutes } from './routes.ts';
+import { createToolRoutes, type RouteData, type ToolRoutes } from './routes.ts';
 
-const maxFileBytes = 1024 * 1024;
+const maxRouteFileBytes = 1024 * 1024;
 
-const pattern = z.string().min(1).max(100);
-const patterns = z.array(pattern).max(200);
+const toolPattern = z.string().min(1).max(100);
+const toolPatterns = z.array(toolPattern).max(200);
 const phrase = z
   .string()
   .max(200)
@@ -31,10 +31,10 @@ const routeSchema = z.strictObject({
   counterexamples: z.array(sentence).min(1).max(100),
 });
 
-const fileSchema = z.strictObject({
-  core: patterns.default([]),
-  runsCode: patterns.default([]),
-  groups: z.record(z.string().min(1).max(64), patterns).default({}),
+const routeFileSchema = z.strictObject({
+  core: toolPatterns.default([]),
+  runsCode: toolPatterns.default([]),
+  groups: z.record(z.string().min(1).max(64), toolPatterns).default({}),
   routes: z.array(routeSchema).max(200).default([]),
 });
 
@@ -44,9 +44,9 @@ export const shippedRoutesFile = join(import.meta.dirname, 'routes.json');
 /** The shipped routes, with those of the operator's file after them. */
 export function loadRoutes(ownFile: string | null): ToolRoutes {
   const shipped = readRouteFile(shippedRoutesFile);
-  if (ownFile === null) return createRoutes(shipped);
+  if (ownFile === null) return createToolRoutes(shipped);
   const data = joinRoutes(shipped, readRouteFile(ownFile));
-  const routes = createRoutes(data);
+  const routes = createToolRoutes(data);
   tryExamples(ownFile, data, routes);
   return routes;
 }
@@ -66,7 +66,7 @@ function joinRoutes(shipped: RouteData, own: RouteData): RouteData {
 }
 
 export function readRouteFile(path: string): RouteData {
-  const parsed = fileSchema.safeParse(parseJson(path, readBounded(path)));
+  const parsed = routeFileSchema.safeParse(parseRouteFile(path, readBounded(path)));
   if (parsed.success) return parsed.data;
   const [{ path: keys, message }] = parsed.error.issues as [z.core.$ZodIssue];
   throw routeFileError(path, `${keys.length === 0 ? 'it' : keys.join('.')}: ${message}`);
@@ -75,7 +75,8 @@ export function readRouteFile(path: string): RouteData {
 function readBounded(path: string): string {
   try {
     const { size } = statSync(path);
-    if (size > maxFileBytes) throw routeFileError(path, `it is larger than ${formatBytes(maxFileBytes)}`);
+    if (size > maxRouteFileBytes)
+      throw routeFileError(path, `it is larger than ${formatBytes(maxRouteFileBytes)}`);
     return readFileSync(path, 'utf8');
   } catch (error) {
     const errno = getErrno(error);
@@ -84,7 +85,7 @@ function readBounded(path: string): string {
   }
 }
 
-function parseJson(path: string, text: string): unknown {
+function parseRouteFile(path: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {

@@ -4,10 +4,10 @@ import fc from 'fast-check';
 import { recordProof } from '../../../test/requirements/requirements.testing.ts';
 import { isPhrase } from './phrases.ts';
 import { loadRoutes, readRouteFile, shippedRoutesFile, tryExamples } from './route-file.ts';
-import { createRoutes, listRouted } from './routes.ts';
+import { createToolRoutes, listRouted } from './routes.ts';
 
 const shipped = readRouteFile(shippedRoutesFile);
-const routes = createRoutes(shipped);
+const routes = createToolRoutes(shipped);
 
 describe('the routes that come with Workcrate', () => {
   it('lead where their examples say, and not where their counterexamples do', () => {
@@ -61,7 +61,7 @@ describe('the routes that come with Workcrate', () => {
 
 const lead = (when: string[], not: string[] = []) => {
   const route = { group: 'g', when, not, examples: [], counterexamples: [] };
-  const own = createRoutes({ core: [], runsCode: [], groups: { g: ['*'] }, routes: [route] });
+  const own = createToolRoutes({ core: [], runsCode: [], groups: { g: ['*'] }, routes: [route] });
   return (request: string): boolean => own.findGroups(request).includes('g');
 };
 

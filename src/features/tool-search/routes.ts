@@ -4,10 +4,10 @@
  */
 import { BoundedMap } from '../../platform/concurrency/bounded-map.ts';
 import { createGlob } from '../../platform/text/glob.ts';
-import { createPhraseTable, findPhrases, listForms, type PhraseTable } from './phrases.ts';
+import { createPhraseTable, findPhrases, listPhraseForms, type PhraseTable } from './phrases.ts';
 
 /** What leads to one group. */
-export interface Route {
+export interface ToolRoute {
   readonly group: string;
   /** Words and phrases that lead there. */
   readonly when: readonly string[];
@@ -24,7 +24,7 @@ export interface RouteData {
   readonly runsCode: readonly string[];
   /** By name, the patterns of the tools of a group. */
   readonly groups: Readonly<Record<string, readonly string[]>>;
-  readonly routes: readonly Route[];
+  readonly routes: readonly ToolRoute[];
 }
 
 type MatchName = (name: string) => boolean;
@@ -45,7 +45,7 @@ interface CompiledRoute {
   readonly not: PhraseTable;
 }
 
-export function createRoutes({ core, runsCode, groups, routes }: RouteData): ToolRoutes {
+export function createToolRoutes({ core, runsCode, groups, routes }: RouteData): ToolRoutes {
   const isCore = matchAny(core);
   const isRunner = matchAny(runsCode);
   const members = new Map(Object.entries(groups).map(([group, patterns]) => [group, matchAny(patterns)]));
@@ -56,7 +56,7 @@ export function createRoutes({ core, runsCode, groups, routes }: RouteData): Too
   }));
   const isInGroup: ToolRoutes['isInGroup'] = (name, group) => members.get(group)?.(name) ?? false;
   const findGroups: ToolRoutes['findGroups'] = (request) => {
-    const words = listForms(request);
+    const words = listPhraseForms(request);
     return [...new Set(compiled.filter((route) => leads(route, words)).map(({ group }) => group))];
   };
   return {
@@ -65,7 +65,7 @@ export function createRoutes({ core, runsCode, groups, routes }: RouteData): Too
     keepFound(request, found) {
       if (!found.some(({ name }) => isRunner(name))) return [...found];
       const routed = findGroups(request);
-      const said = listSaid(compiled, listForms(request));
+      const said = listSaid(compiled, listPhraseForms(request));
       return found.filter(
         ({ name }) =>
           !isRunner(name) || routed.some((group) => isInGroup(name, group)) || said.has(getNoun(name)),

@@ -8,14 +8,14 @@ import { describeArguments } from './arguments.ts';
 export const usualLimit = 5;
 const maxLimit = 50;
 const maxBriefLength = 300;
-const maxDescriptionLength = 4000;
-const maxSchemaLength = 16_000;
+const maxAnsweredDescription = 4000;
+const maxAnsweredSchema = 16_000;
 const maxServerLength = 100;
 
 const details = ['names', 'brief', 'full'] as const;
 export type Detail = (typeof details)[number];
 
-export const searchInput = z.strictObject({
+export const toolSearchInput = z.strictObject({
   query: makeText(2000, 'What you want to do'),
   detail: z.enum(details).optional().describe('Default: brief. full has the input schemas'),
   limit: makeWholeNumber(1, maxLimit, `1 to ${maxLimit}, default ${usualLimit}`).optional(),
@@ -54,12 +54,12 @@ export type SearchAnswer = z.output<typeof searchShape>;
 
 export function showFound(tool: ToolDefinition, detail: Detail): FoundTool {
   const isFull = detail === 'full';
-  const longest = isFull ? maxDescriptionLength : maxBriefLength;
+  const longest = isFull ? maxAnsweredDescription : maxBriefLength;
   return {
     name: tool.name,
     server: tool.server.slice(0, maxServerLength),
     effect: readEffect(tool),
-    description: detail === 'names' ? null : cutText(tool.description, longest),
+    description: detail === 'names' ? null : toShortLine(tool.description, longest),
     arguments: detail === 'brief' ? describeArguments(tool.inputSchema) : null,
     input_schema: isFull ? showSchema(tool) : null,
   };
@@ -73,7 +73,7 @@ function readEffect({ annotations: { readOnlyHint, destructiveHint } }: ToolDefi
 }
 
 /** On one line, and not longer than a conversation can take. */
-function cutText(text: string, most: number): string {
+function toShortLine(text: string, most: number): string {
   const line = text.replaceAll(/\s+/gu, ' ').trim();
   return line.length <= most ? line : `${line.slice(0, most - 1).trimEnd()}…`;
 }
@@ -81,7 +81,7 @@ function cutText(text: string, most: number): string {
 /** A schema that is cut would be read as another one, so its names and types have to do. */
 function showSchema({ inputSchema }: ToolDefinition): string {
   const whole = toPlainJson(inputSchema);
-  return whole.length <= maxSchemaLength
+  return whole.length <= maxAnsweredSchema
     ? whole
     : toPlainJson({ too_long: whole.length, arguments: describeArguments(inputSchema) });
 }

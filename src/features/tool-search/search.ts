@@ -20,14 +20,14 @@ export function searchTools<T extends SearchableTool>(tools: readonly T[], query
 
 /** The lists that were searched last: the same definitions as before need not be hashed. */
 const lastSearched: { readonly tools: readonly SearchableTool[]; readonly index: ToolIndex }[] = [];
-const mostLastSearched = 8;
+const maxLastSearched = 8;
 
 function getIndex(tools: readonly SearchableTool[]): ToolIndex {
   const last = lastSearched.find((one) => hasSameTools(one.tools, tools));
   if (last !== undefined) return last.index;
   const index = findOrBuildIndex(tools);
   lastSearched.unshift({ tools, index });
-  lastSearched.length = Math.min(lastSearched.length, mostLastSearched);
+  lastSearched.length = Math.min(lastSearched.length, maxLastSearched);
   return index;
 }
 

@@ -3,7 +3,13 @@
  * whole server is about what was asked for. It does not know who may use a tool: it is made of those that a caller may.
  */
 import { editDistance } from '../../platform/text/edit-distance.ts';
-import { fieldNames, readFields, type FieldName, type SearchableTool, type ToolFields } from './fields.ts';
+import {
+  fieldNames,
+  readFields,
+  type ToolFieldName,
+  type SearchableTool,
+  type ToolFields,
+} from './fields.ts';
 import {
   isFiller,
   isQuestionText,
@@ -24,7 +30,7 @@ interface FieldTerms {
 
 /** How fields and words count. */
 export interface Ranking {
-  readonly fields: Readonly<Record<FieldName, FieldTerms>>;
+  readonly fields: Readonly<Record<ToolFieldName, FieldTerms>>;
   /** How soon one more mention of a word adds little (k1 of BM25). */
   readonly saturation: number;
   /** How much a word counts that is another spelling of the one that was asked for. */
@@ -61,7 +67,7 @@ export const usualRanking: Ranking = {
 };
 
 /** Where a stem is: which tools have it, and how much it counts there, between 0 and 1, before its rarity. */
-interface Postings {
+interface ToolPostings {
   readonly rarity: number;
   readonly tools: Int32Array;
   readonly counts: Float32Array;
@@ -73,7 +79,7 @@ interface Postings {
 
 /** A stem by which something may be named, and how much it counts. */
 interface Alternative {
-  readonly postings: Postings;
+  readonly postings: ToolPostings;
   readonly weight: number;
 }
 
@@ -83,7 +89,7 @@ export interface RankedTool {
   readonly score: number;
 }
 
-const maxQueryLength = 2000;
+const maxToolQueryLength = 2000;
 const maxQueryWords = 64;
 
 export class ToolIndex {
@@ -91,7 +97,7 @@ export class ToolIndex {
   readonly #names: readonly string[];
   readonly #serverOf: Int32Array;
   readonly #serverCount: number;
-  readonly #postings: ReadonlyMap<string, Postings>;
+  readonly #postings: ReadonlyMap<string, ToolPostings>;
   /** All stems in order, to find those with the same beginning. */
   readonly #stems: readonly string[];
 
@@ -138,7 +144,7 @@ export class ToolIndex {
 
   /** For each word of a query the stems by which it may be meant; a word that is repeated counts once. */
   #readQuery(query: string): Alternative[][] {
-    const text = query.slice(0, maxQueryLength);
+    const text = query.slice(0, maxToolQueryLength);
     const words = splitWords(text).slice(0, maxQueryWords);
     const telling = words.filter((word) => !isFiller(word));
     const stems = new Set((telling.length > 0 ? telling : words).map(({ stem }) => stem));
@@ -214,7 +220,7 @@ function sharesStart(one: string, other: string): boolean {
 function addBest(
   scores: Float64Array,
   alternatives: readonly Alternative[],
-  read: (postings: Postings) => readonly [Int32Array, Float32Array, number],
+  read: (postings: ToolPostings) => readonly [Int32Array, Float32Array, number],
 ): void {
   const best = new Float64Array(scores.length);
   for (const { postings, weight } of alternatives) {
@@ -234,7 +240,7 @@ function indexFields(
   serverOf: Int32Array,
   serverCount: number,
   ranking: Ranking,
-): ReadonlyMap<string, Postings> {
+): ReadonlyMap<string, ToolPostings> {
   const averages = Object.fromEntries(
     fieldNames.map((field) => [field, averageLength(tools.map((fields) => fields[field].length))]),
   );
@@ -269,7 +275,8 @@ function countField(
   }
 }
 
-const rarityOf = (having: number, all: number): number => Math.log(1 + (all - having + 0.5) / (having + 0.5));
+const computeRarity = (having: number, all: number): number =>
+  Math.log(1 + (all - having + 0.5) / (having + 0.5));
 
 function toPostings(
   counts: ReadonlyMap<number, number>,
@@ -277,15 +284,15 @@ function toPostings(
   serverOf: Int32Array,
   sizes: Float64Array,
   { saturation }: Ranking,
-): Postings {
+): ToolPostings {
   const shares = new Map<number, number>();
   for (const at of counts.keys()) shares.set(serverOf[at]!, (shares.get(serverOf[at]!) ?? 0) + 1);
   const serverCounts = [...shares].map(([server, having]) => having / sizes[server]!);
   return {
-    rarity: rarityOf(counts.size, toolCount),
+    rarity: computeRarity(counts.size, toolCount),
     tools: Int32Array.from(counts.keys()),
     counts: Float32Array.from(counts.values(), (count) => count / (count + saturation)),
-    serverRarity: rarityOf(shares.size, sizes.length),
+    serverRarity: computeRarity(shares.size, sizes.length),
     servers: Int32Array.from(shares.keys()),
     serverCounts: Float32Array.from(serverCounts, (share) => share / (share + 0.3)),
   };

@@ -11,7 +11,7 @@ import { listRouted, type ToolRoutes } from './routes.ts';
 import {
   callInput,
   callShape,
-  searchInput,
+  toolSearchInput,
   searchShape,
   showFound,
   usualLimit,
@@ -29,14 +29,14 @@ export interface DiscoveryRoom {
 
 const ownNames: ReadonlySet<string> = new Set(['search_tools', 'call_tool']);
 
-const searchTool = declareTool({
+const searchToolsTool = declareTool({
   name: 'search_tools',
   group: 'discovery',
   title: 'Find a tool',
   description:
     'Finds tools by what you want to do, also those that are not in your list, with the arguments they take. Then use call_tool.',
   searchHint: 'more tools, which tool, discover',
-  input: searchInput,
+  input: toolSearchInput,
   output: searchShape,
   annotations: { readOnlyHint: true, openWorldHint: false },
   auditFields: { subject: [] },
@@ -45,14 +45,14 @@ const searchTool = declareTool({
     { query, detail = 'brief', limit = usualLimit },
     context,
   ) {
-    const tools = await listOthers(toolbox, context);
+    const tools = await listOtherTools(toolbox, context);
     const found = findTools(tools, query, limit, toolRoutes);
     const structured = { tools: found.map((tool) => showFound(tool, detail)), searched: tools.length };
-    return { text: describeSearch(structured), structured };
+    return { text: describeToolSearch(structured), structured };
   },
 });
 
-const listOthers = async (toolbox: Toolbox, context: ToolContext): Promise<ToolDefinition[]> =>
+const listOtherTools = async (toolbox: Toolbox, context: ToolContext): Promise<ToolDefinition[]> =>
   (await toolbox.list(context)).filter(({ name }) => !ownNames.has(name));
 
 /** What the words find, and then what a route leads to: it knows tasks that no tool describes in these words. */
@@ -64,7 +64,7 @@ function findTools(tools: readonly ToolDefinition[], query: string, limit: numbe
   return [...found, ...routed].slice(0, limit);
 }
 
-const callTool = declareTool({
+const callToolTool = declareTool({
   name: 'call_tool',
   group: 'discovery',
   title: 'Call a tool by its name',
@@ -82,7 +82,7 @@ const callTool = declareTool({
   },
 });
 
-export const discoveryTools: readonly DeclaredTool<DiscoveryRoom>[] = [searchTool, callTool];
+export const discoveryTools: readonly DeclaredTool<DiscoveryRoom>[] = [searchToolsTool, callToolTool];
 
 const effectWords: Readonly<Record<Effect, string>> = {
   reads: 'only reads',
@@ -92,7 +92,7 @@ const effectWords: Readonly<Record<Effect, string>> = {
 };
 
 /** What is said to a model: every fact, in few words. Texts of other servers are quoted. */
-function describeSearch({ tools, searched }: SearchAnswer): string {
+function describeToolSearch({ tools, searched }: SearchAnswer): string {
   const among = searched === 1 ? 'one tool' : `${searched} tools`;
   if (tools.length === 0)
     return `None of ${among} fits. Say it in other words: what is done, and to what, such as "create issue".`;

@@ -17,7 +17,7 @@ export interface Word {
 }
 
 /** Unicode compatibility form, no case, no accents. */
-export const foldCaseAndAccents = (text: string): string =>
+export const foldText = (text: string): string =>
   text
     .normalize('NFKD')
     .replaceAll(/\p{M}+/gu, '')
@@ -27,18 +27,18 @@ export const foldCaseAndAccents = (text: string): string =>
 const maxWordLength = 64;
 
 function toWord(text: string): Word {
-  const form = foldCaseAndAccents(text).slice(0, maxWordLength);
+  const form = foldText(text).slice(0, maxWordLength);
   // English words are stemmed; words with digits and of other scripts are not.
   return { form, stem: /^[a-z]{3,}$/.test(form) ? stemmer(form) : form };
 }
 
-const stemWord = (text: string): string => toWord(text).stem;
+const stemToolWord = (text: string): string => toWord(text).stem;
 
 /** Scripts without spaces between words: pairs of letters are used instead of words. */
 const unspacedScript = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
 
 function listPairs(text: string): Word[] {
-  const letters = Array.from(foldCaseAndAccents(text));
+  const letters = Array.from(foldText(text));
   const pairs = letters.slice(1).map((letter, at) => letters[at]! + letter);
   return (pairs.length === 0 ? letters : pairs).map((pair) => ({ stem: pair, form: pair }));
 }
@@ -54,7 +54,7 @@ function tokenize(text: string): Word[] {
 export const splitWords = (text: string): Word[] => tokenize(text.replaceAll(caseBoundary, ' '));
 
 /** English words that say how a sentence is built, and not what it is about. */
-const stopWords = new Set(
+const toolStopWords = new Set(
   `a about above after again all also although am among an and any are as at be became because become been
   before being below between both but by can cannot could did do does doing done down due during each either else etc
   ever every few for from further had has have having he hence her here hers him his how however i if in into is it its
@@ -63,7 +63,7 @@ const stopWords = new Set(
   thereby therefore these they this those though through thus to too toward under until up upon us use used using very
   via was we were what when where whether which while who whom whose why will with within without would yet you your`
     .split(/\s+/)
-    .map(stemWord),
+    .map(stemToolWord),
 );
 
 /** Words by which people ask for anything. They are rare in descriptions, and would count as telling. */
@@ -76,7 +76,7 @@ const fillers = new Set(
 
 /** Whether a word says nothing of what a tool does or of what is asked for. */
 export const isFiller = ({ stem, form }: Word): boolean =>
-  (form.length === 1 && /[a-z]/.test(form)) || stopWords.has(stem) || fillers.has(form);
+  (form.length === 1 && /[a-z]/.test(form)) || toolStopWords.has(stem) || fillers.has(form);
 
 /** The stems that say something, in order. */
 export const listStems = (text: string): string[] =>
@@ -96,7 +96,7 @@ export function joinNeighbours(words: readonly Word[]): string[] {
 }
 
 /** What is shown by its form alone, and what it is. The forms are looked for in a query, which is short. */
-const kinds: readonly (readonly [RegExp, readonly string[]])[] = [
+const valueKinds: readonly (readonly [RegExp, readonly string[]])[] = [
   [/https?:\/\/|\bwww\.\w/i, ['url']],
   [/[\w.+-]@[\w-]+\.\w/, ['email']],
   [
@@ -109,7 +109,7 @@ const kinds: readonly (readonly [RegExp, readonly string[]])[] = [
 
 /** The stems of what a text shows without saying it: `config/app.yaml` is a file. */
 export const listKinds = (text: string): string[] =>
-  kinds.flatMap(([form, names]) => (form.test(text) ? names : [])).flatMap(listStems);
+  valueKinds.flatMap(([form, names]) => (form.test(text) ? names : [])).flatMap(listStems);
 
 /** Whether somebody asks about something rather than for something to be done. */
 export const isQuestionText = (text: string): boolean =>
@@ -126,7 +126,7 @@ const synonyms = JSON.parse(readFileSync(join(import.meta.dirname, 'synonyms.jso
 
 /** What people ask about rather than for: tools that read are meant. */
 const readingWords = 'list get search find read show retrieve fetch query view';
-export const readingStems: readonly string[] = readingWords.split(' ').map(stemWord);
+export const readingStems: readonly string[] = readingWords.split(' ').map(stemToolWord);
 
 export interface RelatedWord {
   readonly stem: string;
@@ -146,7 +146,7 @@ function readLines(): ReadonlyMap<string, readonly RelatedWord[]> {
   };
   for (const kind of ['same', 'related', 'besides'] as const)
     for (const line of synonyms[kind]) {
-      const stems = line.split(' ').map(stemWord);
+      const stems = line.split(' ').map(stemToolWord);
       const sources = kind === 'besides' ? stems.slice(0, 1) : stems;
       for (const from of sources) for (const to of stems) relate(from, to, kind === 'same');
     }

@@ -91,14 +91,14 @@ function outOfSpaceError({ inodes }: FreeSpace): WorkcrateError {
 }
 
 /** Bytes are claimed so far ahead at most, as many again as were claimed before: the kernel is asked seldom. */
-const maxAheadBytes = 16 * 1024 ** 2;
+const maxReservedAhead = 16 * 1024 ** 2;
 
 /** Claims space for a stream of bytes while it is written. Dispose at its end. */
 export function createSpaceClaim(folder: string) {
   let claim: Disposable | null = null;
   let [left, ahead] = [0, 0];
   const next = async (bytes: number): Promise<Disposable | null> => {
-    ahead = Math.max(bytes, Math.min(maxAheadBytes, 2 * ahead));
+    ahead = Math.max(bytes, Math.min(maxReservedAhead, 2 * ahead));
     const claimed = await claimSpace(folder, ahead);
     if (claimed !== null || ahead === bytes) return claimed;
     ahead = bytes;

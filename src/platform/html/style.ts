@@ -103,7 +103,7 @@ pre code { font-size: 1em; }
 `;
 
 /** What files look like: previews of links, tables, notebooks. */
-const previewStyle = `.preview { margin-top: 1.4rem; }
+const filePreviewStyle = `.preview { margin-top: 1.4rem; }
 .preview > figure { margin: 0; }
 figcaption { color: var(--muted); font-size: var(--small); margin-top: 0.6rem; }
 .preview img, .preview video { display: block; max-width: 100%; max-height: 80vh; margin: 0 auto; border-radius: 8px; }
@@ -140,7 +140,7 @@ pre.output { background: transparent; padding-top: 0.6rem; }
 `;
 
 /** The views of the page at `/`: lists, filters, states. */
-const viewStyle = `.filter { display: flex; flex-wrap: wrap; gap: 0.75rem; align-items: end; margin: 1rem 0 1.5rem; }
+const listStyle = `.filter { display: flex; flex-wrap: wrap; gap: 0.75rem; align-items: end; margin: 1rem 0 1.5rem; }
 .filter label { display: grid; gap: 0.25rem; font-size: var(--small); color: var(--muted); }
 .filter .wide { flex: 1 1 12rem; }
 input[type="search"], input[type="password"], input[type="text"], input[type="date"], select, textarea { font: inherit; color: var(--ink);
@@ -268,8 +268,8 @@ const media = `@media (max-width: 52rem) { .tiles { grid-template-columns: repea
 
 export const style = [
   base,
-  previewStyle,
-  viewStyle,
+  filePreviewStyle,
+  listStyle,
   runs,
   operators,
   graphStyle,

@@ -51,7 +51,7 @@ export interface XmlLimits {
 }
 
 // The name has to end where it ends: else a long one would be tried again at each of its letters.
-const xmlTagForm =
+const xmlTag =
   /<(\/?)([^\s<>/="'!?]+)(?=[\s/>])([^<>"'/]*(?:(?:"[^"<]*"|'[^'<]*'|\/(?!>))[^<>"'/]*)*)(\/?)>/y;
 const doctypeForm = /<!DOCTYPE\s+[^\s<>[\]"']+(?:\s+[A-Z]+|\s+"[^"]*"|\s+'[^']*')*\s*>/y;
 const attributeForm = /\s+([^\s<>/="'!?]+)\s*=\s*(?:"([^"<]*)"|'([^'<]*)')/y;
@@ -95,13 +95,13 @@ function findAfter(text: string, end: string, at: number, skipped: number): numb
 
 /** The tag that begins there; null where none does. */
 function readTag(text: string, at: number): XmlTag | null {
-  xmlTagForm.lastIndex = at;
-  const found = xmlTagForm.exec(text);
+  xmlTag.lastIndex = at;
+  const found = xmlTag.exec(text);
   if (found === null) return null;
   const [, closing, name, rest, empty] = found;
   if (closing === '/' && empty === '/') return null;
   const kind = closing === '/' ? 'end' : empty === '/' ? 'empty' : 'start';
-  return { kind, name: name!, rest: rest!, at, end: xmlTagForm.lastIndex };
+  return { kind, name: name!, rest: rest!, at, end: xmlTag.lastIndex };
 }
 
 /** Names and values as they are written, in their order: references in them are not resolved. */

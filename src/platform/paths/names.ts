@@ -6,7 +6,7 @@ declare const parsedMark: unique symbol;
 export type Components = readonly string[] & { readonly [parsedMark]: true };
 
 const maxNameBytes = 255;
-const maxPathLength = 4096;
+const maxPathSize = 4096;
 export const maxPathFolders = 256;
 
 /** The root itself. */
@@ -17,7 +17,7 @@ export const rootPath = [] as readonly string[] as Components;
  * would mean another file once something decodes it is refused.
  */
 export function parsePath(path: string): Components {
-  const kind = findRefusedBytes(path, maxPathLength) ?? findPathMeaning(path) ?? findHiddenMeaning(path);
+  const kind = findRefusedBytes(path, maxPathSize) ?? findPathMeaning(path) ?? findHiddenMeaning(path);
   if (kind !== null) throw pathRefusedError(kind, path);
   const names = path.split('/').filter((name) => name !== '' && name !== '.');
   if (names.length > maxPathFolders) throw pathRefusedError('too_deep', path);

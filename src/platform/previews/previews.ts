@@ -57,7 +57,7 @@ export function createPreviews({ log }: { readonly log: Log }): Previews {
     const most = textBytes[kind];
     const start = await shown.readStart(most);
     const text = decodeStart(start);
-    if (text === null) return renderNote('There is no preview of this kind of file.');
+    if (text === null) return renderRemark('There is no preview of this kind of file.');
     const isCut = shown.size > start.length;
     const canRender = kind === 'table' || (kind !== 'text' && !isCut);
     const rendered = canRender ? await renderInThread({ kind, text, isCut }) : null;
@@ -66,7 +66,7 @@ export function createPreviews({ log }: { readonly log: Log }): Previews {
 
   return {
     async render(shown) {
-      if (shown.size === 0) return renderNote('This file is empty.');
+      if (shown.size === 0) return renderRemark('This file is empty.');
       const kind = findPreviewKind(shown);
       switch (kind) {
         case 'picture':
@@ -79,7 +79,7 @@ export function createPreviews({ log }: { readonly log: Log }): Previews {
         case 'page':
           return renderFrame(shown, kind);
         case null:
-          return renderNote('There is no preview of this kind of file.');
+          return renderRemark('There is no preview of this kind of file.');
         default:
           return renderText(shown, kind);
       }
@@ -127,12 +127,12 @@ function findPreviewKind({ filename, mediaType }: PreviewFile): Kind | null {
 }
 
 async function embedPicture({ filename, size, url, mediaType, readStart }: PreviewFile): Promise<Html> {
-  if (size > maxPreviewPicture) return renderNote(`A picture of ${formatBytes(size)} is not shown here.`);
+  if (size > maxPreviewPicture) return renderRemark(`A picture of ${formatBytes(size)} is not shown here.`);
   const pixels = countPixels(await readStart(Math.min(size, headBytes)));
   if (pixels !== null && pixels > maxShownPixels)
-    return renderNote(`A picture of ${Math.round(pixels / 1e6)} megapixels is not shown here.`);
+    return renderRemark(`A picture of ${Math.round(pixels / 1e6)} megapixels is not shown here.`);
   const isKnown = /^image\/(?:png|jpeg|gif|webp)$/i.test(mediaType);
-  if (pixels === null && isKnown) return renderNote('The bytes of this file are not those of a picture.');
+  if (pixels === null && isKnown) return renderRemark('The bytes of this file are not those of a picture.');
   return html`<figure class="picture"><img src="${url}" alt="${filename}" /></figure>`;
 }
 
@@ -141,11 +141,11 @@ async function renderFrame(
   { filename, size, url, readStart }: PreviewFile,
   kind: 'pdf' | 'page',
 ): Promise<Html> {
-  if (size > maxFramedBytes) return renderNote(`A file of ${formatBytes(size)} is not shown here.`);
+  if (size > maxFramedBytes) return renderRemark(`A file of ${formatBytes(size)} is not shown here.`);
   if (kind === 'page')
     return html`<iframe sandbox="" src="${url}" title="${filename}" referrerpolicy="no-referrer"></iframe>`;
   const start = await readStart(1024);
-  if (!start.includes('%PDF-')) return renderNote('The bytes of this file are not those of a PDF.');
+  if (!start.includes('%PDF-')) return renderRemark('The bytes of this file are not those of a PDF.');
   return html`<iframe src="${url}" title="${filename}" referrerpolicy="no-referrer"></iframe>`;
 }
 
@@ -163,4 +163,4 @@ const renderPlainText = (text: string, isCut: boolean): Html =>
     ${isCut ? html`<figcaption>The beginning. Download the file for all of it.</figcaption>` : nothing}
   </figure>`;
 
-const renderNote = (words: string): Html => html`<p class="muted">${words}</p>`;
+const renderRemark = (words: string): Html => html`<p class="muted">${words}</p>`;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { hashToken, createToken, toPublicId } from '../../core/links/link.ts';
+import { hashLinkToken, createToken, toPublicId } from '../../core/links/link.ts';
 import { createLog } from '../observability/log.ts';
 import { withoutSecrets } from './secrets.ts';
 
@@ -99,7 +99,10 @@ test('names made of words, and ids and hashes, stay as they are', () => {
 
 test('a token is shown by its beginning and the name of its link; a JSON web token by nothing', () => {
   const token = createToken();
-  assert.equal(withoutSecrets(`docs/${token}`), `docs/${token.slice(0, 8)}…${toPublicId(hashToken(token))}`);
+  assert.equal(
+    withoutSecrets(`docs/${token}`),
+    `docs/${token.slice(0, 8)}…${toPublicId(hashLinkToken(token))}`,
+  );
   assert.equal(withoutSecrets(`docs/aaawck_${'k'.repeat(43)}`), 'docs/aaawck_…');
   const jwt = `eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhZGEifQ.${token}`;
   assert.equal(withoutSecrets(`Bearer ${jwt} x`), 'Bearer eyJ… x');

@@ -74,7 +74,7 @@ export function createApp(options: AppOptions): Hono {
       : context.text('Workcrate. MCP is at /mcp; /livez, /readyz and /metrics show its state.\n'),
   );
   for (const room of rooms) app.route('/', room);
-  demandReservedWords([...app.routes.map(({ path }) => path), ...tokenRooms.map((room) => `/${room}`)]);
+  checkReservedWords([...app.routes.map(({ path }) => path), ...tokenRooms.map((room) => `/${room}`)]);
   app.notFound(async (context) =>
     isPerson(context.env)
       ? toPageResponse(await renderMessage('There is nothing here', nothingHere), 404, createPolicy())
@@ -84,7 +84,7 @@ export function createApp(options: AppOptions): Hono {
 }
 
 /** So that no route is added whose first word could be a user's name: it would hide `/{user}/artifacts`. */
-export function demandReservedWords(paths: readonly string[]): void {
+export function checkReservedWords(paths: readonly string[]): void {
   const open = paths.map((path) => path.split('/')[1] ?? '').filter((word) => !isReserved(word));
   if (open.length > 0)
     throw new Error(

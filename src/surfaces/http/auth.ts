@@ -124,8 +124,8 @@ export function createAuth(options: AuthOptions) {
     async authenticate(req: IncomingMessage, res: ServerResponse): Promise<boolean> {
       const [path, ...query] = (req.url ?? '').split('?');
       if (users === null || openRoutes.has(path!)) return true;
-      refuseTokenInQuery(query.join('&'));
-      refuseTwoCredentials(req);
+      checkNoTokenInQuery(query.join('&'));
+      checkOneCredential(req);
       const token = readBearerToken(req);
       const cookie = token === null && pages.isPage(path!) ? pages.cookies.signedIn.read(req) : null;
       if (token === null && cookie === null) {
@@ -161,7 +161,7 @@ export function createAuth(options: AuthOptions) {
       return async ({ env, req }, next) => {
         const caller = getCaller(env);
         if (caller === null || oneOf.some((one) => caller.scopes.includes(one))) return next();
-        const error = missingScopeError(scope);
+        const error = createMissingScopeError(scope);
         const asked = `${methodName(req.method)} ${routeName(req.path)}`;
         log.info('auth.forbidden', { user: caller.user, asked, scope });
         denied(caller, asked, error);
@@ -219,13 +219,13 @@ function readBearerToken({ headers: { authorization = '' } }: IncomingMessage): 
 }
 
 /** A proxy may have checked the other one. */
-function refuseTwoCredentials({ headersDistinct }: IncomingMessage): void {
+function checkOneCredential({ headersDistinct }: IncomingMessage): void {
   if ((headersDistinct['authorization']?.length ?? 0) < 2) return;
   throw new WorkcrateError('invalid_input', 'Send one Authorization header, not several.');
 }
 
 /** URLs are written to logs and histories, so they may contain no key. */
-function refuseTokenInQuery(query: string): void {
+function checkNoTokenInQuery(query: string): void {
   if (!/(?:^|&)access_token=|wck_[\w-]{43}/i.test(query)) return;
   throw new WorkcrateError(
     'invalid_input',
@@ -277,7 +277,7 @@ const toMetadataPart = ({ metadataUrl }: ChallengeTerms): Record<string, string>
 /** Replaces what may not be between quotes in a header. */
 const toQuotable = (text: string): string => text.replaceAll(/[^\x20-\x7e]|["\\]/g, ' ');
 
-function missingScopeError(scope: string): WorkcrateError {
+function createMissingScopeError(scope: string): WorkcrateError {
   return new WorkcrateError('forbidden', `This needs the scope ${scope}, which your key or token lacks.`, {
     details: { scope },
   });

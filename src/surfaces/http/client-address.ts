@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP, isIPv4 } from 'node:net';
 
 /** More proxies in a row than exist in practice; entries further left are ignored. */
-const mostHops = 16;
+const maxHops = 16;
 
 /**
  * Finds the address from which a request comes. If its peer is a trusted proxy, that is the right-most address of
@@ -52,7 +52,7 @@ const getAddressFamily = (address: string): 'ipv4' | 'ipv6' => (isIPv4(address) 
 /** From right to left. Node joins several headers of that name into one. */
 function listHops(header: string | string[] | undefined): string[] {
   const entries = header === undefined ? [] : String(header).split(',');
-  return entries.slice(-mostHops).toReversed();
+  return entries.slice(-maxHops).toReversed();
 }
 
 /** The address of an entry: with a port or without, IPv6 in brackets or bare, IPv4 inside of IPv6 as IPv4. */

@@ -44,7 +44,7 @@ export function createHostOriginCheck(
 }
 
 /** A proxy may have checked the other one (RFC 9112, 3.2). By hand, since Node keeps only the first. */
-export function refuseSeveralHosts({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): void {
+export function checkSingleHost({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): void {
   let count = 0;
   for (let at = 0; at < rawHeaders.length; at += 2)
     if (rawHeaders[at]!.length === 4 && rawHeaders[at]!.toLowerCase() === 'host') count++;

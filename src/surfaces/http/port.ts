@@ -25,7 +25,7 @@ export interface ReservedPort extends AsyncDisposable {
 
 const backlog = 1024;
 /** More than clients open to a server that has not answered one of them yet. */
-const maxWaiting = 100;
+const maxWaitingConnections = 100;
 
 /**
  * Takes a port, or any free one for 0, so that nothing is opened for a server that could not listen. Connections wait
@@ -53,7 +53,7 @@ async function holdPort(host: string, port: number): Promise<ReservedPort> {
   const holder = createServer({ pauseOnConnect: true }, (socket) => {
     waiting.add(socket.on('error', () => socket.destroy()).once('close', () => waiting.delete(socket)));
   });
-  holder.maxConnections = maxWaiting;
+  holder.maxConnections = maxWaitingConnections;
   const { promise: listening, resolve, reject } = Promise.withResolvers<void>();
   holder.once('error', reject).listen({ host, port, backlog }, resolve);
   await listening;

@@ -7,7 +7,7 @@ import { WorkcrateError } from '../../platform/errors.ts';
 
 const windowMs = 60_000;
 /** After this many addresses the counts start over, so that memory stays bounded. */
-const mostAddresses = 10_000;
+const maxLimitedAddresses = 10_000;
 
 /** Limits guesses of tokens and keys: after this many unknown ones in a minute, an address has to wait. */
 export function createGuessRateLimit(perMinute: number, clock: Clock) {
@@ -15,7 +15,7 @@ export function createGuessRateLimit(perMinute: number, clock: Clock) {
   let windowStart = clock();
 
   function roll(): void {
-    if (clock() - windowStart < windowMs && misses.size < mostAddresses) return;
+    if (clock() - windowStart < windowMs && misses.size < maxLimitedAddresses) return;
     misses = new Map();
     windowStart = clock();
   }

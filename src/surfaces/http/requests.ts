@@ -77,6 +77,6 @@ export function routeName(url: string): string {
   return 'other';
 }
 
-const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+const countedMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-export const methodName = (method = ''): string => (methods.has(method) ? method : 'other');
+export const methodName = (method = ''): string => (countedMethods.has(method) ? method : 'other');

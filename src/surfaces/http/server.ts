@@ -18,7 +18,7 @@ import type { Auth } from './auth.ts';
 import type { ClientAddress } from './client-address.ts';
 import { admitRequest } from '../../platform/http/connection.ts';
 import { answerErrorPage } from './error-page.ts';
-import { refuseSeveralHosts } from './host-origin.ts';
+import { checkSingleHost } from './host-origin.ts';
 import type { ReservedPort } from './port.ts';
 import type { GuessRateLimit } from './rate-limit.ts';
 import { routeName, traceRequest } from './requests.ts';
@@ -111,7 +111,7 @@ async function respond(
   req: IncomingMessage,
   res: HttpResponse,
 ): Promise<void> {
-  refuseSeveralHosts(req);
+  checkSingleHost(req);
   options.checkHostAndOrigin(req.headers);
   const [, room, token, ...more] = (req.url ?? '').split('?', 1)[0]!.split('/');
   const answerToken = Object.hasOwn(options.byToken, room ?? '') ? options.byToken[room!] : undefined;

@@ -50,14 +50,14 @@ export interface RequestSubject {
   readonly isJudged?: boolean;
 }
 
-export type AnswerRequest = <T>(
+export type AnswerCounted = <T>(
   request: RequestSubject,
   context: ServerContext,
   work: (context: ToolContext) => Promise<T>,
 ) => Promise<T>;
 
 /** Answers requests so that each is counted, logged and told to the audit, whatever becomes of it. */
-export function createRequestRecorder(options: AnsweringOptions): AnswerRequest {
+export function createRequestRecorder(options: AnsweringOptions): AnswerCounted {
   const { metrics, log, underWay = { calls: 0 }, answered, toContext, judge } = options;
   return async ({ method, subject, isRoutine = false, isJudged = false }, serverContext, work) => {
     const started = performance.now();
@@ -92,7 +92,7 @@ const requestCancelledError = (cause: unknown): WorkcrateError =>
   new WorkcrateError('cancelled', 'The request was cancelled.', { cause });
 
 /** What means, for a URI, that there is nothing to be had by it. */
-const absenceCodes: ReadonlySet<ErrorCode> = new Set([
+const absenceCodesOfRequests: ReadonlySet<ErrorCode> = new Set([
   'invalid_input',
   'not_found',
   'path_not_found',
@@ -102,7 +102,7 @@ const absenceCodes: ReadonlySet<ErrorCode> = new Set([
 /** A URI of nothing gets the error that the protocol has for it. */
 function toProtocolError(error: WorkcrateError, uri: string | null): ProtocolError {
   const message = publicMessage(error);
-  if (uri !== null && absenceCodes.has(error.code)) return new ResourceNotFoundError(uri, message);
+  if (uri !== null && absenceCodesOfRequests.has(error.code)) return new ResourceNotFoundError(uri, message);
   const code = isOurFault(error) ? ProtocolErrorCode.InternalError : ProtocolErrorCode.InvalidParams;
   return new ProtocolError(code, message, { code: error.code, ...error.details });
 }

@@ -18,7 +18,7 @@ import { z } from 'zod';
 import type { Queries } from '../../ports/database/database.ts';
 import { WorkcrateError } from '../../platform/errors.ts';
 import type { Caller, SignedIn } from '../../core/identity.ts';
-import { stoppingError, type Question } from '../../core/offer/tool.ts';
+import { createStoppingError, type Question } from '../../core/offer/tool.ts';
 
 export type Answers = Record<string, unknown>;
 
@@ -81,7 +81,7 @@ function askOne(
 }
 
 function toAskFailure(error: unknown, { timeoutMs, stopping }: AskTerms): unknown {
-  if (stopping.aborted) return stoppingError(error);
+  if (stopping.aborted) return createStoppingError(error);
   if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout)
     return new WorkcrateError(
       'client_timeout',

@@ -70,7 +70,7 @@ export interface CallTerms {
   readonly isStructured: boolean;
 }
 
-export async function callTool(
+export async function answerToolCall(
   tool: Tool,
   input: Record<string, unknown>,
   context: ToolContext,
@@ -86,7 +86,7 @@ export async function callTool(
   try {
     const answer = await runHandler(tool, input, context, asking);
     // A cancelled run ends with an answer like any other.
-    const ending = context.signal.aborted && !isQuestion(answer) ? 'cancelled' : readOutcome(answer);
+    const ending = context.signal.aborted && !isQuestion(answer) ? 'cancelled' : readCallOutcome(answer);
     finish(ending);
     if (!isQuestion(answer)) {
       const meta = toViewData(tool, answer.structured, context.client.capabilities);
@@ -122,12 +122,12 @@ export function callLong(
   const { taskAfterMs: afterMs = usualTaskAfterMs, asking } = terms;
   const { caller, progress } = context;
   return runLongCall({ ...terms, caller, tool: tool.name, afterMs, progress }, ({ ask, ...detached }) =>
-    callTool(tool, input, { ...context, ...detached }, { ...terms, asking: { ...asking, now: ask } }),
+    answerToolCall(tool, input, { ...context, ...detached }, { ...terms, asking: { ...asking, now: ask } }),
   );
 }
 
 /** A tool of another server may fail with a result. */
-function readOutcome(answer: ToolAnswer<unknown> | Question): string {
+function readCallOutcome(answer: ToolAnswer<unknown> | Question): string {
   if (isQuestion(answer)) return 'asked';
   return answer.passedOn?.isError === true ? 'tool_failed' : 'ok';
 }

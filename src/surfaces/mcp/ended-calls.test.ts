@@ -11,7 +11,7 @@ import { createLog } from '../../platform/observability/log.ts';
 import { createMetrics } from '../../platform/observability/metrics.ts';
 import { createMcpEndpoint } from './http.ts';
 import { createServerFactory } from './server.ts';
-import { defineTool, readEndOfCall, stoppingError, type ToolContext } from '../../core/offer/tool.ts';
+import { defineTool, readEndOfCall, createStoppingError, type ToolContext } from '../../core/offer/tool.ts';
 
 /** A server with one tool, which waits until it is told to end or its signal fires. */
 async function startWaiting() {
@@ -102,7 +102,7 @@ it('a call that is cut off by the end of the server is answered', async () => {
   await using server = await startWaiting();
   const sent = call(server.port);
   const { signal } = await server.called;
-  server.cut.abort(stoppingError(null));
+  server.cut.abort(createStoppingError(null));
   assert.equal(readEndOfCall(signal), 'stopping');
   const [answer] = await once(sent, 'response');
   assert.match(Buffer.concat(await answer.toArray()).toString(), /"isError":true/);

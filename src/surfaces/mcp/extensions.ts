@@ -2,13 +2,13 @@
 import type { McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import type { Extension } from '../../core/offer/extension.ts';
-import type { AnswerRequest } from './answered-requests.ts';
-import { missingScopeError } from './refused-calls.ts';
+import type { AnswerCounted } from './answered-requests.ts';
+import { createNoScopeError } from './refused-calls.ts';
 
-const maxUriLength = 16_384;
+const maxSubscribedUriLength = 16_384;
 const paramsSchema = z.looseObject({
-  uri: z.string().max(maxUriLength).optional(),
-  cursor: z.string().max(maxUriLength).optional(),
+  uri: z.string().max(maxSubscribedUriLength).optional(),
+  cursor: z.string().max(maxSubscribedUriLength).optional(),
 });
 
 /** How long clients may keep the answers, from 2026-07-28 on: what a folder holds may change at any moment. */
@@ -20,7 +20,7 @@ const maxShownSubject = 200;
 export function offerExtensions(
   { server }: McpServer,
   extensions: readonly Extension[],
-  { answer, isModern }: { readonly answer: AnswerRequest; readonly isModern: boolean },
+  { answer, isModern }: { readonly answer: AnswerCounted; readonly isModern: boolean },
 ): void {
   for (const { name, settings, group, methods } of extensions) {
     server.registerCapabilities({ extensions: { [name]: { ...settings } } });
@@ -28,7 +28,7 @@ export function offerExtensions(
       server.setRequestHandler(method.name, { params: paramsSchema }, (params, context) => {
         const subject = params.uri?.slice(0, maxShownSubject) ?? null;
         return answer({ method: method.name, subject }, context, async (toolContext) => {
-          if (group !== null && !toolContext.mayUse(group)) throw missingScopeError(group);
+          if (group !== null && !toolContext.mayUse(group)) throw createNoScopeError(group);
           const result = await method.handle(params, toolContext);
           return isModern ? { ...result, ...cacheTerms } : result;
         });

@@ -177,7 +177,7 @@ export function findBrokenBound(text: string): string | null {
   let [nodes, values, depth] = [0, 0, 0];
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    if (code === quoteCode) at = findStringEnd(text, at);
+    if (code === quoteCode) at = findJsonStringEnd(text, at);
     else if (code === commaCode) values++;
     else if (code === colonCode) nodes++;
     else if (isClosingCode(code)) depth--;
@@ -196,7 +196,7 @@ export const toComplexityMessage = (bound: string): string =>
   `This message is refused: ${bound}. Send large data as a file (request_upload) and use its file_id.`;
 
 /** Where the string that begins at `start` ends; the end of the text if it does not. */
-function findStringEnd(text: string, start: number): number {
+function findJsonStringEnd(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1))
     if (!isEscaped(text, end)) return end;
   return text.length;

@@ -30,14 +30,14 @@ export const deferOffer = ({ tools, resources, prompts, extensions }: Offer, ope
 const deferTool = (tool: Tool, open: Open): Tool => ({
   ...tool,
   async handle(input, context) {
-    const { tools } = await waitUnlessAborted(open(), context.signal);
-    return findNamed(tools, tool).handle(input, context);
+    const { tools } = await awaitUnlessAborted(open(), context.signal);
+    return findByName(tools, tool).handle(input, context);
   },
 });
 
 function deferResources(kind: ResourceKind, open: Open): ResourceKind {
   const find = async ({ signal }: ToolContext): Promise<ResourceKind> =>
-    findNamed((await waitUnlessAborted(open(), signal)).resources, kind);
+    findByName((await awaitUnlessAborted(open(), signal)).resources, kind);
   return {
     ...kind,
     ...(kind.list && { list: async (page, context) => (await find(context)).list!(page, context) }),
@@ -52,8 +52,8 @@ const deferExtension = (extension: Extension, open: Open): Extension => ({
   methods: extension.methods.map((method) => ({
     ...method,
     async handle(params, context) {
-      const { extensions } = await waitUnlessAborted(open(), context.signal);
-      return findNamed(findNamed(extensions, extension).methods, method).handle(params, context);
+      const { extensions } = await awaitUnlessAborted(open(), context.signal);
+      return findByName(findByName(extensions, extension).methods, method).handle(params, context);
     },
   })),
 });
@@ -63,26 +63,26 @@ const deferPrompt = (prompt: Prompt, open: Open): Prompt => ({
   ...prompt,
   ...(prompt.addFacts && {
     async addFacts(context: ToolContext) {
-      const { prompts } = await waitUnlessAborted(open(), context.signal);
-      return findNamed(prompts, prompt).addFacts!(context);
+      const { prompts } = await awaitUnlessAborted(open(), context.signal);
+      return findByName(prompts, prompt).addFacts!(context);
     },
   }),
   arguments: prompt.arguments.map((argument) => ({
     ...argument,
     ...(argument.complete && {
       async complete(begun: string, context: ToolContext) {
-        const { prompts } = await waitUnlessAborted(open(), context.signal);
-        return findNamed(findNamed(prompts, prompt).arguments, argument).complete!(begun, context);
+        const { prompts } = await awaitUnlessAborted(open(), context.signal);
+        return findByName(findByName(prompts, prompt).arguments, argument).complete!(begun, context);
       },
     }),
   })),
 });
 
-const findNamed = <Named extends { readonly name: string }>(all: readonly Named[], { name }: Named): Named =>
+const findByName = <Named extends { readonly name: string }>(all: readonly Named[], { name }: Named): Named =>
   all.find((one) => one.name === name)!;
 
 /** Rejects with the reason of the signal as soon as that fires. */
-async function waitUnlessAborted<Value>(awaited: Promise<Value>, signal: AbortSignal): Promise<Value> {
+async function awaitUnlessAborted<Value>(awaited: Promise<Value>, signal: AbortSignal): Promise<Value> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const abort = (): void => reject(signal.reason as Error);
   signal.addEventListener('abort', abort, { once: true });
@@ -100,13 +100,13 @@ export async function reviseTools(
   registered: ReadonlyMap<string, RegisteredTool>,
   opened: Promise<Offer>,
 ): Promise<void> {
-  const stale = (await opened).tools.filter((tool) => isStale(registered.get(tool.name), tool));
+  const stale = (await opened).tools.filter((tool) => isListedStale(registered.get(tool.name), tool));
   for (const { name, description, annotations } of stale)
     Object.assign(registered.get(name)!, { description, annotations });
   if (stale.length > 0 && server.isConnected()) server.sendToolListChanged();
 }
 
-function isStale(listed: RegisteredTool | undefined, { description, annotations }: Tool): boolean {
+function isListedStale(listed: RegisteredTool | undefined, { description, annotations }: Tool): boolean {
   if (listed === undefined) return false;
   return (
     listed.description !== description || JSON.stringify(listed.annotations) !== JSON.stringify(annotations)

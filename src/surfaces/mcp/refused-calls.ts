@@ -65,12 +65,12 @@ export function createScopeDemand(
     const challenge = isAllowed ? undefined : await demand(context);
     const envelope = readEnvelope(server, request.params?._meta);
     if (challenge !== undefined)
-      reportRefusal(server, { request, authInfo, envelope, error: missingScopeError(group) }, options);
+      reportRefusal(server, { request, authInfo, envelope, error: createNoScopeError(group) }, options);
     return challenge;
   };
 }
 
-export const missingScopeError = (group: ToolGroup): WorkcrateError =>
+export const createNoScopeError = (group: ToolGroup): WorkcrateError =>
   new WorkcrateError(
     'forbidden',
     `This key or token does not have the scope ${group}, which the tool needs. Go on without the tool, or ask the operator for a key with it.`,
@@ -110,7 +110,7 @@ export function watchCalls(
     const group = findGroup(offered, options, request.params?.['name']);
     const { authInfo } = context.http ?? {};
     if (group !== null && !mayUseGroup(authInfo?.scopes, group)) {
-      const error = missingScopeError(group);
+      const error = createNoScopeError(group);
       const envelope = readEnvelope(server, context.mcpReq.envelope);
       reportRefusal(server, { request, authInfo, envelope, error }, options);
       return toErrorResult(error);

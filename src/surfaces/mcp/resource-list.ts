@@ -23,21 +23,21 @@ export async function listResources(
   cursor: string | undefined,
   context: ToolContext,
 ): Promise<ListResourcesResult> {
-  const positions = cursor === undefined ? null : parseCursor(cursor);
+  const positions = cursor === undefined ? null : parseListCursor(cursor);
   const [resources, further] = [[] as Resource[], [] as [string, KindPosition][]];
   for (const kind of kinds) {
     const position = positions === null ? { after: null, seen: 0 } : positions.get(kind.name);
     if (position === undefined || kind.list === undefined) continue;
     const limit = Math.min(kindsPageSize, maxListedOfKind - position.seen);
     const page = await kind.list({ after: position.after, limit }, context);
-    resources.push(...page.resources.map((listed) => toListed(kind, listed)));
+    resources.push(...page.resources.map((listed) => toListedResource(kind, listed)));
     const seen = position.seen + limit;
     if (page.next !== null && seen < maxListedOfKind) further.push([kind.name, { after: page.next, seen }]);
   }
-  return { resources, ...(further.length > 0 && { nextCursor: formatCursor(further) }) };
+  return { resources, ...(further.length > 0 && { nextCursor: formatListCursor(further) }) };
 }
 
-function toListed({ template }: ResourceKind, listed: ListedResource): Resource {
+function toListedResource({ template }: ResourceKind, listed: ListedResource): Resource {
   const { variables, name, description, mimeType, size, modified } = listed;
   return {
     uri: toResourceUri(template, variables),
@@ -49,13 +49,13 @@ function toListed({ template }: ResourceKind, listed: ListedResource): Resource 
   };
 }
 
-const formatCursor = (further: readonly [string, KindPosition][]): string =>
+const formatListCursor = (further: readonly [string, KindPosition][]): string =>
   Buffer.from(JSON.stringify(further.map(([name, { after, seen }]) => [name, after, seen]))).toString(
     'base64url',
   );
 
 /** Cursors come from clients. One that was changed lists other things of the same caller, or is refused. */
-function parseCursor(cursor: string): Map<string, KindPosition> {
+function parseListCursor(cursor: string): Map<string, KindPosition> {
   const positions = readCursorEntries(cursor);
   if (positions === null)
     throw new WorkcrateError('invalid_input', 'This cursor is not one of ours: list again without a cursor.');
@@ -66,7 +66,7 @@ const maxCursorLength = 16_384;
 
 function readCursorEntries(cursor: string): [string, KindPosition][] | null {
   if (cursor.length > maxCursorLength) return null;
-  const entries = parseJson(Buffer.from(cursor, 'base64url').toString());
+  const entries = parseCursorJson(Buffer.from(cursor, 'base64url').toString());
   if (!Array.isArray(entries)) return null;
   const positions = entries.map(toPosition);
   return positions.every((position) => position !== null) ? positions : null;
@@ -84,7 +84,7 @@ function toPosition(entry: unknown): [string, KindPosition] | null {
   return isValid ? [name, { after, seen: seen as number }] : null;
 }
 
-function parseJson(text: string): unknown {
+function parseCursorJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -70,11 +70,11 @@ export function offerResources({ server }: McpServer, options: ResourcesOptions)
   server.setRequestHandler('resources/read', ({ params: { uri } }, context) =>
     answer({ method: 'resources/read', subject: uri }, context, async (about) => {
       if (options.upstream?.owns(uri) === true) {
-        demandScope({ group: upstreamGroup }, about);
+        checkScope({ group: upstreamGroup }, about);
         return options.upstream.readResource(uri, about);
       }
       const { kind, variables } = findResource(options, uri);
-      demandScope(kind, about);
+      checkScope(kind, about);
       return { contents: [{ uri, ...(await kind.read(variables, about)) }] };
     }),
   );
@@ -148,7 +148,7 @@ function findResource(
   );
 }
 
-function demandScope({ group }: Pick<ResourceKind, 'group'>, { mayUse }: ToolContext): void {
+function checkScope({ group }: Pick<ResourceKind, 'group'>, { mayUse }: ToolContext): void {
   if (group === null || mayUse(group)) return;
   throw new WorkcrateError(
     'forbidden',
@@ -232,7 +232,7 @@ async function completeArgument(
       'invalid_input',
       'There is no such template. resources/templates/list shows them.',
     );
-  demandScope(kind, context);
+  checkScope(kind, context);
   return kind.complete(name, begun, context, chosen?.arguments ?? {});
 }
 

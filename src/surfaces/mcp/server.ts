@@ -24,7 +24,7 @@ import type { JudgeAnswer } from '../../core/offer/judge.ts';
 import type { AnsweredRequest, RefusedCall } from '../../core/offer/request.ts';
 import { createRequestRecorder, type McpMetrics } from './answered-requests.ts';
 import { askNow, getCaller, createStateCodec } from './asking.ts';
-import { callLong, callTool, type ClientAsking } from './call-tool.ts';
+import { callLong, answerToolCall, type ClientAsking } from './call-tool.ts';
 import type { Extension } from '../../core/offer/extension.ts';
 import { offerExtensions } from './extensions.ts';
 import type { Prompt } from '../../core/offer/prompt.ts';
@@ -246,7 +246,7 @@ function registerTool(
       try {
         const { tasks, cutting = neverStops } = options;
         if (tasks === undefined || tool.mayBeTask !== true || !takesTasks(server, context))
-          return await callTool(tool, input, toolContext, terms);
+          return await answerToolCall(tool, input, toolContext, terms);
         const long = { ...terms, tasks, cutting, lost: context.mcpReq.signal };
         const answer = await callLong(tool, input, toolContext, long);
         return answer.resultType === 'task' ? replaceByTask(context, answer) : (answer as CallToolResult);
@@ -276,7 +276,7 @@ function passCallsOn(
     if (tool === null) return await handle(request, context);
     const asking = createAsking(server, context, options, state);
     markCallReached(context);
-    return await callTool(tool, toRecord(input), toolContext, { ...options, asking });
+    return await answerToolCall(tool, toRecord(input), toolContext, { ...options, asking });
   });
 }
 

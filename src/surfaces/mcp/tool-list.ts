@@ -3,7 +3,7 @@
  * structured content. Which tools a server has at all is decided in `server/tools.ts`.
  */
 import type { ListToolsResult, McpServer, ServerContext } from '@modelcontextprotocol/server';
-import type { AnswerRequest } from './answered-requests.ts';
+import type { AnswerCounted } from './answered-requests.ts';
 import { wrapHandler } from './handlers.ts';
 import type { OfferedTool, Tool, ToolContext, ToolGroup } from '../../core/offer/tool.ts';
 import { upstreamGroup, type Upstream } from '../../core/offer/upstream.ts';
@@ -48,7 +48,7 @@ export function mayUseGroup(scopes: readonly string[] | undefined, group: ToolGr
 /** What servers behind this one offer, and what is known of a request. */
 export interface ToolListOptions {
   readonly upstream?: Pick<Upstream, 'listTools'> | undefined;
-  readonly answer: AnswerRequest;
+  readonly answer: AnswerCounted;
   readonly toContext: (context: ServerContext) => ToolContext;
 }
 

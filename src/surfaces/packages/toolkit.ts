@@ -1,5 +1,5 @@
 /** `workcrate/toolkit`: what features in packages of their own work with. It is loaded when they do. */
-export { chooseTools, loadRoutes } from '../../features/tool-search/tool-search.ts';
+export { chooseListedTools, loadRoutes } from '../../features/tool-search/tool-search.ts';
 export { createInterruptSignal } from '../../platform/command-line/signals.ts';
 export { usageError } from '../../platform/command-line/usage-error.ts';
 export { getErrno, isWorkcrateError, WorkcrateError } from '../../platform/errors.ts';

@@ -2,7 +2,7 @@
 import type { Context, Hono } from 'hono';
 import { WorkcrateError } from '../../platform/errors.ts';
 import { html, nothing, type Html } from '../../platform/html/html.ts';
-import { describeType } from '../../core/links/link-page.ts';
+import { describeMediaType } from '../../core/links/link-page.ts';
 import { collectBytes } from '../../platform/streams.ts';
 import { formatBytes } from '../../platform/text/text.ts';
 import { copyScript } from './frame.ts';
@@ -47,7 +47,7 @@ function renderArtifact({ name, size, preview, token, maxTtl }: ShownArtifact): 
     <section class="card">
       <h1>${name}</h1>
       <p class="facts">
-        <span>${describeType(mediaType)}</span>
+        <span>${describeMediaType(mediaType)}</span>
         <span>${formatBytes(size)}</span>
         <span>in /artifacts, until a run changes it</span>
       </p>

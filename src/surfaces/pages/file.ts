@@ -2,7 +2,7 @@
 import type { Context, Hono } from 'hono';
 import { isWorkcrateError, WorkcrateError } from '../../platform/errors.ts';
 import { html, nothing, renderTime, type Html } from '../../platform/html/html.ts';
-import { describeType, toShownFile } from '../../core/links/link-page.ts';
+import { describeMediaType, toShownFile } from '../../core/links/link-page.ts';
 import { formatBytes } from '../../platform/text/text.ts';
 import { answerFileContent } from './content.ts';
 import { copyScript, renderAction } from './frame.ts';
@@ -28,7 +28,7 @@ function renderFile({ file, links, preview, token, maxTtl }: ShownLibraryFile): 
     <section class="card">
       <h1>${file.filename}</h1>
       <p class="facts">
-        <span>${describeType(file.mediaType)}</span>
+        <span>${describeMediaType(file.mediaType)}</span>
         <span>${formatBytes(file.size)}</span>
         <span>until ${renderTime(Date.parse(file.expiresAt))}</span>
       </p>

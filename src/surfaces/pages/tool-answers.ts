@@ -10,7 +10,7 @@ import type { EndedRun } from '../../core/runs/answer.ts';
 import type { pageShape, RunWithOutput } from '../../core/runs/schema.ts';
 import type { sessionOutcomeShape } from '../../core/runs/sessions/manage-tool.ts';
 import type { sessionListShape } from '../../core/runs/sessions/schema.ts';
-import type { listShape } from '../../features/packages/schema.ts';
+import type { packageListShape } from '../../features/packages/schema.ts';
 import type { BuiltDocument, CheckedCitations } from './built-document.ts';
 import type { CrateCheck } from './crate-check.ts';
 import type { CrateListing, ShownCrate } from './crate.ts';
@@ -36,7 +36,7 @@ export interface ToolAnswers {
   list_artifacts: z.output<typeof artifactListShape>;
   list_crate_files: CrateListing;
   list_files: z.output<typeof fileListShape>;
-  list_packages: z.output<typeof listShape>;
+  list_packages: z.output<typeof packageListShape>;
   list_sessions: z.output<typeof sessionListShape>;
   manage_session: z.output<typeof sessionOutcomeShape>;
   pack_crate: PackedAnswer;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { hashToken, createToken, toPublicId } from '../../../src/core/links/link.ts';
+import { hashLinkToken, createToken, toPublicId } from '../../../src/core/links/link.ts';
 import { share, startServer, timeOf } from '../../server.testing.ts';
 import { audited, auditOf } from './lines.testing.ts';
 
@@ -24,7 +24,7 @@ it('a token that opens nothing is a violation, told by its public id and never b
   ];
   for (const [url, init, code] of asked) assert.equal(await codeOf(await fetch(url, init)), code);
   const lines = await audited(server.data, ({ level }) => level === 'warning', asked.length);
-  const id = (of: string): string => toPublicId(hashToken(of));
+  const id = (of: string): string => toPublicId(hashLinkToken(of));
   assert.deepEqual(
     lines.map(({ operation, user, subject, details }) => [
       operation,
@@ -58,7 +58,7 @@ it('a link that is opened too late is noted, and is no violation', async (t) => 
   const [line] = await audited(server.data, ({ result }) => result === 'link_not_found', 1);
   assert.deepEqual(
     [line!.level, line!.subject, line!.details],
-    ['info', toPublicId(hashToken(token)), { owner: 'local', kind: 'expired_link' }],
+    ['info', toPublicId(hashLinkToken(token)), { owner: 'local', kind: 'expired_link' }],
   );
 });
 

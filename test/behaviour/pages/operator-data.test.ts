@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { openDatabase } from '../../../src/ports/database/open.ts';
 import { listLinksOfAll } from '../../../src/core/links/all-links.ts';
-import { hashToken, toPublicId } from '../../../src/core/links/link.ts';
+import { hashLinkToken, toPublicId } from '../../../src/core/links/link.ts';
 import { getDatabaseLocation } from '../../../src/core/store-options.ts';
 import { databases, send, startTeam, type Member, type Team } from '../users/team.testing.ts';
 
@@ -53,7 +53,7 @@ for (const { kind, url, skip } of databases)
         const [link] = (await listLinksOfAll(database, wanted, Date.now())).links;
         assert.deepEqual(
           [link?.owner, link?.filename, link?.id],
-          ['ada', null, toPublicId(hashToken(data.token))],
+          ['ada', null, toPublicId(hashLinkToken(data.token))],
         );
       } finally {
         await database.close();

@@ -28,7 +28,7 @@ export interface WantedEntry {
 }
 
 /** What a listing tells of a file. */
-export type ListedFile = Pick<ClientEntry, 'path' | 'size' | 'mtime'>;
+export type CachedListing = Pick<ClientEntry, 'path' | 'size' | 'mtime'>;
 
 export interface CacheStatistics {
   readonly hits: number;
@@ -64,7 +64,7 @@ export interface ClientCache {
   /** All of them or, where there is no room for them together, none: then nothing has changed. */
   putAll(user: string, root: string | null, files: readonly NewCacheEntry[]): boolean;
   /** Forgets those that changed since they came, as a listing shows them. */
-  outdate(user: string, root: string | null, seen: readonly ListedFile[]): void;
+  outdate(user: string, root: string | null, seen: readonly CachedListing[]): void;
   /** Whether it was there. */
   forgetPath(user: string, root: string | null, path: string): boolean;
   /** All of a user, the counts included. */
@@ -278,7 +278,7 @@ const isOlderEntry = (entry: CacheEntry, mtime: number | null): boolean =>
 const exactMethods: ReadonlySet<ArrivalMethod> = new Set(['direct', 'upload', 'url']);
 
 /** If it is unknown when it changed last, it was before it came. */
-function hasEntryChanged(entry: CacheEntry, { size, mtime }: ListedFile): boolean {
+function hasEntryChanged(entry: CacheEntry, { size, mtime }: CachedListing): boolean {
   if (size !== null && size !== entry.size && exactMethods.has(entry.rung)) return true;
   return mtime !== null && Math.trunc(mtime) > Math.trunc(entry.mtime ?? entry.receivedAt);
 }

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isWorkcrateError, type ErrorCode } from '../../../platform/errors.ts';
 import { recordProof } from '../../../../test/requirements/requirements.testing.ts';
-import { createPolicy } from '../policy/policy.ts';
+import { createPathPolicy } from '../policy/policy.ts';
 import { createCache } from './cache.ts';
 import { cacheFiles, type GuideFile } from './tools.ts';
 
 const ada = { user: 'ada' };
-const policy = createPolicy({ root: '/home/ada/project', read: null, list: null });
+const policy = createPathPolicy({ root: '/home/ada/project', read: null, list: null });
 
 function store(
   files: readonly GuideFile[],

@@ -7,12 +7,12 @@ import { createServerFactory } from '../../../surfaces/mcp/server.ts';
 import { createLog } from '../../../platform/observability/log.ts';
 import { createMetrics } from '../../../platform/observability/metrics.ts';
 import { recordProof } from '../../../../test/requirements/requirements.testing.ts';
-import { createPolicy } from '../policy/policy.ts';
+import { createPathPolicy } from '../policy/policy.ts';
 import { createCache } from './cache.ts';
 import { bindTool } from '../../../core/offer/tool.ts';
 import { guideCacheFileTool, type CacheRoom } from './tools.ts';
 
-const policy = createPolicy({ root: '/p', read: null, list: null });
+const policy = createPathPolicy({ root: '/p', read: null, list: null });
 
 /** Keeps its lines in memory, as few words. */
 function memoryAudit(): Audit & { readonly lines: string[] } {
@@ -146,7 +146,7 @@ test('where the root of the client is not known yet, it is asked for first', asy
   await using mcp = await connected(async ({ client }) => {
     const answer = client.answer('roots');
     if (answer.kind === 'missing') return { ask: { roots: inputRequired.listRoots() }, state: {} };
-    return createPolicy({ root: '/q', read: null, list: null });
+    return createPathPolicy({ root: '/q', read: null, list: null });
   });
   await mcp.call('guide_cache_file', { path: 'docs/a', content: 'x' });
   assert.ok(mcp.cache.get('ada', '/q', 'docs/a'));

@@ -124,10 +124,10 @@ export const guideCacheFileTool = declareTool({
     const subjects = forget === undefined ? (files ?? [one]).flatMap((file) => file.path ?? []) : [forget];
     return auditGuide(room.audit, 'guide_cache_file', context, subjects, () => {
       const isEmpty = Object.values(one).every((value) => value === undefined);
-      if (forget !== undefined) return forgetFile(room, requireNothingElse(forget, files, isEmpty), context);
-      if (files !== undefined) return storeGivenFiles(room, requireOnlyFiles(files, isEmpty), context);
+      if (forget !== undefined) return forgetFile(room, checkNothingElse(forget, files, isEmpty), context);
+      if (files !== undefined) return storeGivenFiles(room, checkOnlyFiles(files, isEmpty), context);
       if (isEmpty) return answerStatistics(room, context);
-      return storeGivenFiles(room, [requireSingleFile(one)], context);
+      return storeGivenFiles(room, [checkSingleFile(one)], context);
     });
   },
 });
@@ -188,12 +188,12 @@ function describeCache(
 
 type SingleFileInput = { [Key in keyof GuideFile]?: GuideFile[Key] | undefined };
 
-function requireSingleFile({ path, content, ...rest }: SingleFileInput): GuideFile {
+function checkSingleFile({ path, content, ...rest }: SingleFileInput): GuideFile {
   if (path !== undefined && content !== undefined) return { path, content, ...rest };
   throw new WorkcrateError('invalid_input', 'Give either path and content, or files, or forget.');
 }
 
-function requireOnlyFiles(files: readonly GuideFile[], isEmpty: boolean): readonly GuideFile[] {
+function checkOnlyFiles(files: readonly GuideFile[], isEmpty: boolean): readonly GuideFile[] {
   if (isEmpty) return files;
   throw new WorkcrateError(
     'invalid_input',
@@ -201,11 +201,7 @@ function requireOnlyFiles(files: readonly GuideFile[], isEmpty: boolean): readon
   );
 }
 
-function requireNothingElse(
-  forget: string,
-  files: readonly GuideFile[] | undefined,
-  isEmpty: boolean,
-): string {
+function checkNothingElse(forget: string, files: readonly GuideFile[] | undefined, isEmpty: boolean): string {
   if (isEmpty && files === undefined) return forget;
   throw new WorkcrateError('invalid_input', 'forget goes alone: give files in a call of their own.');
 }
@@ -247,13 +243,13 @@ export function cacheFiles(
   files: readonly GuideFile[],
 ): CachedFiles {
   const paths = files.map(({ path }) => policy.judge(path, 'read').relative);
-  requireDistinct(paths);
+  checkDistinct(paths);
   const stored = files.map((file, at) => toNewEntry(paths[at]!, file));
   if (!cache.putAll(user, policy.root, stored)) throw cacheFullError(stored, cache);
   return { stored, statistics: cache.statistics(user) };
 }
 
-function requireDistinct(paths: readonly string[]): void {
+function checkDistinct(paths: readonly string[]): void {
   const seen = new Set<string>();
   for (const path of paths) {
     if (path === '')

@@ -90,13 +90,13 @@ export function checkAllowedSetting({ root, read, list }: PolicyOptions): string
   const folder = root === null ? null : parseRoot(root);
   const elsewhere = [read, list ?? []].flatMap((paths) => createAllowList(paths, folder).elsewhere);
   return [...new Set(elsewhere)].map((path) => {
-    requireProjectFolder(path);
+    checkProjectFolder(path);
     const where = root === null ? 'a project that it lies in' : `a project other than ${root}`;
     return `${path} is absolute, and allows something only in ${where}. Name it from the project's folder, such as docs, to allow it in each.`;
   });
 }
 
-function requireProjectFolder(path: string): void {
+function checkProjectFolder(path: string): void {
   try {
     parseRoot(path);
   } catch (error) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { WorkcrateError } from '../../../platform/errors.ts';
-import { createPolicy, type PolicyKind } from './policy.ts';
+import { createPathPolicy, type PolicyKind } from './policy.ts';
 import { isMistaken, refuses, violates } from './policy.testing.ts';
 import { recordProof } from '../../../../test/requirements/requirements.testing.ts';
 
@@ -144,7 +144,7 @@ const literalOnPosix: readonly string[] = (
 for (const [kind, paths] of Object.entries(refused) as [PolicyKind, string[]][])
   test(`paths of the client's are refused as ${kind}, for reading and for listing`, () => {
     for (const root of roots) {
-      const policy = createPolicy({ root, read: ['.'], list: null });
+      const policy = createPathPolicy({ root, read: ['.'], list: null });
       for (const path of paths) {
         if (root === roots[0] && (literalOnPosix.includes(path) || path in otherOnPosix)) continue;
         assert.throws(() => policy.judge(path, 'read'), refuses(kind, path), path.slice(0, 80));
@@ -157,7 +157,7 @@ for (const [kind, paths] of Object.entries(refused) as [PolicyKind, string[]][])
 test('what comes out once ".." is resolved is refused as if it had been given, for every kind', () => {
   const seen = new Set<PolicyKind>();
   for (const root of roots) {
-    const policy = createPolicy({ root, read: ['.'], list: null });
+    const policy = createPathPolicy({ root, read: ['.'], list: null });
     const findKind = (path: string): PolicyKind | null => {
       try {
         policy.judge(path, 'read');
@@ -186,7 +186,7 @@ test('what comes out once ".." is resolved is refused as if it had been given, f
 const otherOnPosix: Readonly<Record<string, PolicyKind>> = { '$env:HOME/x': 'variable', '...': 'hidden' };
 
 test('what is a plain name on Linux and macOS is taken as it is where the project is there', () => {
-  const policy = createPolicy({ root: '/home/me/project', read: ['.'], list: null });
+  const policy = createPathPolicy({ root: '/home/me/project', read: ['.'], list: null });
   const names =
     'What?.md a*b "q" a|b <x> a~1.md dot. aux.md con.md 100%25.md $HOME.md `x` a:b $(id) {a,b} x;y'.split(
       ' ',
@@ -219,7 +219,7 @@ test('what is a plain name on Linux and macOS is taken as it is where the projec
 
 test('a name that only Windows refuses is refused elsewhere with the true reason and another way', () => {
   for (const root of [roots[1], roots[2]]) {
-    const policy = createPolicy({ root, read: ['.'], list: null });
+    const policy = createPathPolicy({ root, read: ['.'], list: null });
     for (const name of [
       'What?.md',
       'a"b',
@@ -259,7 +259,7 @@ for (const [kind, paths] of Object.entries(refused) as [PolicyKind, string[]][])
   if (kind === 'backslash') continue;
   const isViolation = leavingKinds.has(kind);
   test(`a path that is refused as ${kind} is a ${isViolation ? 'violation' : 'mistake'}`, () => {
-    const policy = createPolicy({ root: null, read: ['.'], list: null });
+    const policy = createPathPolicy({ root: null, read: ['.'], list: null });
     for (const path of paths) {
       const check = isViolation ? violates(kind, path) : isMistaken(kind, path);
       assert.throws(() => policy.judge(path, 'read'), check, path.slice(0, 80));
@@ -268,7 +268,7 @@ for (const [kind, paths] of Object.entries(refused) as [PolicyKind, string[]][])
 }
 
 test('a backslash is a mistake where the path stays inside, and a violation where it leads out on Windows', () => {
-  const policy = createPolicy({ root: '/home/me/project', read: ['.'], list: null });
+  const policy = createPathPolicy({ root: '/home/me/project', read: ['.'], list: null });
   for (const path of ['docs\\a', 'docs\\deep\\a.md', 'docs/a\\b'])
     assert.throws(() => policy.judge(path, 'read'), isMistaken('backslash', path), path);
   for (const path of ['..\\x', 'docs/..\\..\\x', '\\etc', 'docs\\..\\..\\x', 'docs\\.. \\x'])
@@ -276,7 +276,7 @@ test('a backslash is a mistake where the path stays inside, and a violation wher
 });
 
 test('a .. that stays inside is resolved, and the path that comes out is judged', () => {
-  const policy = createPolicy({ root: '/home/me/project', read: null, list: null });
+  const policy = createPathPolicy({ root: '/home/me/project', read: null, list: null });
   for (const [path, relative] of [
     ['docs/../docs/a.md', 'docs/a.md'],
     ['x/../docs/./a.md', 'docs/a.md'],
@@ -298,7 +298,7 @@ test('the tables name more than eighty hostile forms', () => {
 });
 
 test('case is not folded: what another system takes for an allowed name is refused', () => {
-  const policy = createPolicy({ root: null, read: null, list: null });
+  const policy = createPathPolicy({ root: null, read: null, list: null });
   for (const path of [
     'SRC/x',
     'Docs/a',
@@ -337,13 +337,13 @@ const honest = [
 ];
 
 test('honest names of many systems and tongues pass as they are', () => {
-  const policy = createPolicy({ root: '/p/q', read: ['.'], list: null });
+  const policy = createPathPolicy({ root: '/p/q', read: ['.'], list: null });
   for (const path of honest)
     assert.deepEqual(policy.judge(path, 'read'), { relative: path, absolute: `/p/q/${path}` });
 });
 
 test('a refusal shows a hostile path escaped and cut', () => {
-  const policy = createPolicy({ root: null, read: null, list: null });
+  const policy = createPathPolicy({ root: null, read: null, list: null });
   const path = `a\u202e\u2028\n${'x'.repeat(240)}`;
   assert.throws(
     () => policy.judge(path, 'read'),

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPolicy, type ListingOptions, type RawEnd } from './policy.ts';
+import { createPathPolicy, type ListingOptions, type RawEnd } from './policy.ts';
 import { recordProof } from '../../../../test/requirements/requirements.testing.ts';
 
-const policy = createPolicy({ root: '/p/q', read: null, list: null });
+const policy = createPathPolicy({ root: '/p/q', read: null, list: null });
 const asked = policy.judge('docs', 'list');
 const all: ListingOptions = { recursive: true, pattern: null };
 

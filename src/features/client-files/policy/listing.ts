@@ -33,8 +33,8 @@ const maxListedEntries = 100_000;
 /** How many are judged for each that is kept: whoever sends more of what is not to be seen sends it for nothing. */
 const maxCheckedPerKept = 10;
 /** Of all paths together: a hundred thousand of the longest would fill memory. */
-const maxListingCharacters = 32 * 1024 * 1024;
-const maxPatternLength = 1024;
+const maxClientListingCharacters = 32 * 1024 * 1024;
+const maxGlobLength = 1024;
 /** Ten times what a hundred thousand take. Only paths and patterns that are made for it take longer. */
 const maxTimeSlices = 1000;
 
@@ -70,7 +70,7 @@ export async function filterListing(
   const isWanted = createPathFilter(asked, recursive, pattern);
   let judged = 0;
   const { end, hidden } = await readEach(raw, startTimeSlices(signal), mostSlices, (one) => {
-    const entry = checkEntry(grounds, asked, one, from, kept);
+    const entry = checkListedEntry(grounds, asked, one, from, kept);
     if (++judged > most * maxCheckedPerKept) return false;
     if (entry === null) return true;
     if (!keepEntry(kept, entry, isWanted(entry.path), most)) return false;
@@ -101,7 +101,7 @@ const notAListingError = (): WorkcrateError =>
     'This is not a listing, or it ended before its first entry. Call again and run the command that you get; it prints what is wrong. A listing made by hand ends with the line {"end":true}.',
   );
 
-function checkEntry(
+function checkListedEntry(
   grounds: AnswerRules,
   asked: ClientPath,
   one: unknown,
@@ -130,8 +130,8 @@ function createPathFilter(
   recursive: boolean,
   pattern: string | null,
 ): (path: string) => boolean {
-  if (pattern !== null && pattern.length > maxPatternLength)
-    throw new WorkcrateError('invalid_input', `A pattern may have at most ${maxPatternLength} characters.`);
+  if (pattern !== null && pattern.length > maxGlobLength)
+    throw new WorkcrateError('invalid_input', `A pattern may have at most ${maxGlobLength} characters.`);
   const fits = pattern === null ? () => true : createGlob(pattern);
   return (path) => {
     const below = path === asked.relative ? '' : afterFolder(asked.relative, path);
@@ -151,7 +151,7 @@ function keepEntry(kept: KeptEntries, entry: ClientEntry, isWanted: boolean, mos
     entries.set(entry.path, entry);
     kept.characters += entry.path.length;
   }
-  return links.size <= maxListedEntries && kept.characters <= maxListingCharacters;
+  return links.size <= maxListedEntries && kept.characters <= maxClientListingCharacters;
 }
 
 function noteFolders(kept: KeptEntries, asked: ClientPath, path: string): void {
@@ -270,7 +270,7 @@ function toClientEntry(raw: unknown, path: string): ClientEntry {
   return {
     path,
     type,
-    size: type === 'file' && isCount(size) ? size : null,
+    size: type === 'file' && isEntryCount(size) ? size : null,
     mtime: typeof mtime === 'number' && mtime >= 0 && mtime <= lastMoment ? Math.trunc(mtime) : null,
   };
 }
@@ -282,7 +282,8 @@ function readEntryType(raw: unknown): EntryType {
   return readEntryPath(raw)?.endsWith('/') ? 'folder' : 'file';
 }
 
-const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
+const isEntryCount = (value: unknown): value is number =>
+  Number.isSafeInteger(value) && (value as number) >= 0;
 
 /** Own fields only: what came as JSON has no others. */
 function readEntryField(raw: unknown, name: 'path' | 'type' | 'size' | 'mtime'): unknown {

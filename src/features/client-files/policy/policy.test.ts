@@ -3,11 +3,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { createPolicy } from './policy.ts';
+import { createPathPolicy } from './policy.ts';
 import { isMistaken, violates } from './policy.testing.ts';
 import { recordProof } from '../../../../test/requirements/requirements.testing.ts';
 
-const usual = createPolicy({ root: '/home/me/project', read: null, list: null });
+const usual = createPathPolicy({ root: '/home/me/project', read: null, list: null });
 
 test('docs, src, tests, .guide and .todo below the project are allowed, and all else is denied', () => {
   for (const path of ['docs', 'docs/a.md', './src//a/', 'tests/x/y', '.guide/a', '.todo'])
@@ -45,7 +45,7 @@ test('a refusal tells a model what to write, and whom it can have asked for more
     messageOf('lib/a'),
     /The operator can allow more with filesystem\.allowed_paths .* --client-paths\.$/,
   );
-  const apart = createPolicy({ root: null, read: ['data'], list: ['data/a'] });
+  const apart = createPathPolicy({ root: null, read: ['data'], list: ['data/a'] });
   assert.match(messageOf('data', apart), /--client-list-paths/);
   assert.match(messageOf('lib', apart, 'read'), /--client-paths/);
   assert.match(messageOf('docs/.vitepress/config.ts'), /hidden folder.* add it to .*--client-paths/);
@@ -56,7 +56,7 @@ test('a refusal tells a model what to write, and whom it can have asked for more
   assert.doesNotMatch(messageOf('data'), /request_upload/);
   for (const path of ['/etc/passwd', 'C:\\x', '//server/share'])
     assert.match(messageOf(path), /from the project's folder, such as docs\/a\.csv/, path);
-  const somewhere = createPolicy({ root: null, read: null, list: null });
+  const somewhere = createPathPolicy({ root: null, read: null, list: null });
   assert.match(messageOf('docs/a:b.md', somewhere), /holds ":"/);
   recordProof('E3:refusal-names-the-setting');
 });
@@ -65,11 +65,14 @@ test('a path from the project down and the absolute one are the same, without a 
   const judged = { relative: 'docs/a.md', absolute: '/home/me/project/docs/a.md' };
   for (const path of ['docs/a.md', './docs/./a.md', 'docs//a.md/', '/home/me/project/docs/a.md'])
     assert.deepEqual(usual.judge(path, 'read'), judged, path);
-  assert.equal(createPolicy({ root: '/home/me/project//', read: null, list: null }).root, '/home/me/project');
+  assert.equal(
+    createPathPolicy({ root: '/home/me/project//', read: null, list: null }).root,
+    '/home/me/project',
+  );
 });
 
 test('allowed paths replace the usual ones, absolute or from the project down, for reading and listing apart', () => {
-  const policy = createPolicy({ root: '/p', read: ['data/', '/p/notes/x'], list: ['./'] });
+  const policy = createPathPolicy({ root: '/p', read: ['data/', '/p/notes/x'], list: ['./'] });
   assert.equal(policy.judge('data/a', 'read').relative, 'data/a');
   assert.equal(policy.judge('notes/x/y', 'read').relative, 'notes/x/y');
   for (const path of ['docs/a', 'notes', 'notes/xy', 'a'])
@@ -80,14 +83,14 @@ test('allowed paths replace the usual ones, absolute or from the project down, f
 });
 
 test('what may be read may be listed where nothing else is said, and an empty list allows nothing', () => {
-  const policy = createPolicy({ root: null, read: ['data'], list: null });
+  const policy = createPathPolicy({ root: null, read: ['data'], list: null });
   assert.deepEqual(policy.judge('data', 'list'), { relative: 'data', absolute: null });
-  const closed = createPolicy({ root: null, read: ['data'], list: [] });
+  const closed = createPathPolicy({ root: null, read: ['data'], list: [] });
   assert.throws(() => closed.judge('data', 'list'), isMistaken('not_allowed', 'data'));
 });
 
 test('what is hidden is allowed by its name alone', () => {
-  const policy = createPolicy({ root: null, read: ['.', '.github/workflows', 'docs/.x'], list: null });
+  const policy = createPathPolicy({ root: null, read: ['.', '.github/workflows', 'docs/.x'], list: null });
   for (const path of ['.guide/a', '.todo', '.github/workflows/ci.yml', 'docs/.x/a'])
     assert.ok(policy.judge(path, 'read'));
   for (const path of ['.github/a', '.github', '.env', 'docs/.xy', 'docs/.x/.y', 'a/.guide/b'])
@@ -97,7 +100,7 @@ test('what is hidden is allowed by its name alone', () => {
 test('an allowed path that could lead elsewhere is an error of the configuration', () => {
   for (const path of ['../x', 'docs/*', 'docs\\x', '~/x', '', '$HOME', '/p/../etc', 'docs/%2e'])
     assert.throws(
-      () => createPolicy({ root: '/p', read: [path], list: null }),
+      () => createPathPolicy({ root: '/p', read: [path], list: null }),
       { code: 'config_invalid' },
       path,
     );
@@ -106,7 +109,7 @@ test('an allowed path that could lead elsewhere is an error of the configuration
 test("an absolute path that is not below this client's project allows nothing there", () => {
   const read = ['/other/docs', 'C:\\other', 'src'];
   for (const root of ['/p', null]) {
-    const policy = createPolicy({ root, read, list: null });
+    const policy = createPathPolicy({ root, read, list: null });
     assert.throws(() => policy.judge('/other/docs/a', 'read'), violates('absolute', '/other/docs/a'));
     assert.throws(() => policy.judge('docs/a', 'read'), isMistaken('not_allowed', 'docs/a'));
     assert.ok(policy.judge('src/a', 'read'));
@@ -118,7 +121,7 @@ test('allowed paths that are not there are told of, once each', () => {
   try {
     mkdirSync(join(folder, 'docs'));
     writeFileSync(join(folder, 'a.md'), '');
-    const policy = createPolicy({
+    const policy = createPathPolicy({
       root: folder,
       read: ['docs', 'src', 'a.md', '/other'],
       list: ['.', 'src', 'x/y'],
@@ -131,7 +134,7 @@ test('allowed paths that are not there are told of, once each', () => {
 });
 
 test('on Windows an absolute path may have backslashes, and its drive either case', () => {
-  const policy = createPolicy({ root: 'c:/Users/RUNNER~1/my project/', read: null, list: null });
+  const policy = createPathPolicy({ root: 'c:/Users/RUNNER~1/my project/', read: null, list: null });
   const judged = { relative: 'docs/a.md', absolute: 'C:\\Users\\RUNNER~1\\my project\\docs\\a.md' };
   assert.equal(policy.root, 'C:\\Users\\RUNNER~1\\my project');
   for (const path of [judged.absolute, 'c:/Users/RUNNER~1/my project/docs/a.md', 'docs/a.md'])
@@ -144,10 +147,10 @@ test('on Windows an absolute path may have backslashes, and its drive either cas
 });
 
 test('a project may lie on a share, and in hidden folders', () => {
-  const share = createPolicy({ root: '\\\\server\\share\\p', read: null, list: null });
+  const share = createPathPolicy({ root: '\\\\server\\share\\p', read: null, list: null });
   assert.equal(share.judge('\\\\server\\share\\p\\docs', 'list').relative, 'docs');
   assert.throws(() => share.judge('\\\\server\\share\\docs', 'list'), { code: 'path_refused' });
-  const hidden = createPolicy({ root: '/home/me/.trees/p', read: null, list: null });
+  const hidden = createPathPolicy({ root: '/home/me/.trees/p', read: null, list: null });
   assert.equal(hidden.judge('/home/me/.trees/p/docs', 'list').relative, 'docs');
 });
 
@@ -176,7 +179,7 @@ test('a project is a folder, absolute and not a whole filesystem', () => {
     'file:///a',
     '\\\\?\\C:\\..',
   ])
-    assert.throws(() => createPolicy({ root, read: null, list: null }), { code: 'invalid_input' }, root);
+    assert.throws(() => createPathPolicy({ root, read: null, list: null }), { code: 'invalid_input' }, root);
 });
 
 test('an answer is what was asked for or lies below it, and is allowed', () => {

@@ -51,7 +51,7 @@ export interface PathPolicy {
 const readSetting = 'filesystem.allowed_paths in its config file, or --client-paths';
 
 /** Fails with `invalid_input` for a root that is none, and with `config_invalid` for an allowed path that is none. */
-export function createPolicy(options: PolicyOptions): PathPolicy {
+export function createPathPolicy(options: PolicyOptions): PathPolicy {
   const root = options.root === null ? null : parseRoot(options.root);
   const read = createAllowList(options.read, root);
   const allowed = { read, list: options.list === null ? read : createAllowList(options.list, root) };

@@ -3,7 +3,7 @@ import { posix, win32 } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { isWorkcrateError } from '../../../platform/errors.ts';
-import { createPolicy, type PathPolicy } from './policy.ts';
+import { createPathPolicy, type PathPolicy } from './policy.ts';
 import { recordProof } from '../../../../test/requirements/requirements.testing.ts';
 
 const pieces = [
@@ -66,9 +66,9 @@ const anyPath = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 60 }).map((rest) => `src/${rest}`),
 );
 
-const onPosix = createPolicy({ root: '/p/q', read: null, list: ['.'] });
-const onWindows = createPolicy({ root: 'Q:\\r', read: null, list: ['.'] });
-const somewhere = createPolicy({ root: null, read: null, list: ['.'] });
+const onPosix = createPathPolicy({ root: '/p/q', read: null, list: ['.'] });
+const onWindows = createPathPolicy({ root: 'Q:\\r', read: null, list: ['.'] });
+const somewhere = createPathPolicy({ root: null, read: null, list: ['.'] });
 const purpose = fc.constantFrom('read', 'list');
 const below = ['docs', 'src', 'tests', '.guide', '.todo'];
 

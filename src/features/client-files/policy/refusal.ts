@@ -261,12 +261,14 @@ export const isPlainPath = (path: string): boolean => /^(?=.{1,255}$)[\w-]+(?:[.
 /** Why a path of names with single slashes between them may not be asked for. */
 export function findOddKind(path: string, isPosix: boolean): OddKind | null {
   if (isPlainPath(path)) return !isPosix && deviceForm.test(path) ? 'device' : null;
-  const odd = oddForms.find(({ kind, form }) => form.test(path) && !(isPosix && isLiteral(kind, path)));
+  const odd = oddForms.find(
+    ({ kind, form }) => form.test(path) && !(isPosix && isLiteralRefusal(kind, path)),
+  );
   return odd?.kind ?? (becomesOdd(path) ? 'alike' : null);
 }
 
 /** A path that begins with a variable leads out once a program fills it in; `%2eenv` is hidden once it is decoded. */
-function isLiteral(kind: OddKind, path: string): boolean {
+function isLiteralRefusal(kind: OddKind, path: string): boolean {
   if (!literalKinds.has(kind)) return false;
   if (kind === 'variable') return !/^(?:[$`]|%[A-Za-z_][^%/]*%)/.test(path);
   // Two bytes for one of ASCII are how a careless decoder is led to read a dot.

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { Question } from '../../../core/offer/tool.ts';
-import type { ClientListing, FoundFile, ClientInstructions, ReadFile } from '../client-files.ts';
+import type { ClientListing, FoundFile, ClientInstructions, ReadClientFile } from '../client-files.ts';
 
 export const sh = (cwd: string, command: string) =>
   promisify(execFile)('sh', ['-c', command], { cwd, timeout: 60_000 });
 
-export const isFile = (answer: FoundFile | Question | ClientInstructions): ReadFile => {
+export const isFile = (answer: FoundFile | Question | ClientInstructions): ReadClientFile => {
   assert.ok('bytes' in answer, JSON.stringify(answer));
   return answer;
 };
@@ -24,4 +24,4 @@ export const isOffered = (answer: object): ClientInstructions => {
   return answer as ClientInstructions;
 };
 export const paramsOf = ({ ask }: Question) => ask['client_file']!.params as Record<string, any>; // oxlint-disable-line typescript/no-explicit-any
-export const text = ({ bytes }: ReadFile): string => Buffer.from(bytes).toString();
+export const text = ({ bytes }: ReadClientFile): string => Buffer.from(bytes).toString();

@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { recordProof } from '../../../../test/requirements/requirements.testing.ts';
-import { createPolicy } from '../policy/policy.ts';
+import { createPathPolicy } from '../policy/policy.ts';
 import { listDirectly, openDirectly } from './direct.ts';
 import type { FileRequest } from './file-request.ts';
 
 function project() {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'workcrate-direct-')));
   mkdirSync(join(root, 'docs'));
-  const policy = createPolicy({ root, read: null, list: null });
+  const policy = createPathPolicy({ root, read: null, list: null });
   const errandTo = (path: string, recursive = false): FileRequest => ({
     operation: 'list',
     path: policy.judge(path, 'list'),

@@ -6,7 +6,7 @@ import { WorkcrateError } from '../../../platform/errors.ts';
 import type { ToolContext } from '../../../core/offer/tool.ts';
 import type { Log } from '../../../platform/observability/log.ts';
 import { formatBytes } from '../../../platform/text/text.ts';
-import { createPolicy, type AllowedPaths } from '../policy/policy.ts';
+import { createPathPolicy, type AllowedPaths } from '../policy/policy.ts';
 import type { ClientInstructions } from './file-request.ts';
 
 /** The failures of asking a client (E6), each with what can be done about it. */
@@ -86,7 +86,7 @@ export function createMissingWarning(
   log: Log,
 ): (folders: readonly string[]) => void {
   const warned = new Set<string>();
-  const missingIn = (root: string) => createPolicy({ root, ...pathsIn(root) }).missingAllowed(root);
+  const missingIn = (root: string) => createPathPolicy({ root, ...pathsIn(root) }).missingAllowed(root);
   return (folders) => {
     if (folders.every((folder) => warned.has(folder))) return;
     for (const folder of folders) warned.add(folder);

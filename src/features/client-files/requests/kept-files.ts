@@ -9,11 +9,11 @@ import type { CacheEntry, ClientCache, NewCacheEntry, WantedEntry } from '../cac
 import type { ClientFile } from '../client-file.ts';
 import { tooLargeForMethodError } from './failures.ts';
 import type { AnswerSource, RequestCall, UseAnswer } from './file-request.ts';
-import { requireSame, findDifference } from './list.ts';
+import { checkSame, findDifference } from './list.ts';
 import type { KeptFile } from './pending-uploads.ts';
 
 /** A file of the client's, and whether it was remembered. */
-export interface ReadFile extends ClientFile {
+export interface ReadClientFile extends ClientFile {
   readonly cached: boolean;
   /** When it came, or was last seen to be unchanged, in milliseconds. */
   readonly receivedAt: number;
@@ -23,7 +23,7 @@ export interface ReadFile extends ClientFile {
   readonly localPath: string | null;
 }
 
-export type FoundFile = ReadFile | LargeFile;
+export type FoundFile = ReadClientFile | LargeFile;
 
 export interface FileKeeperOptions {
   readonly cache: ClientCache;
@@ -38,7 +38,7 @@ export function createFileKeeper({ cache, mostBytes }: FileKeeperOptions) {
     bytes: Uint8Array,
     { mtime, mark }: Pick<NewCacheEntry, 'mtime' | 'mark'>,
     source: AnswerSource,
-  ): ReadFile {
+  ): ReadClientFile {
     const file = {
       path: request.path.relative,
       bytes,
@@ -48,8 +48,8 @@ export function createFileKeeper({ cache, mostBytes }: FileKeeperOptions) {
       encoding: source.encoding,
       receivedAt: source.receivedAt,
     };
-    requireSame({ size: bytes.length, sha256: file.sha256 }, request);
-    requireSame({ size: bytes.length, sha256: file.sha256 }, source);
+    checkSame({ size: bytes.length, sha256: file.sha256 }, request);
+    checkSame({ size: bytes.length, sha256: file.sha256 }, source);
     const isRemembered = cache.put(context.caller.user, request.projectKey, { ...file, mark });
     // Else it would have to be sent again.
     if (!isRemembered) source.stored?.keep();
@@ -67,7 +67,7 @@ export function createFileKeeper({ cache, mostBytes }: FileKeeperOptions) {
   }
 
   /** By another call for the same, or by guide_cache_file while the model was being asked. */
-  function findNewer({ request, context }: RequestCall, since: number): ReadFile | null {
+  function findNewer({ request, context }: RequestCall, since: number): ReadClientFile | null {
     const entry = cache.peek(context.caller.user, request.projectKey, request.path.relative);
     if (entry === null || entry.receivedAt < since || findDifference(entry, request) !== null) return null;
     return { ...toReadFile(entry), cached: false };
@@ -95,7 +95,7 @@ export const toReadFile = ({
   rung,
   encoding,
   receivedAt,
-}: CacheEntry): ReadFile => ({
+}: CacheEntry): ReadClientFile => ({
   path,
   bytes,
   mtime,
@@ -113,14 +113,14 @@ export const toCollectLimit = (most: number, { path }: RequestCall['request']): 
 });
 
 /** A file that is too large for memory: it is stored, for a while. */
-export interface LargeFile extends Omit<ReadFile, 'bytes'> {
+export interface LargeFile extends Omit<ReadClientFile, 'bytes'> {
   readonly stored: StoredFile;
 }
 
 /** Large files stay where they were sent to, and later calls find them there, at any server. */
 function keepLargeFile(call: RequestCall, { rung, stored, receivedAt }: AnswerSource): LargeFile {
   const { file, keep } = stored!;
-  requireSame(file, call.request);
+  checkSame(file, call.request);
   keep();
   return { ...toLargeFile(call, { file, rung: rung as KeptFile['rung'], receivedAt }), cached: false };
 }

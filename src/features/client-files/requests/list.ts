@@ -91,7 +91,7 @@ interface ReceivedDigest {
 }
 
 /** Refuses a file that is not what it was said to be. Nothing of it is kept. */
-export function requireSame(came: ReceivedDigest, said: AnnouncedDigest): void {
+export function checkSame(came: ReceivedDigest, said: AnnouncedDigest): void {
   const found = findDifference(came, said);
   if (found === 'size')
     throw new WorkcrateError(

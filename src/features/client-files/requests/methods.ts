@@ -11,7 +11,7 @@ import {
   type InputResponseView,
 } from '@modelcontextprotocol/server';
 import { isWorkcrateError } from '../../../platform/errors.ts';
-import { stoppingError, type Question, type ToolContext } from '../../../core/offer/tool.ts';
+import { createStoppingError, type Question, type ToolContext } from '../../../core/offer/tool.ts';
 import type { TransferMethod } from '../client-file.ts';
 import { encodeText, parseBase64 } from '../text/text.ts';
 import { mayAnswerFirst } from '../freshness.ts';
@@ -39,22 +39,22 @@ import {
   type UsedUpload,
 } from './pending-uploads.ts';
 import {
-  answerKey,
-  createQuestions,
-  type QuestionsOptions,
+  fileAnswerKey,
+  createFileQuestions,
+  type ClientFileQuestionsOptions,
   type QuestionState,
-  type Questions,
+  type ClientFileQuestions,
 } from './questions.ts';
 
 export interface FileMethodsOptions
-  extends PendingUploadsOptions, QuestionsOptions, Omit<OffersOptions, 'awaited'> {}
+  extends PendingUploadsOptions, ClientFileQuestionsOptions, Omit<OffersOptions, 'awaited'> {}
 
 export type FileMethods = ReturnType<typeof createFileMethods>;
 
 /** The methods of asking. Which of them a client supports is decided elsewhere. */
 export function createFileMethods(options: FileMethodsOptions) {
   const { baseUrl, timeoutMs, clock } = options;
-  const questions = createQuestions(options);
+  const questions = createFileQuestions(options);
   const awaited = createPendingUploads(options);
 
   const isRecent: IsRecentEnough = (came) => mayAnswerFirst(came, { refresh: true }, clock());
@@ -119,7 +119,7 @@ export function createFileMethods(options: FileMethodsOptions) {
       const { request, context } = call;
       const { use } = taking;
       if (state.rung === 'url') return pages.answered(call, state, taking);
-      const answer = context.client.answer(answerKey);
+      const answer = context.client.answer(fileAnswerKey);
       const encoding = request.binary ? null : 'utf-8';
       const receivedAt = clock();
       const announced = {
@@ -291,7 +291,7 @@ function extractBetween(text: string, begin: string, end: string): string | null
 }
 
 export interface UploadPagesOptions {
-  readonly questions: Pick<Questions, 'ask'>;
+  readonly questions: Pick<ClientFileQuestions, 'ask'>;
   readonly awaited: Pick<PendingUploads, 'expect' | 'withdraw'>;
   readonly arrived: <T>(call: RequestCall, use: UseAnswer<T>) => Promise<T | null>;
   readonly baseUrl: () => string;
@@ -317,7 +317,7 @@ function createUploadPages({ questions, awaited, arrived, baseUrl, timeoutMs }: 
   async function demandAgreed({ request, context }: RequestCall): Promise<void> {
     const { relative } = request.path;
     try {
-      const answer = context.client.answer(answerKey);
+      const answer = context.client.answer(fileAnswerKey);
       if (answer.kind !== 'elicit')
         throw clientRefusedError(relative, 'the client sent no answer to the question');
       if (answer.action !== 'accept') throw clientRefusedError(relative, declinedReason);
@@ -355,7 +355,7 @@ function createUploadPages({ questions, awaited, arrived, baseUrl, timeoutMs }: 
       const either = AbortSignal.any([signal, stopping]);
       await pause(Math.min(pagePollMs, timeoutMs), null, { signal: either });
     } catch (error) {
-      throw stopping.aborted ? stoppingError(error) : error;
+      throw stopping.aborted ? createStoppingError(error) : error;
     }
   }
 

@@ -15,7 +15,7 @@ import {
   type UploadNote,
 } from './received-uploads.ts';
 
-export type { IsRecentEnough, KeptFile, ReceivedFile, UsedUpload } from './received-uploads.ts';
+export type { IsRecentEnough, KeptUpload as KeptFile, ReceivedFile, UsedUpload } from './received-uploads.ts';
 
 /** A file that was asked for and has not come. */
 export interface PendingUpload extends UploadNote {

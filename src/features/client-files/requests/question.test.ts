@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inputRequired } from '@modelcontextprotocol/server';
-import { createQuestions, type Questions } from './questions.ts';
+import { createFileQuestions, type ClientFileQuestions } from './questions.ts';
 import { call } from './stage.testing.ts';
 
 const subject = { operation: 'read', path: 'docs/a.md' } as const;
 const time = { now: 1_790_000_000_000 };
-const server = () => createQuestions({ clock: () => time.now, timeoutMs: 1000 });
-const ask = (questions: Questions, rung: 'form' | 'roots' = 'form'): Record<string, unknown> => ({
+const server = () => createFileQuestions({ clock: () => time.now, timeoutMs: 1000 });
+const ask = (questions: ClientFileQuestions, rung: 'form' | 'roots' = 'form'): Record<string, unknown> => ({
   ...questions.ask(subject, call(), rung, () => inputRequired.listRoots()).state,
 });
-const take = (questions: Questions, state: Record<string, unknown>, user = 'ann') =>
+const take = (questions: ClientFileQuestions, state: Record<string, unknown>, user = 'ann') =>
   questions.take(subject, call({}, { user, state }), false);
 const refused = { code: 'invalid_input' };
 

@@ -13,7 +13,7 @@ import { createByUser } from './by-user.ts';
 import { wrongAnswerError, clientTimeoutError } from './failures.ts';
 
 /** The one key under which a question of ours is asked. */
-export const answerKey = 'client_file';
+export const fileAnswerKey = 'client_file';
 
 /** What a question leaves with the client. It comes back unaltered, by the same user (mcp/request-state.ts). */
 const questionStateShape = z.object({
@@ -43,21 +43,21 @@ function readRootFromState({ state }: Pick<McpClient, 'state'>): string | null |
 export type QuestionSubject = Pick<QuestionState, 'operation' | 'path'> &
   Partial<Pick<QuestionState, 'root'>>;
 
-export interface QuestionsOptions {
+export interface ClientFileQuestionsOptions {
   readonly clock: Clock;
   readonly timeoutMs: number;
 }
 
 const maxUsedNonces = { each: 1000, users: 10_000 };
 
-export type Questions = ReturnType<typeof createQuestions>;
+export type ClientFileQuestions = ReturnType<typeof createFileQuestions>;
 
 /**
  * Each question is answered once, in time, by whom it was asked. What was asked is in the signed state, so that any
  * server takes the answer; this process remembers which it has taken. The same answer, brought to another server in
  * time, is taken there too. That does no harm: only who was asked can bring it, and could as well give the file anew.
  */
-export function createQuestions({ clock, timeoutMs }: QuestionsOptions) {
+export function createFileQuestions({ clock, timeoutMs }: ClientFileQuestionsOptions) {
   /** By their nonces; until when each could have been answered, since it is too late after that anyway. */
   const used = createByUser<number>(maxUsedNonces);
   let nextLook = 0;
@@ -98,7 +98,7 @@ export function createQuestions({ clock, timeoutMs }: QuestionsOptions) {
         until,
         round,
       };
-      return { ask: { [answerKey]: request(nonce) }, state };
+      return { ask: { [fileAnswerKey]: request(nonce) }, state };
     },
 
     /**

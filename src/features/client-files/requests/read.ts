@@ -30,14 +30,14 @@ import {
   toReadFile,
   type FileKeeperOptions,
   type FoundFile,
-  type ReadFile,
+  type ReadClientFile,
 } from './kept-files.ts';
 import type { FileMethods } from './methods.ts';
 import { offerUploadIfRefused } from './offers.ts';
 import type { IsRecentEnough } from './pending-uploads.ts';
 import type { PreparedRequest, ClientRequests, ReadFileOptions } from './requests.ts';
 
-export type { FoundFile, ReadFile } from './kept-files.ts';
+export type { FoundFile, ReadClientFile } from './kept-files.ts';
 
 /** A file for a call that may still fail: until it is spent, the same call made again finds it. */
 export type UnspentFile = FoundFile & { readonly spend?: () => Promise<void> };
@@ -54,7 +54,7 @@ export function createFileReader(options: ReadRequestOptions) {
   const { methods, requests, cache, mostBytes, timeoutMs, clock } = options;
   const { keep, findRemembered, findNewer, toUseAnswer } = createFileKeeper(options);
 
-  async function readDirectly({ call, policy }: PreparedRequest, refresh: boolean): Promise<ReadFile> {
+  async function readDirectly({ call, policy }: PreparedRequest, refresh: boolean): Promise<ReadClientFile> {
     const { request } = call;
     using file = openDirectly(request, policy);
     const { size } = file.stats;
@@ -72,7 +72,7 @@ export function createFileReader(options: ReadRequestOptions) {
   function findGivenInstead(
     { call, policy }: PreparedRequest,
     { via, proof, ...terms }: ReadFileOptions,
-  ): ReadFile | null {
+  ): ReadClientFile | null {
     const { request, context } = call;
     const { user } = context.caller;
     const given = cache.peek(user, request.projectKey, request.path.relative);
@@ -202,7 +202,7 @@ export async function auditOperation<T extends AuditedAnswer | null>(
   const about = { operation, user: caller.user, client: client.name, subject };
   try {
     const done = await work();
-    if (done !== null) audit.note({ ...about, level: 'trace', ...describeOutcome(done) });
+    if (done !== null) audit.note({ ...about, level: 'trace', ...describeReadOutcome(done) });
     return done;
   } catch (cause) {
     const error = asWorkcrateError(cause);
@@ -214,7 +214,7 @@ export async function auditOperation<T extends AuditedAnswer | null>(
   }
 }
 
-function describeOutcome(done: AuditedAnswer) {
+function describeReadOutcome(done: AuditedAnswer) {
   if ('ask' in done) return { result: 'asked' };
   return { result: isInstructions(done) ? 'offered' : 'ok', details: { rung: done.rung } };
 }

@@ -24,7 +24,7 @@ export interface ReceivedFile {
   readonly keep: () => void;
 }
 
-export type KeptFile = Pick<ReceivedFile, 'file' | 'rung' | 'receivedAt'>;
+export type KeptUpload = Pick<ReceivedFile, 'file' | 'rung' | 'receivedAt'>;
 
 /** Whether an upload that came by this way, then, may answer a call. */
 export type IsRecentEnough = (came: Pick<ReceivedFile, 'rung' | 'receivedAt'>) => boolean;
@@ -113,7 +113,7 @@ export function createReceivedUploads({ uploads, files }: ReceivedUploadsOptions
     findReceived,
 
     /** What was kept, for any number of calls. */
-    async kept(caller: Caller, request: FileRequest): Promise<KeptFile | null> {
+    async kept(caller: Caller, request: FileRequest): Promise<KeptUpload | null> {
       for (const upload of await listArrived(caller, request)) {
         const file = parseUploadNote(upload).isKept ? await uploads.file(upload) : null;
         if (file !== null) return { file, ...toArrival(upload) };

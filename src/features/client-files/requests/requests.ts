@@ -12,7 +12,7 @@ import type { TransferMethod } from '../client-file.ts';
 import type { AgeTerms } from '../freshness.ts';
 import {
   createPathsByProject,
-  createPolicy,
+  createPathPolicy,
   type AllowedPaths,
   type PathPolicy,
   type ProjectPaths,
@@ -28,7 +28,7 @@ import {
 } from './file-request.ts';
 import type { FilesystemChallenges } from './filesystem-challenge.ts';
 import type { FileMethods } from './methods.ts';
-import { answerKey, createProjectRoots, type QuestionState, type QuestionSubject } from './questions.ts';
+import { fileAnswerKey, createProjectRoots, type QuestionState, type QuestionSubject } from './questions.ts';
 
 /** What every request for something of a client's has. */
 export interface RequestOptions {
@@ -94,7 +94,7 @@ export function createRequests(options: ClientRequestsOptions) {
     whenFull: 'clear',
   });
   const pathsIn = createPathsByProject(paths, projects);
-  const check = (folder: string) => void createPolicy({ root: folder, ...pathsIn(folder) });
+  const check = (folder: string) => void createPathPolicy({ root: folder, ...pathsIn(folder) });
   const warnOfMissing = createMissingWarning(pathsIn, log);
   const roots = createProjectRoots({ root, check, clock });
   /** Rounds whose answer was taken: one call may ask for the same file twice. */
@@ -105,7 +105,7 @@ export function createRequests(options: ClientRequestsOptions) {
 
   function policyOf(context: ToolContext): PathPolicy {
     const folder = roots.of(context);
-    const known = policies.get(folder) ?? createPolicy({ root: folder, ...pathsIn(folder) });
+    const known = policies.get(folder) ?? createPathPolicy({ root: folder, ...pathsIn(folder) });
     policies.set(folder, known);
     return known;
   }
@@ -213,7 +213,7 @@ const unsupportedReasons: Readonly<Record<TransferMethod, string>> = {
 /** A client that does not say where its project is can be asked for its files all the same. */
 function readClientAnswer({ client }: ToolContext): InputResponseView {
   try {
-    return client.answer(answerKey);
+    return client.answer(fileAnswerKey);
   } catch (error) {
     if (!isWorkcrateError(error, 'client_refused') && !isWorkcrateError(error, 'client_timeout')) throw error;
     return { kind: 'missing' };

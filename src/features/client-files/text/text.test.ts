@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { isWorkcrateError } from '../../../platform/errors.ts';
 import { recordProof } from '../../../../test/requirements/requirements.testing.ts';
-import { decodeText, encodeText, parseBase64, toBase64 } from './text.ts';
+import { decodeFileText, encodeText, parseBase64, toBase64 } from './text.ts';
 
 const hex = (text: string): Uint8Array => Buffer.from(text.replaceAll(' ', ''), 'hex');
 const refused = (error: unknown): boolean => isWorkcrateError(error, 'invalid_input');
@@ -101,7 +101,7 @@ const cases: Record<string, Case> = {
 
 for (const [name, { bytes, wanted, text, used, fellBack = false }] of Object.entries(cases))
   test(`decoding ${name} says which encoding was used`, () => {
-    const { bom: _, ...got } = decodeText(bytes, wanted);
+    const { bom: _, ...got } = decodeFileText(bytes, wanted);
     assert.deepEqual(got, { text, encoding: used, fellBack });
     recordProof('E2:encoding-falls-back-and-is-told');
   });
@@ -109,7 +109,7 @@ for (const [name, { bytes, wanted, text, used, fellBack = false }] of Object.ent
 test('an encoding that does not exist is refused, with those that do', () => {
   for (const name of ['utf-9', '', 'replacement', 'constructor', 'x'.repeat(10_000)])
     assert.throws(
-      () => decodeText(hex('61'), name),
+      () => decodeFileText(hex('61'), name),
       (error) =>
         refused(error) &&
         /utf-8, utf-16/.test((error as Error).message) &&
@@ -132,7 +132,7 @@ test('every byte string comes back exactly as base64, and has some text in any e
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 300 }), names, (bytes, wanted) => {
       assert.deepEqual(parseBase64(toBase64(bytes)), bytes);
-      assert.equal(typeof decodeText(bytes, wanted).text, 'string');
+      assert.equal(typeof decodeFileText(bytes, wanted).text, 'string');
     }),
     { numRuns: 300 },
   );
@@ -142,7 +142,7 @@ test('what is decoded as UTF-8, UTF-16, latin-1 or windows-1252 gives the same b
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 100 }), (bytes) => {
       for (const wanted of ['utf-8', 'utf-16', 'latin-1', 'windows-1252', 'ascii', null]) {
-        const { text, encoding, bom } = decodeText(bytes, wanted);
+        const { text, encoding, bom } = decodeFileText(bytes, wanted);
         assert.deepEqual(Buffer.from(encodeText((bom ? '\ufeff' : '') + text, encoding)), Buffer.from(bytes));
       }
     }),
@@ -158,7 +158,7 @@ test('every text comes back from UTF-8 and UTF-16, with a mark and without', () 
   fc.assert(
     fc.property(text, encodings, fc.boolean(), (text, encoding, bom) => {
       const bytes = encodeText((bom ? '\ufeff' : '') + text, encoding);
-      assert.deepEqual(decodeText(bytes, encoding), { text, encoding, bom, fellBack: false });
+      assert.deepEqual(decodeFileText(bytes, encoding), { text, encoding, bom, fellBack: false });
     }),
     { numRuns: 300 },
   );

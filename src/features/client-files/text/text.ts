@@ -20,7 +20,7 @@ export interface DecodedText {
  * Text of bytes: in the encoding that is wanted, if they are valid in it, else in the one that their byte order mark
  * tells, else in UTF-8, else in UTF-16 if they look so, else in windows-1252, in which every byte means something.
  */
-export function decodeText(bytes: Uint8Array, wanted: string | null): DecodedText {
+export function decodeFileText(bytes: Uint8Array, wanted: string | null): DecodedText {
   const name = wanted === null ? null : normalizeEncoding(wanted);
   if (name !== null) {
     const asWanted = tryEncoding(bytes, name === 'utf-16' ? detectByteOrder(bytes) : name);
@@ -96,12 +96,12 @@ export function encodeText(text: string, encoding: string): Uint8Array {
   const name = normalizeEncoding(encoding);
   switch (name) {
     case 'utf-8':
-      return Buffer.from(requireWellFormed(text), 'utf8');
+      return Buffer.from(checkWellFormed(text), 'utf8');
     case 'utf-16':
     case 'utf-16le':
-      return Buffer.from(requireWellFormed(text), 'utf16le');
+      return Buffer.from(checkWellFormed(text), 'utf16le');
     case 'utf-16be':
-      return Buffer.from(requireWellFormed(text), 'utf16le').swap16();
+      return Buffer.from(checkWellFormed(text), 'utf16le').swap16();
     case 'windows-1252':
     case 'iso-8859-1':
     case 'us-ascii':
@@ -114,7 +114,7 @@ export function encodeText(text: string, encoding: string): Uint8Array {
   }
 }
 
-function requireWellFormed(text: string): string {
+function checkWellFormed(text: string): string {
   if (text.isWellFormed()) return text;
   throw new WorkcrateError(
     'invalid_input',
@@ -245,7 +245,7 @@ const pdfSignature = Buffer.from('%PDF-');
 export function looksBinary(bytes: Uint8Array): boolean {
   const start = bytes.subarray(0, sniffedBytes);
   if (pdfSignature.equals(start.subarray(0, pdfSignature.length))) return true;
-  const { text, encoding, bom } = decodeText(start, null);
+  const { text, encoding, bom } = decodeFileText(start, null);
   if (bom) return false;
   // Bytes of all kinds are hardly ever valid UTF-8, and some tables part their fields by control characters.
   const most = encoding === 'utf-8' ? text.length / 3 : text.length / 50;

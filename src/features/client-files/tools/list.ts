@@ -27,7 +27,7 @@ export interface ListRoom {
 
 /** More than that is of use to programs alone. */
 const maxShownEntries = 1000;
-const maxShownCharacters = 48 * 1024;
+const maxListShownCharacters = 48 * 1024;
 
 const entryShape = z.object({
   path: z.string().describe("From the project's folder"),
@@ -126,7 +126,7 @@ function describeListing({ path, entries, rung, localPath, hidden, cut }: Client
 /** Those that fit into a conversation: names may be long, and folders lie deep. */
 function takeFittingEntries(all: Iterable<ClientEntry>): { nodes: ClientEntry[]; isAll: boolean } {
   const nodes: ClientEntry[] = [];
-  let left = maxShownCharacters;
+  let left = maxListShownCharacters;
   for (const node of all) {
     left -= node.path.length;
     if (nodes.length === maxShownEntries || left < 0) return { nodes, isAll: false };

@@ -10,7 +10,7 @@ import type { Links } from '../../../core/links/links.ts';
 import { makeText } from '../../../core/offer/schema.ts';
 import { declareTool, type ToolContext } from '../../../core/offer/tool.ts';
 import { quoteName } from '../../../platform/text/text.ts';
-import type { ClientFiles, FoundFile, ReadFile } from '../client-files.ts';
+import type { ClientFiles, FoundFile, ReadClientFile } from '../client-files.ts';
 import { isInstructions } from '../requests/file-request.ts';
 import {
   describeAge,
@@ -20,7 +20,7 @@ import {
   toAgeSeconds,
 } from '../freshness.ts';
 import { createByUser } from '../requests/by-user.ts';
-import { decodeText, normalizeEncoding, looksBinary, toBase64, type DecodedText } from '../text/text.ts';
+import { decodeFileText, normalizeEncoding, looksBinary, toBase64, type DecodedText } from '../text/text.ts';
 import {
   arrivalMethodSchema,
   createPathSchema,
@@ -87,7 +87,7 @@ export interface ReadRoom {
 }
 
 /** What fits into a conversation; base64 takes a third more. */
-const maxShownBytes = 64 * 1024;
+const maxReadShownBytes = 64 * 1024;
 
 const readOutputSchema = z.object({
   status: z.enum(['read', 'offered']).describe('offered: nothing is here yet, offer says what to do'),
@@ -122,7 +122,7 @@ const readOutputSchema = z.object({
 
 type ReadOutput = z.input<typeof readOutputSchema>;
 
-const isCount = (value: number): boolean => Number.isSafeInteger(value) && value >= 0;
+const isWholeNumber = (value: number): boolean => Number.isSafeInteger(value) && value >= 0;
 
 /** How old an earlier copy may be. */
 const ageInputShape = {
@@ -151,7 +151,7 @@ export function declareReadTool(readable: readonly string[]) {
       binary: z.boolean().optional().describe('Give base64'),
       ...ageInputShape,
       ...requestInputShape,
-      size: z.number().refine(isCount, 'size is a whole number of bytes.').optional(),
+      size: z.number().refine(isWholeNumber, 'size is a whole number of bytes.').optional(),
       sha256: z
         .string()
         .refine((digest) => /^[0-9a-fA-F]{64}$/.test(digest), 'sha256 must be 64 hex digits.')
@@ -189,13 +189,13 @@ async function answerWithFile(
     text: `${quoteName(path)}, ${facts.size} bytes, ${form}, ${describeArrival(file, facts)}${rest}`,
     structured,
   });
-  const answerByLink = ({ fileId, text, structured: link, content }: Linked, why: string) => ({
+  const answerByLink = ({ fileId, text, structured: link, content }: LinkedAnswer, why: string) => ({
     ...answerWith(why, `.\n${fileId}: ${text}`, { ...facts, encoding: null, file_id: fileId, link }),
     content: content!,
   });
   if ('stored' in file) return answerByLink(await large.linkTo(context, file.stored.id), tooLargeReason);
   const { bytes } = file;
-  if (bytes.length > maxShownBytes)
+  if (bytes.length > maxReadShownBytes)
     return answerByLink(await large.byOneLink(context, path, sha256, bytes), tooLargeReason);
   if (!terms.binary && terms.encoding === null && file.encoding === null && looksBinary(bytes))
     return answerByLink(
@@ -243,10 +243,10 @@ function describeArrival(
 }
 
 /** What somebody typed is in the encoding that they typed it in, whatever was expected of the file. */
-function decodeFile({ bytes, encoding: known }: ReadFile, wanted: string | null): DecodedText {
-  const decoded = decodeText(bytes, known ?? wanted);
+function decodeFile({ bytes, encoding: known }: ReadClientFile, wanted: string | null): DecodedText {
+  const decoded = decodeFileText(bytes, known ?? wanted);
   const isOther = known !== null && wanted !== null && normalizeEncoding(wanted) !== normalizeEncoding(known);
   return { ...decoded, fellBack: decoded.fellBack || isOther };
 }
 
-type Linked = Awaited<ReturnType<LargeAnswers['linkTo']>>;
+type LinkedAnswer = Awaited<ReturnType<LargeAnswers['linkTo']>>;

@@ -3,7 +3,7 @@
  * text is short enough is taken; the last always is.
  */
 import type { ToolDefinition } from '../../../core/offer/toolbox.ts';
-import { limitDepth, readArguments, readShape, type Field, type Shape } from './shapes.ts';
+import { limitDepth, readArguments, readStubShape, type Field, type Shape } from './shapes.ts';
 import { estimateTokens, takeFirstSentences } from './text.ts';
 
 /** By the tokenizer o200k; our estimate may be a little wrong, so it has to leave room. */
@@ -20,7 +20,7 @@ interface Level {
   readonly arguments: 'all' | 'required' | 'none';
 }
 
-const levels: readonly Level[] = [
+const detailLevels: readonly Level[] = [
   { input: 4, output: 4, descriptionLength: 140, arguments: 'all' },
   { input: 3, output: 3, descriptionLength: 140, arguments: 'all' },
   { input: 2, output: 2, descriptionLength: 140, arguments: 'all' },
@@ -59,14 +59,14 @@ export function readStubTool(definition: ToolDefinition, identifier: string): St
     otherName: identifier === nameThere ? null : nameThere,
     description,
     ...readArguments(inputSchema),
-    output: outputSchema === null ? null : readShape(outputSchema),
+    output: outputSchema === null ? null : readStubShape(outputSchema),
   };
 }
 
 /** The text of a tool at the first level of detail at which it is short enough. */
 export function renderWithinBudget(tool: StubTool, render: (tool: StubTool) => string): string {
   let text = '';
-  for (const level of levels) {
+  for (const level of detailLevels) {
     text = render(reduceDetail(tool, level));
     if (text.length <= maxEntryLength && estimateTokens(text) <= maxEstimatedTokens) return text;
   }

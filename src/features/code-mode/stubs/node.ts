@@ -44,7 +44,7 @@ function renderDeclaration(tool: StubTool): string {
 const renderMember = ({ name, isRequired, shape }: Field): string =>
   `${isPlainIdentifier(name) ? name : toNodeString(name)}${isRequired ? '' : '?'}: ${renderType(shape)}`;
 
-const plainTypes = {
+const plainTypesInTs = {
   any: 'any',
   string: 'string',
   integer: 'number',
@@ -70,7 +70,7 @@ function renderType(shape: Shape): string {
     case 'fields':
       return `{ ${shape.fields.map(renderMember).join('; ')} }`;
     default:
-      return plainTypes[shape.kind];
+      return plainTypesInTs[shape.kind];
   }
 }
 

@@ -93,7 +93,7 @@ function renderEntry(tool: StubTool): string {
   return [...types.definitions, '@_tool', signature, ''].join('\n');
 }
 
-const plainTypes = {
+const plainTypesInPython = {
   any: 'Any',
   string: 'str',
   integer: 'int',
@@ -125,7 +125,7 @@ function createTypes(functionName: string) {
       case 'fields':
         return define(shape.fields, name);
       default:
-        return plainTypes[shape.kind];
+        return plainTypesInPython[shape.kind];
     }
   }
 

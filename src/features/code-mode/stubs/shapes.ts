@@ -28,14 +28,14 @@ export interface ArgumentsShape {
   readonly takesMore: boolean;
 }
 
-const maxDepth = 8;
+const maxShapeDepth = 8;
 /** Of all that is looked at for one schema. */
-const maxNodes = 2000;
+const maxSchemaNodes = 2000;
 const maxFields = 100;
 const maxMembers = 12;
 const maxLiterals = 24;
 /** Longer names and literals are not worth their place, and may be megabytes. */
-const maxNameLength = 100;
+const maxStubNameLength = 100;
 
 const anyShape: Shape = { kind: 'any' };
 
@@ -44,21 +44,22 @@ interface Reading {
   nodesLeft: number;
 }
 
-type Part = Readonly<Record<string, unknown>>;
+type SchemaPart = Readonly<Record<string, unknown>>;
 
-const isPart = (value: unknown): value is Part =>
+const isPart = (value: unknown): value is SchemaPart =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const getPart = (part: Part, name: string): unknown => (Object.hasOwn(part, name) ? part[name] : undefined);
+const getPart = (part: SchemaPart, name: string): unknown =>
+  Object.hasOwn(part, name) ? part[name] : undefined;
 
 /** The type of a value that fits a schema. */
-export function readShape(schema: JsonSchema): Shape {
-  return read({ root: schema, nodesLeft: maxNodes }, schema, new Set(), 0);
+export function readStubShape(schema: JsonSchema): Shape {
+  return read({ root: schema, nodesLeft: maxSchemaNodes }, schema, new Set(), 0);
 }
 
 /** The arguments of a tool, required ones first, in the order of the schema. */
 export function readArguments(schema: JsonSchema): ArgumentsShape {
-  const shape = readShape(schema);
+  const shape = readStubShape(schema);
   const isOpen = isPart(schema) && isOpenObject(schema);
   if (shape.kind !== 'fields')
     return { fields: [], takesMore: shape.kind !== 'object' || isOpen || !hasNoProperties(schema) };
@@ -67,14 +68,14 @@ export function readArguments(schema: JsonSchema): ArgumentsShape {
 }
 
 /** Said outright: most schemas leave it open, and mean nothing by it. */
-const isOpenObject = (schema: Part): boolean => {
+const isOpenObject = (schema: SchemaPart): boolean => {
   const more = getPart(schema, 'additionalProperties');
   return more === true || (isPart(more) && Object.keys(more).length > 0);
 };
 
 const hasNoProperties = (schema: JsonSchema): boolean =>
   ['properties', '$ref', 'allOf', 'anyOf', 'oneOf', 'patternProperties'].every(
-    (name) => !isPart(getPart(schema, name)) || Object.keys(getPart(schema, name) as Part).length === 0,
+    (name) => !isPart(getPart(schema, name)) || Object.keys(getPart(schema, name) as SchemaPart).length === 0,
   ) && getPart(schema, 'type') === 'object';
 
 function countProperties(schema: JsonSchema): number {
@@ -83,7 +84,7 @@ function countProperties(schema: JsonSchema): number {
 }
 
 function read(reading: Reading, schema: unknown, seen: ReadonlySet<unknown>, depth: number): Shape {
-  if (!isPart(schema) || depth > maxDepth || --reading.nodesLeft < 0) return anyShape;
+  if (!isPart(schema) || depth > maxShapeDepth || --reading.nodesLeft < 0) return anyShape;
   if (seen.has(schema)) return { kind: 'object' };
   const within = new Set([...seen, schema]);
   const reference = getPart(schema, '$ref');
@@ -106,7 +107,7 @@ function read(reading: Reading, schema: unknown, seen: ReadonlySet<unknown>, dep
 
 function readType(
   reading: Reading,
-  schema: Part,
+  schema: SchemaPart,
   type: unknown,
   seen: ReadonlySet<unknown>,
   depth: number,
@@ -127,14 +128,14 @@ function readType(
   }
 }
 
-function readItems(reading: Reading, schema: Part, seen: ReadonlySet<unknown>, depth: number): Shape {
+function readItems(reading: Reading, schema: SchemaPart, seen: ReadonlySet<unknown>, depth: number): Shape {
   const items = getPart(schema, 'items');
   if (!isPart(items)) return { kind: 'list' };
   const item = read(reading, items, seen, depth + 1);
   return item.kind === 'any' ? { kind: 'list' } : { kind: 'items', item };
 }
 
-function readObject(reading: Reading, schema: Part, seen: ReadonlySet<unknown>, depth: number): Shape {
+function readObject(reading: Reading, schema: SchemaPart, seen: ReadonlySet<unknown>, depth: number): Shape {
   const properties = getPart(schema, 'properties');
   const names = isPart(properties) ? Object.keys(properties) : [];
   if (names.length === 0) {
@@ -146,13 +147,13 @@ function readObject(reading: Reading, schema: Part, seen: ReadonlySet<unknown>, 
   const isRequired = new Set(Array.isArray(required) ? required.slice(0, 10 * maxFields) : []);
   // Required ones must not be crowded out by others.
   const kept = names
-    .filter((name) => name.length <= maxNameLength && name.isWellFormed())
+    .filter((name) => name.length <= maxStubNameLength && name.isWellFormed())
     .toSorted((one, other) => Number(isRequired.has(other)) - Number(isRequired.has(one)))
     .slice(0, maxFields);
   const fields = kept.map((name) => ({
     name,
     isRequired: isRequired.has(name),
-    shape: read(reading, (properties as Part)[name], seen, depth + 1),
+    shape: read(reading, (properties as SchemaPart)[name], seen, depth + 1),
   }));
   return fields.length === 0 ? { kind: 'object' } : { kind: 'fields', fields };
 }
@@ -160,7 +161,7 @@ function readObject(reading: Reading, schema: Part, seen: ReadonlySet<unknown>, 
 /** Only objects can be joined; of anything else the first that says something counts. */
 function readAll(
   reading: Reading,
-  schema: Part,
+  schema: SchemaPart,
   all: readonly unknown[],
   seen: ReadonlySet<unknown>,
   depth: number,
@@ -189,20 +190,20 @@ function readUnion(
   return distinct.length === 1 ? distinct[0]! : { kind: 'union', members: distinct };
 }
 
-function readLiterals(schema: Part): Shape | null {
+function readLiterals(schema: SchemaPart): Shape | null {
   const values = Object.hasOwn(schema, 'const') ? [schema['const']] : getPart(schema, 'enum');
   if (!Array.isArray(values) || values.length === 0) return null;
-  return values.length <= maxLiterals && values.every(isLiteral)
+  return values.length <= maxLiterals && values.every(isLiteralValue)
     ? { kind: 'literals', values: [...new Set(values)] }
     : null;
 }
 
 /** Python has no literals of fractions. */
-const isLiteral = (value: unknown): value is LiteralValue =>
+const isLiteralValue = (value: unknown): value is LiteralValue =>
   value === null ||
   typeof value === 'boolean' ||
   (typeof value === 'number' && Number.isSafeInteger(value)) ||
-  (typeof value === 'string' && value.length <= maxNameLength && value.isWellFormed());
+  (typeof value === 'string' && value.length <= maxStubNameLength && value.isWellFormed());
 
 /** A reference to a part of the same schema, such as `#/$defs/Point`. Others are not followed. */
 function resolve({ root }: Reading, reference: unknown): unknown {

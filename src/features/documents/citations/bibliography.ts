@@ -8,7 +8,7 @@ import { convertBibtex } from './bibtex.ts';
 import {
   convertCsl,
   convertCslYaml,
-  demandFewReferences,
+  checkFewReferences,
   maxEntriesReadWhole,
   invalidBibliographyError,
   readCslJson,
@@ -48,7 +48,7 @@ export async function readBibliography(
   const items = parseCslOutput(output);
   if (items.length === 0 && only === null)
     throw invalidBibliographyError(`it has no entries that can be read as ${known}.`, null);
-  demandFewReferences(items.length);
+  checkFewReferences(items.length);
   const { references, duplicates, warnings } = dropDuplicateReferences(items);
   const lost = known === 'cslyaml' ? countYamlEntries(plain) - items.length : 0;
   const lostWarnings =

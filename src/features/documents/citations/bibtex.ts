@@ -1,6 +1,6 @@
 import { isWorkcrateError } from '../../../platform/errors.ts';
 import type { Pandoc } from '../pandoc/pandoc.ts';
-import { demandFewReferences, maxEntriesReadWhole, invalidBibliographyError } from './csl.ts';
+import { checkFewReferences, maxEntriesReadWhole, invalidBibliographyError } from './csl.ts';
 
 export interface BibtexOptions {
   readonly format: 'bibtex' | 'biblatex';
@@ -18,8 +18,8 @@ export async function convertBibtex(
   signal: AbortSignal,
 ): Promise<Uint8Array> {
   const entries = parseBibEntries(text);
-  demandFewReferences(entries.length);
-  demandNoCrossrefLoops(text, entries);
+  checkFewReferences(entries.length);
+  checkNoCrossrefLoops(text, entries);
   const wanted =
     only === null || entries.length <= maxEntriesReadWhole ? null : addBibParents(text, entries, only);
   const input = rewriteBibEntries(text, entries, (own, entry) =>
@@ -204,7 +204,7 @@ function setBibEntryLanguage(
 }
 
 /** With entries that refer to each other in a circle, Pandoc uses up all memory. */
-function demandNoCrossrefLoops(text: string, entries: readonly BibEntry[]): void {
+function checkNoCrossrefLoops(text: string, entries: readonly BibEntry[]): void {
   const byKey = new Map(entries.map((entry) => [entry.key?.toLowerCase() ?? '', entry]));
   const loop = findReferenceLoop(byKey.keys(), (key) =>
     listBibParents(text, byKey.get(key)!).filter((one) => byKey.has(one)),

@@ -7,7 +7,7 @@ import { type PandocAst, type PandocAttr, type PandocBlock, type PandocInline } 
 import { isAstNode, toInlineText, visitAst } from '../sanitize/markdown.ts';
 
 type CitationNode = Extract<PandocInline, { t: 'Cite' }>;
-type DivisionBlock = Extract<PandocBlock, { t: 'Div' }>;
+type CitationDivision = Extract<PandocBlock, { t: 'Div' }>;
 
 /** A style with these writes a citation differently when it is repeated, or counts notes. */
 const dependsOnPlace = /\bposition\s*=|\bet-al-subsequent-|note-number|\bnear-note/;
@@ -84,12 +84,12 @@ export function findAttributes(part: unknown, id: string): PandocAttr | null {
   return null;
 }
 
-const isReferencesDivision = (block: PandocBlock | PandocInline | undefined): block is DivisionBlock =>
+const isReferencesDivision = (block: PandocBlock | PandocInline | undefined): block is CitationDivision =>
   block?.t === 'Div' && block.c[0][0] === 'refs';
 
-function findReferencesDivision(blocks: readonly PandocBlock[]): DivisionBlock | null {
+function findReferencesDivision(blocks: readonly PandocBlock[]): CitationDivision | null {
   if (findAttributes(blocks, 'refs') === null) return null;
-  const found: DivisionBlock[] = [];
+  const found: CitationDivision[] = [];
   visitAst({ 'pandoc-api-version': [], meta: {}, blocks: [...blocks] }, (node) => {
     if (isReferencesDivision(node)) found.push(node);
   });

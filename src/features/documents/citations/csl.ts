@@ -27,7 +27,7 @@ export function invalidBibliographyError(
   });
 }
 
-export function demandFewReferences(count: number): void {
+export function checkFewReferences(count: number): void {
   if (count <= maxBibliographyReferences) return;
   throw invalidBibliographyError(
     `it has ${count} entries; at most ${maxBibliographyReferences} are allowed. Leave out those that are not cited.`,
@@ -44,7 +44,7 @@ export function countLineNumber(text: string, position: number): number {
 /** Reads CSL JSON: a list of works, an object with such a list, or one work. */
 export function readCslJson(text: string): BibliographyItem[] {
   const list = findCslList(parseCslJsonText(text));
-  demandFewReferences(list.length);
+  checkFewReferences(list.length);
   return list.map((value, at) => toCslItem(value, at, () => findCslItemLine(text, at)));
 }
 
@@ -151,7 +151,7 @@ const cslYamlReaderFormat =
  * its own process: a parser in this one took two seconds for half a megabyte.
  */
 export async function convertCslYaml(pandoc: Pandoc, text: string, signal: AbortSignal): Promise<Uint8Array> {
-  demandFewYamlAliases(text);
+  checkFewYamlAliases(text);
   const { before, block } = toYamlFrontMatter(text);
   try {
     const input = escapeYamlIdentifiers(block);
@@ -207,7 +207,7 @@ function escapeYamlIdentifiers(block: string): string {
 const maxYamlAliases = 20;
 
 /** Aliases of aliases make a huge list of a short text. */
-function demandFewYamlAliases(text: string): void {
+function checkFewYamlAliases(text: string): void {
   const anchors = new Set(
     [...text.matchAll(/(?<=^|[\s,:[{-])&([^\s,[\]{}]{1,100})/g)].map(([, name]) => name),
   );

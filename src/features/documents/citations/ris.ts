@@ -1,4 +1,4 @@
-import { demandFewReferences, invalidBibliographyError, type BibliographyItem } from './csl.ts';
+import { checkFewReferences, invalidBibliographyError, type BibliographyItem } from './csl.ts';
 
 const risTagLine = /^\s{0,20}([A-Z][A-Z0-9]) {1,2}-(?:\s(.*))?$/;
 /** Fields that may continue on the next line. */
@@ -22,7 +22,7 @@ const multilineRisTags = new Set([
 /** Reads RIS as CSL. Pandoc's own reader knows few types, no months in dates and no text of several lines. */
 export function readRis(text: string): BibliographyItem[] {
   const records = parseRisRecords(text);
-  demandFewReferences(records.length);
+  checkFewReferences(records.length);
   const keys = generateRisKeys(records);
   return records.map((record, at) => risToCsl(record, keys[at]!));
 }
@@ -41,7 +41,7 @@ function parseRisRecords(text: string): RisRecord[] {
     const [, tag = '', value = ''] = found;
     if (tag === 'TY') {
       if (open) throw unendedRisRecordError(open.line);
-      open = { line, fields: new Map([['TY', [demandRisType(value, line)]]]), last: 'TY' };
+      open = { line, fields: new Map([['TY', [checkRisType(value, line)]]]), last: 'TY' };
     } else if (open === null)
       throw invalidBibliographyError(
         `\`${tag}\` is outside of a record; a record begins with \`TY  - \`.`,
@@ -73,7 +73,7 @@ function continueRisField(
   open.fields.set(open.last, [...values.slice(0, -1), `${values.at(-1) ?? ''} ${more}`.trim()]);
 }
 
-function demandRisType(value: string, line: number): string {
+function checkRisType(value: string, line: number): string {
   const type = value.trim().toUpperCase();
   if (Object.hasOwn(cslTypesByRisType, type)) return type;
   throw invalidBibliographyError(

@@ -39,7 +39,7 @@ export async function readCitationStyle({ name, content, folder }: WantedStyle):
 }
 
 function toValidStyle(style: string): string {
-  demandStyle(style);
+  checkStyle(style);
   return style;
 }
 
@@ -80,7 +80,7 @@ const maxStyleLength = 1024 * 1024;
 const cslNamespace = 'http://purl.org/net/xbiblio/csl';
 
 /** Refuses a style that citeproc must not get: only CSL that needs no other style is accepted. */
-export function demandStyle(text: string): void {
+export function checkStyle(text: string): void {
   if (text.length > maxStyleLength) throw invalidStyleError('it is longer than 1 MB.', null);
   const elements = parseCslElements(text.replace(/^\u{feff}/u, ' '), (what, at) => {
     throw invalidStyleError(what, countLineNumber(text, at));
@@ -91,10 +91,10 @@ export function demandStyle(text: string): void {
       `it must begin with <style xmlns="${cslNamespace}">, as every .csl file does.`,
       root ? countLineNumber(text, root.at) : 1,
     );
-  demandIndependentStyle(elements);
+  checkIndependentStyle(elements);
   if (!elements.some(({ name, depth }) => name === 'citation' && depth === 1))
     throw invalidStyleError('it has no <citation>, which says what citations look like.', null);
-  demandNoMacroLoops(elements, text);
+  checkNoMacroLoops(elements, text);
 }
 
 function invalidStyleError(what: string, line: number | null): WorkcrateError {
@@ -107,7 +107,7 @@ function invalidStyleError(what: string, line: number | null): WorkcrateError {
 }
 
 /** A dependent style refers to another by URL, which would have to be fetched. */
-function demandIndependentStyle(elements: readonly CslElement[]): void {
+function checkIndependentStyle(elements: readonly CslElement[]): void {
   const parent = elements.find(
     ({ name, attributes }) => name === 'link' && attributes.get('rel') === 'independent-parent',
   );
@@ -117,7 +117,7 @@ function demandIndependentStyle(elements: readonly CslElement[]): void {
 }
 
 /** A macro that calls itself would never end. */
-function demandNoMacroLoops(elements: readonly CslElement[], text: string): void {
+function checkNoMacroLoops(elements: readonly CslElement[], text: string): void {
   const calls = new Map<string, string[]>();
   const positions = new Map<string, number>();
   let within: string[] = [];

@@ -33,7 +33,7 @@ export async function writeDocx({ prepared, engines, signal }: FormatJob): Promi
   const contents = { language: layout.language, numbered: layout.numberSections };
   const broken = writePageBreaks(tree.blocks, 'docx');
   const blocks = layout.toc ? buildDocxContents(broken, contents) : broken;
-  if (referenceDoc !== null) await demandReferenceDoc(referenceDoc, signal);
+  if (referenceDoc !== null) await checkReferenceDoc(referenceDoc, signal);
   const look = { ...layout, hangingReferences: hasHangingReferences(tree.blocks) };
   const reference = referenceDoc ?? (await buildReferenceDocument('docx', look, engines.pandoc, signal));
   const options = {
@@ -151,7 +151,7 @@ async function readEmptyParts(
 const maxReferenceDocUnpackedBytes = 100 * 1024 * 1024;
 
 /** Refuses what is not a DOCX, because the error of Pandoc would help nobody. */
-async function demandReferenceDoc(bytes: Uint8Array, signal: AbortSignal): Promise<void> {
+async function checkReferenceDoc(bytes: Uint8Array, signal: AbortSignal): Promise<void> {
   const directory = await readArchiveDirectory(bytes, signal).catch((cause: unknown) => {
     if (isWorkcrateError(cause)) throw invalidReferenceDocError('it cannot be read as a ZIP', cause);
     throw cause;

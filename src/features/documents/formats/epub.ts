@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { PreparedDocument } from '../document.ts';
 import type { PandocMetaValue } from '../sanitize/ast.ts';
 import { sharedHtmlStyle, findDocumentTitle } from './html.ts';
-import { serializeTree, toPlainText, parseTrustedAst } from './tree.ts';
+import { serializeTree, toTreeText, parseTrustedAst } from './tree.ts';
 import {
   toPictureFiles,
   listPictureWarnings,
@@ -27,7 +27,7 @@ export async function writeEpub({ prepared, engines, signal }: FormatJob): Promi
   const title: PandocMetaValue = { t: 'MetaInlines', c: [{ t: 'Str', c: findDocumentTitle(layout, tree) }] };
   const identifier: PandocMetaValue = { t: 'MetaString', c: computeEpubIdentifier(prepared) };
   const { date, ...others } = tree.meta;
-  const isDated = date !== undefined && epubDatePattern.test(toPlainText(date).trim());
+  const isDated = date !== undefined && epubDatePattern.test(toTreeText(date).trim());
   const meta = { title, ...others, ...(isDated ? { date } : {}), identifier };
   const options = {
     from: 'json',

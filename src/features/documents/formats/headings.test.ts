@@ -3,14 +3,14 @@ import { test } from 'node:test';
 import { buildDocxContents, buildOdtContents } from './html.ts';
 import {
   listContentsEntries,
-  toPlainText,
+  toTreeText,
   numberHeadings,
   type PandocBlock,
   type PandocInline,
 } from './tree.ts';
 
 function heading(level: number, text: PandocInline[], classes: string[] = []): PandocBlock {
-  return { t: 'Header', c: [level, [`id-${toPlainText(text)}`, classes, []], text] };
+  return { t: 'Header', c: [level, [`id-${toTreeText(text)}`, classes, []], text] };
 }
 const words = (text: string): PandocInline[] => [{ t: 'Str', c: text }];
 

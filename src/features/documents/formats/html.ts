@@ -5,7 +5,7 @@ import {
   escapeXmlText,
   isHeading,
   noAttributes,
-  toPlainText,
+  toTreeText,
   parseTrustedAst,
   getLayoutWords,
   type PandocAst,
@@ -19,7 +19,7 @@ import { summarizePandocWarnings, type FormatResult, type FormatJob } from './wo
 export function findDocumentTitle({ title }: DocumentLayout, { blocks }: Pick<PandocAst, 'blocks'>): string {
   if (title !== null && title.trim() !== '') return title;
   const heading = blocks.find(isHeading);
-  return (heading && toPlainText(heading.c[2]).trim()) || 'Document';
+  return (heading && toTreeText(heading.c[2]).trim()) || 'Document';
 }
 
 /** One file, with everything in it. */
@@ -233,12 +233,12 @@ $body$
  * file, and other programs when the user asks. Ours has the same field, and is already filled.
  */
 
-interface ContentsOptions {
+interface TocOptions {
   readonly language: string;
   readonly numbered: boolean;
 }
 
-export function buildDocxContents(blocks: readonly PandocBlock[], options: ContentsOptions): PandocBlock[] {
+export function buildDocxContents(blocks: readonly PandocBlock[], options: TocOptions): PandocBlock[] {
   const entries = listContentsEntries(blocks, options.numbered);
   if (entries.length === 0) return [...blocks];
   const title = toStyledParagraph('TOC Heading', [
@@ -269,7 +269,7 @@ function toContentsLink({ id, number, inlines }: ContentsEntry): PandocInline {
   return { t: 'Link', c: [noAttributes, [...start, ...inlines], [`#${id}`, '']] };
 }
 
-export function buildOdtContents(blocks: readonly PandocBlock[], options: ContentsOptions): PandocBlock[] {
+export function buildOdtContents(blocks: readonly PandocBlock[], options: TocOptions): PandocBlock[] {
   const entries = listContentsEntries(blocks, options.numbered);
   if (entries.length === 0) return [...blocks];
   const title = escapeXmlText(getLayoutWords(options.language).contents);

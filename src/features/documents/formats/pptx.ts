@@ -5,7 +5,7 @@ import {
   isDivision,
   isHeading,
   noAttributes,
-  toPlainText,
+  toTreeText,
   parseTrustedAst,
   removeInlineLinks,
   removePageBreaks,
@@ -150,7 +150,7 @@ function countLinesOfBlock(block: PandocBlock): number {
     case 'CodeBlock':
       return sumSizes(block.c[1].split('\n'), countCodeLines);
     default:
-      return Math.max(1, Math.ceil(toPlainText(block).length / slideLineWidth));
+      return Math.max(1, Math.ceil(toTreeText(block).length / slideLineWidth));
   }
 }
 

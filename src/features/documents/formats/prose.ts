@@ -16,7 +16,7 @@ export interface ProseSetAside {
 }
 
 /** Shorter runs are not worth a mark. */
-const minRunLength = 30;
+const minProseRun = 30;
 
 /** Means nothing in Typst: not a dash, a quotation mark, two dots, the number of an item or a sign of markup. */
 const plainWord = /^(?:\p{L}[\p{L}\p{N}]*[,.;]?|\p{N}+[,;]?)$/u;
@@ -46,7 +46,7 @@ function joinPlainWords(list: readonly PandocInline[], mark: (text: string) => P
   const end = (): void => {
     const spaces = run.at(-1)?.t === 'Space' ? run.splice(-1) : [];
     const text = run.map((node) => (node.t === 'Str' ? node.c : ' ')).join('');
-    result.push(...(text.length < minRunLength ? run : [mark(text)]), ...spaces);
+    result.push(...(text.length < minProseRun ? run : [mark(text)]), ...spaces);
     run = [];
   };
   for (const node of list) {

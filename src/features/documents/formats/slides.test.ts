@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { splitIntoSlides } from './pptx.ts';
-import { noAttributes, toPlainText, type PandocBlock, type PandocInline } from './tree.ts';
+import { noAttributes, toTreeText, type PandocBlock, type PandocInline } from './tree.ts';
 
 const words = (text: string): PandocInline[] => [{ t: 'Str', c: text }];
 const heading = (level: number, text: string, id = ''): PandocBlock => {
@@ -13,7 +13,7 @@ const figure: PandocBlock = { t: 'Figure', c: [noAttributes, [null, []], [paragr
 /** As `2 Title` for headings, and the kind for other blocks. */
 function outline(blocks: readonly PandocBlock[]): string[] {
   return splitIntoSlides(blocks).map((block) =>
-    block.t === 'Header' ? `${block.c[0]} ${toPlainText(block.c[2])}` : block.t,
+    block.t === 'Header' ? `${block.c[0]} ${toTreeText(block.c[2])}` : block.t,
   );
 }
 

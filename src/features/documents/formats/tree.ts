@@ -45,14 +45,14 @@ export function replaceBlocks(
 }
 
 /** The text of a node and of everything below it, without notes. */
-export function toPlainText(node: unknown): string {
-  if (Array.isArray(node)) return node.map(toPlainText).join('');
+export function toTreeText(node: unknown): string {
+  if (Array.isArray(node)) return node.map(toTreeText).join('');
   if (typeof node !== 'object' || node === null || !('t' in node)) return '';
   const { t, c } = node as { t: string; c?: unknown };
   if (t === 'Str') return String(c);
   if (t === 'Space' || t === 'SoftBreak' || t === 'LineBreak') return ' ';
   if (t === 'Code' || t === 'Math' || t === 'CodeBlock') return String((c as readonly unknown[])[1]);
-  return t === 'Note' ? '' : toPlainText(c);
+  return t === 'Note' ? '' : toTreeText(c);
 }
 
 /** Text within a link cannot contain links or notes. */
@@ -104,7 +104,7 @@ export function listContentsEntries(blocks: readonly PandocBlock[], numbered: bo
     const number = numbered ? next(block) : null;
     const inlines = removeInlineLinks(text);
     if (level <= deepestContentsLevel && !isUnlistedHeading(block))
-      entries.push({ level, id, number, inlines, text: toPlainText(inlines) });
+      entries.push({ level, id, number, inlines, text: toTreeText(inlines) });
     return [];
   });
   return entries;

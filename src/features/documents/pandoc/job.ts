@@ -7,7 +7,7 @@ const reservedFileNames = new Set(['stdin', 'stdout', 'stderr', 'warnings']);
 const maxJobFileNameLength = 100;
 
 /** Names are chosen by us, never by a user: they begin with a letter or digit and have no slash. */
-export function demandJobFileNames({ files = {} }: PandocJob): void {
+export function checkJobFileNames({ files = {} }: PandocJob): void {
   for (const name of Object.keys(files))
     if (!/^[a-z0-9][\w.-]*$/i.test(name) || name.length > maxJobFileNameLength || reservedFileNames.has(name))
       throw new WorkcrateError(

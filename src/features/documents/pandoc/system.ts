@@ -11,7 +11,7 @@ import { findConfinement } from '../confinement.ts';
 import {
   pandocFailedError,
   toContentBytes,
-  demandJobFileNames,
+  checkJobFileNames,
   listJobFiles,
   pandocMemoryError,
   pandocOutputFile,
@@ -51,7 +51,7 @@ export function openSystemPandoc(options: SystemPandocOptions): Pandoc {
     kind: 'system',
     async convert(job, signal) {
       signal.throwIfAborted();
-      demandJobFileNames(job);
+      checkJobFileNames(job);
       const either = AbortSignal.any([signal, closing.signal]);
       return convertWithProgram(await program(), job, options, either);
     },
@@ -68,7 +68,7 @@ async function convertWithProgram(
   { memoryBytes, epoch }: SystemPandocOptions,
   signal: AbortSignal,
 ): Promise<PandocResult> {
-  demandTypstWriter(program, job);
+  checkTypstWriter(program, job);
   await using folder = await createJobFolder();
   const at = (name: string): string => join(folder.path, name);
   for (const [name, bytes] of listJobFiles(job)) await writeFile(at(name), bytes);
@@ -83,7 +83,7 @@ async function convertWithProgram(
     input: toContentBytes(job.input),
     signal,
   });
-  demandPandocSuccess(ended, memoryBytes);
+  checkPandocSuccess(ended, memoryBytes);
   if ((await stat(at(pandocOutputFile))).size > memoryBytes) throw pandocMemoryError(memoryBytes);
   return {
     output: await readFile(at(pandocOutputFile)),
@@ -116,7 +116,7 @@ function buildPandocDefaults({ version }: PandocProgram, { options }: PandocJob)
 
 const firstPandocWithTypst = '3.1.2';
 
-function demandTypstWriter({ version }: PandocProgram, { options }: PandocJob): void {
+function checkTypstWriter({ version }: PandocProgram, { options }: PandocJob): void {
   if (!String(options['to']).startsWith('typst') || isVersionAtLeast(version, firstPandocWithTypst)) return;
   throw new WorkcrateError(
     'unsupported',
@@ -131,7 +131,7 @@ const heapExhaustedExitCode = 251;
 /** Pandoc's exit codes for errors that are not the document's fault. */
 const internalErrorExitCodes = new Set([2, 62, 63, 66, 67]);
 
-function demandPandocSuccess({ code, stderr }: ProgramEnd, memoryBytes: number): void {
+function checkPandocSuccess({ code, stderr }: ProgramEnd, memoryBytes: number): void {
   if (code === 0) return;
   if (code === heapExhaustedExitCode) throw pandocMemoryError(memoryBytes);
   if (code === null || code > 128 || internalErrorExitCodes.has(code))

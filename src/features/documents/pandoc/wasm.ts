@@ -15,7 +15,7 @@ import { createProcessPool } from '../pool.ts';
 import type { PandocInstanceOptions } from './instance.ts';
 import {
   pandocFailedError,
-  demandJobFileNames,
+  checkJobFileNames,
   pandocMemoryError,
   pandocRefusedError,
   parsePandocLog,
@@ -46,7 +46,7 @@ export function openWasmPandoc(options: WasmPandocOptions): Pandoc {
     kind: 'wasm',
     async convert(job, signal) {
       signal.throwIfAborted();
-      demandJobFileNames(job);
+      checkJobFileNames(job);
       walls = await findConfinement({ readable: listReadablePaths(findPandocPackage()) });
       try {
         return await pool.use((process) => process.call('convert', job), signal);

@@ -146,35 +146,35 @@ export const maxAstDepth = 100;
 const maxCellSpan = 10_000;
 const maxAstNumber = 1_000_000_000;
 
-const checkText: AstShape = (value) => demandKnown(typeof value === 'string', value);
-const checkFlag: AstShape = (value) => demandKnown(typeof value === 'boolean', value);
+const checkText: AstShape = (value) => checkKnown(typeof value === 'string', value);
+const checkFlag: AstShape = (value) => checkKnown(typeof value === 'boolean', value);
 const checkNothing: AstShape = () => undefined;
 const checkFraction: AstShape = (value) =>
-  demandKnown(typeof value === 'number' && value >= 0 && value <= 100, value);
+  checkKnown(typeof value === 'number' && value >= 0 && value <= 100, value);
 
 const integerShape =
   (from: number, to: number): AstShape =>
   (value) =>
-    demandKnown(Number.isInteger(value) && Number(value) >= from && Number(value) <= to, value);
+    checkKnown(Number.isInteger(value) && Number(value) >= from && Number(value) <= to, value);
 
 const tagShape =
   (...names: string[]): AstShape =>
   (value) => {
-    const { t } = demandFields(value);
-    demandKnown(names.includes(t as string), value);
+    const { t } = checkFields(value);
+    checkKnown(names.includes(t as string), value);
     return { t };
   };
 
 const listShape =
   (shape: AstShape): AstShape =>
   (value, walk, of) =>
-    demandArray(value).map((each) => shape(each, walk, of));
+    checkArray(value).map((each) => shape(each, walk, of));
 
 const tupleShape =
   (...shapes: AstShape[]): AstShape =>
   (value, walk, of) => {
-    const parts = demandArray(value);
-    demandKnown(parts.length === shapes.length, value);
+    const parts = checkArray(value);
+    checkKnown(parts.length === shapes.length, value);
     return shapes.map((shape, at) => shape(parts[at], walk, of));
   };
 
@@ -182,12 +182,12 @@ const rawAttrShape = tupleShape(checkText, listShape(checkText), listShape(tuple
 const checkAttr: AstShape = (value, walk, of) => walk.attr(rawAttrShape(value, walk, of) as PandocAttr, of);
 
 const checkInlines: AstShape = (value, walk) =>
-  walk.inlines(demandArray(value).map((each) => checkAstNode(each, inlineShapes, walk)) as PandocInline[]);
+  walk.inlines(checkArray(value).map((each) => checkAstNode(each, inlineShapes, walk)) as PandocInline[]);
 const checkBlocks: AstShape = (value, walk) =>
-  walk.blocks(demandArray(value).map((each) => checkAstNode(each, blockShapes, walk)) as PandocBlock[]);
+  walk.blocks(checkArray(value).map((each) => checkAstNode(each, blockShapes, walk)) as PandocBlock[]);
 
 const checkCitation: AstShape = (value, walk, of) => {
-  const fields = demandFields(value);
+  const fields = checkFields(value);
   return {
     citationId: checkText(fields['citationId'], walk, of),
     citationPrefix: checkInlines(fields['citationPrefix'], walk, of),
@@ -236,7 +236,7 @@ const captionShape = tupleShape(
 );
 
 const checkColumnWidth: AstShape = (value, walk, of) => {
-  const { t, c } = demandFields(value);
+  const { t, c } = checkFields(value);
   if (t === 'ColWidth') return { t, c: checkFraction(c, walk, of) };
   return tagShape('ColWidthDefault')(value, walk, of);
 };
@@ -309,7 +309,7 @@ const blockShapes = new Map<unknown, AstShape>([
 const checkMetaValue: AstShape = (value, walk) => checkAstNode(value, metaShapes, walk);
 const checkMetaMap: AstShape = (value, walk, of) =>
   Object.fromEntries(
-    Object.entries(demandFields(value)).map(([key, each]) => [key, checkMetaValue(each, walk, of)]),
+    Object.entries(checkFields(value)).map(([key, each]) => [key, checkMetaValue(each, walk, of)]),
   );
 
 const metaShapes = new Map<unknown, AstShape>([
@@ -324,7 +324,7 @@ const metaShapes = new Map<unknown, AstShape>([
 const checkApiVersion: AstShape = (value, walk, of) => {
   const version = listShape(integerShape(0, 1000))(value, walk, of) as number[];
   // Pandoc 2.17 has 1.22, without figures.
-  demandKnown(version[0] === 1 && (version[1] === 22 || version[1] === 23), value);
+  checkKnown(version[0] === 1 && (version[1] === 22 || version[1] === 23), value);
   return version.slice(0, 4);
 };
 
@@ -333,7 +333,7 @@ function checkAstNode(
   shapes: ReadonlyMap<unknown, AstShape>,
   walk: AstWalk,
 ): { t: unknown; c?: unknown } {
-  const { t, c } = demandFields(value);
+  const { t, c } = checkFields(value);
   const shape = shapes.get(t);
   if (shape === undefined) throw unknownNodeError(value);
   if (walk.nodes++ >= maxAstNodes)
@@ -348,17 +348,17 @@ function checkAstNode(
   return inside === undefined ? { t } : { t, c: inside };
 }
 
-function demandFields(value: unknown): Record<string, unknown> {
-  demandKnown(typeof value === 'object' && value !== null && !Array.isArray(value), value);
+function checkFields(value: unknown): Record<string, unknown> {
+  checkKnown(typeof value === 'object' && value !== null && !Array.isArray(value), value);
   return value as Record<string, unknown>;
 }
 
-function demandArray(value: unknown): unknown[] {
-  demandKnown(Array.isArray(value), value);
+function checkArray(value: unknown): unknown[] {
+  checkKnown(Array.isArray(value), value);
   return value as unknown[];
 }
 
-function demandKnown(holds: boolean, value: unknown): unknown {
+function checkKnown(holds: boolean, value: unknown): unknown {
   if (!holds) throw unknownNodeError(value);
   return value;
 }

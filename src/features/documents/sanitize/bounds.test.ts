@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { isWorkcrateError } from '../../../platform/errors.ts';
-import { demandBoundedText } from './bounds.ts';
+import { checkBoundedText } from './bounds.ts';
 
 const most = 5_000_000;
 const deep = (levels: number): string => `${'['.repeat(levels)}a${']'.repeat(levels)}`;
@@ -33,12 +33,12 @@ const refused: [what: string, text: string, line: number | null, message: RegExp
 for (const [what, text, line, message] of refused)
   test(`a text with ${what} is refused before Pandoc sees it`, () => {
     const details = line === null ? {} : { line };
-    assert.throws(() => demandBoundedText(text, most), { code: 'document_invalid', message, details });
+    assert.throws(() => checkBoundedText(text, most), { code: 'document_invalid', message, details });
   });
 
 test('a text that is too long is refused, counted in bytes', () => {
-  demandBoundedText('ü'.repeat(10), 20);
-  assert.throws(() => demandBoundedText('ü'.repeat(10), 19), {
+  checkBoundedText('ü'.repeat(10), 20);
+  assert.throws(() => checkBoundedText('ü'.repeat(10), 19), {
     code: 'document_invalid',
     details: { bytes: 20, most: 19 },
   });
@@ -68,7 +68,7 @@ const taken: [what: string, text: string][] = [
   ['nothing', ''],
 ];
 
-for (const [what, text] of taken) test(`a text with ${what} is taken`, () => demandBoundedText(text, most));
+for (const [what, text] of taken) test(`a text with ${what} is taken`, () => checkBoundedText(text, most));
 
 // In quadratic time it would take hours: the limit only keeps a failure from hanging the suite.
 test('hostile texts take no quadratic time', { timeout: 60_000 }, () => {
@@ -115,7 +115,7 @@ test('no text makes the bounds fail in another way than by refusing it', () => {
 
 function attempt(text: string): void {
   try {
-    demandBoundedText(text, most);
+    checkBoundedText(text, most);
   } catch (error) {
     if (!isWorkcrateError(error, 'document_invalid')) throw error;
   }

@@ -1,5 +1,5 @@
 import { WorkcrateError } from '../../../platform/errors.ts';
-import { demandNoYamlAliases } from './front-matter.ts';
+import { checkNoYamlAliases } from './front-matter.ts';
 
 // oxlint-disable-next-line eslint/no-control-regex -- they are what is looked for
 const controlCharacter = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/;
@@ -11,7 +11,7 @@ const maxTableBars = 300_000;
  * Refuses a text for which Pandoc would take exponential time, or which no document can contain. The check itself takes
  * linear time. A text that only takes long is left to the deadline.
  */
-export function demandBoundedText(text: string, most: number): void {
+export function checkBoundedText(text: string, most: number): void {
   const bytes = Buffer.byteLength(text);
   if (bytes > most)
     throw new WorkcrateError(
@@ -19,14 +19,14 @@ export function demandBoundedText(text: string, most: number): void {
       `The text has ${bytes} bytes; at most ${most} are allowed. Split it, or provide large data as files.`,
       { details: { bytes, most } },
     );
-  demandValidCharacters(text);
-  demandFewTableBars(text);
+  checkValidCharacters(text);
+  checkFewTableBars(text);
   const lines = text.split(/\r\n|\n|\r/);
-  demandNoYamlAliases(lines);
-  for (const paragraph of splitIntoParagraphs(lines)) demandFewMarks(paragraph);
+  checkNoYamlAliases(lines);
+  for (const paragraph of splitIntoParagraphs(lines)) checkFewMarks(paragraph);
 }
 
-function demandFewTableBars(text: string): void {
+function checkFewTableBars(text: string): void {
   let count = 0;
   for (let at = text.indexOf('|'); at >= 0 && count <= maxTableBars; at = text.indexOf('|', at + 1)) count++;
   if (count <= maxTableBars) return;
@@ -36,7 +36,7 @@ function demandFewTableBars(text: string): void {
   );
 }
 
-function demandValidCharacters(text: string): void {
+function checkValidCharacters(text: string): void {
   if (!text.isWellFormed())
     throw new WorkcrateError(
       'document_invalid',
@@ -61,14 +61,14 @@ const maxOpenBrackets = 7;
 const maxOpenStrikeouts = 8;
 
 /** Refuses brackets and marks that Pandoc would try to match in exponentially many ways. */
-function demandFewMarks({ text, line }: MarkdownParagraph): void {
+function checkFewMarks({ text, line }: MarkdownParagraph): void {
   if (!/[[~]/.test(text)) return;
   const plain = blankNonMarkup(text);
-  demandFewBrackets(plain, line);
-  demandFewStrikeouts(plain, line);
+  checkFewBrackets(plain, line);
+  checkFewStrikeouts(plain, line);
 }
 
-function demandFewBrackets(text: string, line: number): void {
+function checkFewBrackets(text: string, line: number): void {
   /** For each open bracket: how deep the closed brackets in it are nested. */
   const open: number[] = [];
   let deepest = 0;
@@ -87,7 +87,7 @@ function demandFewBrackets(text: string, line: number): void {
     throw markupLimitError(line, open.length > deepest ? unclosedBracketsMessage : nestedBracketsMessage);
 }
 
-function demandFewStrikeouts(text: string, line: number): void {
+function checkFewStrikeouts(text: string, line: number): void {
   const struck = countUnclosed(text, /(?<=^|[\s([{*_])~~(?=[^\s~])/gu, /(?<=[^\s~])~~(?!~)/gu);
   if (struck <= maxOpenStrikeouts) return;
   if (
@@ -101,10 +101,10 @@ function demandFewStrikeouts(text: string, line: number): void {
 }
 
 function countUnclosed(text: string, opens: RegExp, closes: RegExp): number {
-  return countMatches(text, opens) - countMatches(text, closes);
+  return countFormMatches(text, opens) - countFormMatches(text, closes);
 }
 
-function countMatches(text: string, form: RegExp): number {
+function countFormMatches(text: string, form: RegExp): number {
   let found = 0;
   for (const _ of text.matchAll(form)) found++;
   return found;
@@ -155,7 +155,7 @@ function* splitIntoParagraphs(lines: readonly string[]): Generator<MarkdownParag
   };
   for (let at = 0; at < lines.length; at++) {
     const line = lines[at]!;
-    demandShallowNesting(line, at + 1);
+    checkShallowNesting(line, at + 1);
     const code = line.length < 3 ? undefined : openingFencePattern.exec(line)?.[1];
     const isCode = first < 0 && !isInList && indentedCodePattern.test(line);
     if (code !== undefined && code.length <= closers(code[0]!, at)) {
@@ -201,7 +201,7 @@ function isClosingFence(line: string, code: string): boolean {
   return found.startsWith(code[0]!) && found.length >= code.length;
 }
 
-function demandShallowNesting(line: string, number: number): void {
+function checkShallowNesting(line: string, number: number): void {
   if (line.length <= maxNestingLevels) return;
   // Markers behind a deeper indentation are not looked at.
   const start = line.slice(0, 4 * maxIndentation);

@@ -48,7 +48,7 @@ export function readFrontMatter(given: PandocMeta): FrontMatter {
     if (refusedFrontMatterKeys.has(key)) throw refusedFrontMatterError(key);
     if (key === 'geometry' && isGeometryMargin(value)) layout.marginMm = parseMargin(toMetaText(value)!);
     else if (Object.hasOwn(layoutParsers, key))
-      layoutParsers[key]!(demandMetaText(key, value, maxFrontMatterLine), layout);
+      layoutParsers[key]!(checkMetaText(key, value, maxFrontMatterLine), layout);
     else if (!keepFrontMatterField(key, value, meta)) ignored.push(key);
   }
   const authors = given['author'] ?? given['authors'];
@@ -80,7 +80,7 @@ export function readLayoutNames(meta: PandocMeta): Partial<DocumentLayout> {
 function keepFrontMatterField(key: string, value: PandocMetaValue, meta: PandocMeta): boolean {
   if (key === 'author' || key === 'authors') return true;
   if (key === 'link-citations')
-    meta[key] = { t: 'MetaBool', c: parseFlag(key, demandMetaText(key, value, maxFrontMatterLine)) };
+    meta[key] = { t: 'MetaBool', c: parseFlag(key, checkMetaText(key, value, maxFrontMatterLine)) };
   else if (frontMatterLineKeys.has(key)) meta[key] = toMetaLine(key, value);
   else if (key === 'abstract') meta[key] = toMetaAbstract(value);
   else if (key === 'keywords') meta[key] = toMetaList(key, value, maxFrontMatterKeywords);
@@ -90,7 +90,7 @@ function keepFrontMatterField(key: string, value: PandocMetaValue, meta: PandocM
 }
 
 function toMetaLine(key: string, value: PandocMetaValue): PandocMetaValue {
-  const text = demandMetaText(key, value, maxFrontMatterLine);
+  const text = checkMetaText(key, value, maxFrontMatterLine);
   return value.t === 'MetaInlines' ? value : { t: 'MetaInlines', c: toWordInlines(text) };
 }
 
@@ -102,7 +102,7 @@ function toMetaAbstract(value: PandocMetaValue): PandocMetaValue {
       throw invalidFrontMatterError('abstract', '…', `at most ${maxAbstractCharacters} characters`);
     return value;
   }
-  const text = demandMetaText('abstract', value, maxAbstractCharacters);
+  const text = checkMetaText('abstract', value, maxAbstractCharacters);
   return value.t === 'MetaInlines' ? value : { t: 'MetaInlines', c: toWordInlines(text) };
 }
 
@@ -196,7 +196,7 @@ function parseFlag(key: string, text: string): boolean {
 }
 
 /** The text of a value that must be one line of text. */
-function demandMetaText(key: string, value: PandocMetaValue, most: number): string {
+function checkMetaText(key: string, value: PandocMetaValue, most: number): string {
   const text = toMetaText(value);
   if (text === null)
     throw invalidFrontMatterError(
@@ -246,7 +246,7 @@ const frontMatterEnd = /^(?:---|\.\.\.)\s*$/;
 const yamlAliasMark = /(?:^|[\s[{,])([&*])([^\s,[\]{}]+)/g;
 
 /** Refuses YAML aliases: a few of them can grow without bound. */
-export function demandNoYamlAliases(lines: readonly string[]): void {
+export function checkNoYamlAliases(lines: readonly string[]): void {
   let at = 0;
   while ((at = findNextLine(lines, frontMatterStart, at)) >= 0) {
     const to = isBlankLine(lines[at + 1]) ? at : findNextLine(lines, frontMatterEnd, at + 1);

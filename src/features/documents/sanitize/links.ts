@@ -6,7 +6,7 @@ import { visitAst } from './visit.ts';
 const allowedUrlSchemes = new Set(['http', 'https', 'mailto', 'tel', 'ftp', 'ftps']);
 const maxUrlCharacters = 4000;
 /** Programs that open a link ignore these, so they could hide a scheme. */
-const invisibleCharacters = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]/gu;
+const invisibleInLinks = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]/gu;
 
 /** URLs do not have these, but code does. */
 const unsafeUrlCharacters = /["<>`{}|^]/g;
@@ -16,7 +16,7 @@ export function sanitizeUrl(given: string): string | null {
   if (given.length > maxUrlCharacters) return null;
   const url = given
     .toWellFormed()
-    .replace(invisibleCharacters, '')
+    .replace(invisibleInLinks, '')
     .replace(unsafeUrlCharacters, encodeURIComponent);
   if (url.startsWith('#')) return `#${sanitizeId(decodeUrl(url.slice(1)))}`;
   if (url.includes('\\')) return null;

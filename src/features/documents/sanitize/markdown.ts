@@ -6,7 +6,7 @@ import { type PandocAst } from './ast.ts';
 import { visitAst } from './visit.ts';
 
 export { parseAst, serializeAst, type PandocAst } from './ast.ts';
-export { demandBoundedText } from './bounds.ts';
+export { checkBoundedText } from './bounds.ts';
 export { parseMargin, applyLayoutMetadata } from './front-matter.ts';
 export { listCitedKeys, renamePictures, unwrapCitations, type CitedKey } from './links.ts';
 export {

@@ -3,7 +3,7 @@ import { after, test } from 'node:test';
 import { createLog } from '../../../platform/observability/log.ts';
 import { openPandoc } from '../pandoc/pandoc.ts';
 import { parseAst, serializeAst, type PandocAst } from './ast.ts';
-import { demandBoundedText } from './bounds.ts';
+import { checkBoundedText } from './bounds.ts';
 import { listCitedKeys } from './links.ts';
 import { markdownReaderFormat } from './markdown.ts';
 import { sanitizeAst, type SanitizedDocument } from './sanitize.ts';
@@ -24,7 +24,7 @@ async function convert(from: string, to: string, input: string | Uint8Array): Pr
 }
 
 async function read(text: string): Promise<PandocAst> {
-  demandBoundedText(text, 1_000_000);
+  checkBoundedText(text, 1_000_000);
   return parseAst(await convert(markdownReaderFormat, 'json', text));
 }
 

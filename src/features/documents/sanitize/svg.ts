@@ -34,7 +34,7 @@ const svgXmlLimits = { mostElements: 1_000_000, mostDepth: 256 };
 export function sanitizeSvg(bytes: Uint8Array, name: string): Uint8Array {
   const text = decodeSvg(bytes, name);
   try {
-    const doctype = demandSafeMarkup(text, name);
+    const doctype = checkSafeMarkup(text, name);
     return Buffer.from(doctype === null ? text : text.slice(0, doctype.at) + text.slice(doctype.end));
   } catch (error) {
     throw error instanceof XmlError ? svgRefusedError(name, svgXmlProblems[error.problem]) : error;
@@ -52,7 +52,7 @@ const svgXmlProblems: Readonly<Record<XmlError['problem'], string>> = {
 };
 
 /** Returns the DOCTYPE; null if there is none. */
-function demandSafeMarkup(text: string, name: string): XmlDoctype | null {
+function checkSafeMarkup(text: string, name: string): XmlDoctype | null {
   let [doctype, hasElements, style]: [XmlDoctype | null, boolean, number] = [null, false, -1];
   for (const found of scanXml(text, svgXmlLimits)) {
     if (found.kind === 'doctype') {
@@ -63,11 +63,11 @@ function demandSafeMarkup(text: string, name: string): XmlDoctype | null {
       if (found.at > 0 || !/^<\?xml\s/.test(text)) throw new XmlError('tag', found.at);
     } else {
       // To some programs, comments within a style are part of it.
-      if (style >= 0) demandSafeStyle(unescapeSvgText(text.slice(style, found.at), name), name);
+      if (style >= 0) checkSafeStyle(unescapeSvgText(text.slice(style, found.at), name), name);
       style = -1;
       if (found.kind === 'end') continue;
       const element = toLocalName(found.name);
-      demandSafeElement({ name: element, attributes: readSvgAttributes(found, name) }, name);
+      checkSafeElement({ name: element, attributes: readSvgAttributes(found, name) }, name);
       hasElements = true;
       if (element === 'style' && found.kind === 'start') style = found.end;
     }
@@ -75,7 +75,7 @@ function demandSafeMarkup(text: string, name: string): XmlDoctype | null {
   return doctype;
 }
 
-function demandSafeStyle(css: string, name: string): void {
+function checkSafeStyle(css: string, name: string): void {
   if (externalStylePattern.test(css))
     throw svgRefusedError(name, 'its style sheet refers to something outside of it');
 }
@@ -116,13 +116,13 @@ function decodeSvg(bytes: Uint8Array, name: string): string {
   return text;
 }
 
-function demandSafeElement({ name: element, attributes }: SvgElement, name: string): void {
+function checkSafeElement({ name: element, attributes }: SvgElement, name: string): void {
   if (refusedSvgElements.has(element)) throw svgRefusedError(name, `it has the element <${element}>`);
   for (const [key, value] of attributes) {
     // With another base, `#x` would point outside as well.
     if (key === 'base') throw svgRefusedError(name, 'it has a base URL');
     if (key.startsWith('on')) throw svgRefusedError(name, `it has code in ${JSON.stringify(key)}`);
-    if (key === 'href' || key === 'src') demandSafeReference(element, value.trim(), name);
+    if (key === 'href' || key === 'src') checkSafeReference(element, value.trim(), name);
     else if (key === 'attributename' && /href|^on/i.test(value))
       throw svgRefusedError(name, 'it animates the target of a link');
     else if (svgStyleAttributes.has(key) && externalStylePattern.test(value))
@@ -130,7 +130,7 @@ function demandSafeElement({ name: element, attributes }: SvgElement, name: stri
   }
 }
 
-function demandSafeReference(element: string, value: string, name: string): void {
+function checkSafeReference(element: string, value: string, name: string): void {
   if (value === '' || value.startsWith('#') || embeddedImagePattern.test(value)) return;
   if (element === 'a' && svgLinkPattern.test(value)) return;
   throw svgRefusedError(

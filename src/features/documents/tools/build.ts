@@ -26,7 +26,7 @@ import {
   type GivenBibliography,
 } from '../documents.ts';
 import { decodeUtf8Text, parseMargin } from '../sanitize/markdown.ts';
-import { openUserFiles, demandUserFile, type UserFiles, type UserFilesOptions } from '../user-files.ts';
+import { openUserFiles, checkUserFile, type UserFiles, type UserFilesOptions } from '../user-files.ts';
 
 const maxBuildFormats = documentFormats.length;
 const fileNameSchema = z.string().min(1).max(4096);
@@ -36,7 +36,7 @@ const listText = <Schema extends z.ZodType>(schema: Schema, description?: string
   listAs(schema, { type: 'string', ...(description === undefined ? {} : { description }) });
 
 /** Refuses at once what no document can contain. */
-const lineSchema = (most: number) =>
+const makeLineSchema = (most: number) =>
   z.string().max(most).refine(isPlainLine, 'takes a line of text without control characters');
 
 const isPlainLine = (text: string): boolean => !/[\p{Cc}\p{Cs}\ufffe\uffff]/u.test(text);
@@ -71,9 +71,9 @@ const buildInputFields = {
     'chicago-author-date (default), apa, ieee, vancouver, harvard, nature, mla',
   ).optional(),
   useCiteproc: z.boolean().default(true),
-  title: lineSchema(1000).optional(),
-  authors: z.array(lineSchema(200)).max(100).optional(),
-  date: lineSchema(100).optional(),
+  title: makeLineSchema(1000).optional(),
+  authors: z.array(makeLineSchema(200)).max(100).optional(),
+  date: makeLineSchema(100).optional(),
   language: z
     .string()
     .regex(/^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$/, 'language takes a tag such as en or de-CH')
@@ -149,7 +149,7 @@ async function readContentOrFile(
   if (content !== undefined && file !== undefined)
     throw new WorkcrateError('invalid_input', `Give either ${what}Content or ${what}File, not both.`);
   if (file === undefined) return content ?? null;
-  return decodeUtf8Text(await demandUserFile(from, file, most), file);
+  return decodeUtf8Text(await checkUserFile(from, file, most), file);
 }
 
 export interface BuildRoom extends UserFilesOptions {
@@ -248,7 +248,7 @@ async function toDocumentBuildRequest(
     style: { name: style ?? null, content: cslContent ?? null },
     cites: input.useCiteproc,
     referenceDoc:
-      referenceDoc === undefined ? null : await demandUserFile(from, referenceDoc, maxReferenceDocBytes),
+      referenceDoc === undefined ? null : await checkUserFile(from, referenceDoc, maxReferenceDocBytes),
   };
 }
 

@@ -39,19 +39,19 @@ export const validateTool = declareTool({
     const text = await readDocumentText(input, from, documents.mostBytes);
     const bibliography = await readGivenBibliography(input, from, documents.mostBytes);
     const found = await documents.validate(context.caller, { text, bibliography }, context.signal);
-    return { text: describeValidation(found), structured: found };
+    return { text: describeDocumentCheck(found), structured: found };
   },
 });
 
 const maxKeysInText = 50;
 
-function describeValidation(found: z.output<typeof validationOutputSchema>): string {
+function describeDocumentCheck(found: z.output<typeof validationOutputSchema>): string {
   const { valid, cited, entries, missing, unused, duplicates } = found;
   return [
     `${cited} keys are cited, and the bibliography has ${entries} entries: ${valid ? 'every key has an entry' : 'some keys have none'}.`,
-    ...describeKeys('Without an entry', missing.map(describeMissingKey)),
-    ...describeKeys('Not cited', unused.map(quoteName)),
-    ...describeKeys('More than one entry', duplicates.map(quoteName)),
+    ...describeCitationKeys('Without an entry', missing.map(describeMissingKey)),
+    ...describeCitationKeys('Not cited', unused.map(quoteName)),
+    ...describeCitationKeys('More than one entry', duplicates.map(quoteName)),
   ].join('\n');
 }
 
@@ -60,7 +60,7 @@ function describeMissingKey({ key, count, suggestions }: MissingKey): string {
   return `${quoteName(key)} (cited ${count}×${similar})`;
 }
 
-function describeKeys(what: string, keys: readonly string[]): string[] {
+function describeCitationKeys(what: string, keys: readonly string[]): string[] {
   if (keys.length === 0) return [];
   const more = keys.length - maxKeysInText;
   return [`${what}: ${keys.slice(0, maxKeysInText).join(', ')}${more > 0 ? ` and ${more} more` : ''}`];

@@ -254,10 +254,10 @@ export function findMissingCharacters(message: string): string[] {
 
 const unescapeTypst = (text: string): string =>
   text
-    .replaceAll(/\\+u\{([0-9a-f]{1,6})\}/gi, (_, digits: string) => toCharacter(Number.parseInt(digits, 16)))
+    .replaceAll(/\\+u\{([0-9a-f]{1,6})\}/gi, (_, digits: string) => toGlyphText(Number.parseInt(digits, 16)))
     .replaceAll(/\\+/g, '');
 
-const toCharacter = (code: number): string => (code <= 0x10_ff_ff ? String.fromCodePoint(code) : '');
+const toGlyphText = (code: number): string => (code <= 0x10_ff_ff ? String.fromCodePoint(code) : '');
 
 /** The scripts that each font package is for. */
 const fontRemedies: readonly (readonly [RegExp, string])[] = [

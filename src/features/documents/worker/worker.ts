@@ -34,7 +34,7 @@ import { openPandoc, type Pandoc } from '../pandoc/pandoc.ts';
 import { findPictures, sanitizePicture, defaultPictureLimits } from '../pictures.ts';
 import {
   listCitedKeys,
-  demandBoundedText,
+  checkBoundedText,
   hasRareCharacters,
   sanitizeAst,
   parseAst,
@@ -198,7 +198,7 @@ async function parseMarkdown(
   { text, mostBytes }: DocumentReadRequest,
   signal: AbortSignal,
 ): Promise<PandocAst> {
-  demandBoundedText(text, mostBytes);
+  checkBoundedText(text, mostBytes);
   const short = setWordsAside(text);
   const json = short === null ? null : await convertShortText(pandoc, short, signal);
   return parseAst(Buffer.from(json ?? (await convertMarkdown(pandoc, text, signal))));

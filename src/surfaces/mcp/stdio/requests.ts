@@ -27,7 +27,7 @@ export interface Misread extends MessageHeading {
 /**
  * Reads the message in a line; null for a blank one. Some programs write a byte order mark first, which is accepted.
  */
-export function readMessage(line: Buffer): JSONRPCMessage | Misread | null {
+export function readStdioMessage(line: Buffer): JSONRPCMessage | Misread | null {
   const text = line.toString().trim();
   if (text === '') return null;
   const bound = line.length > smallMessage ? findBrokenBound(text) : null;

@@ -9,13 +9,13 @@ import { formatBytes } from '../../../platform/text/text.ts';
 import {
   createHeadingReader,
   isMisread,
-  readMessage,
+  readStdioMessage,
   type MessageHeading,
   type Misread,
 } from './requests.ts';
 
 /** The size of the largest input of a tool if each of its characters were escaped (client-files/cache/tools.ts). */
-const mostMessageBytes = 32 * 1024 * 1024;
+const maxStdioMessageBytes = 32 * 1024 * 1024;
 
 export interface StdioOptions {
   readonly input: Readable;
@@ -29,7 +29,7 @@ export interface StdioOptions {
  * read its answers, no more requests are answered.
  */
 export function createStdioTransport({ input, output, log }: StdioOptions): Transport {
-  const lines = createLineSplitter({ mostBytes: mostMessageBytes, tooLarge });
+  const lines = createLineSplitter({ mostBytes: maxStdioMessageBytes, tooLarge });
   let isClosed = false;
   const transport: Transport = {
     async start() {
@@ -68,7 +68,7 @@ export function createStdioTransport({ input, output, log }: StdioOptions): Tran
   }
 
   function receive(line: Buffer): void {
-    const read = isClosed ? null : readMessage(line);
+    const read = isClosed ? null : readStdioMessage(line);
     if (read === null) return;
     if (isMisread(read)) misread(read, line.length);
     else transport.onmessage?.(read);
@@ -81,7 +81,7 @@ export function createStdioTransport({ input, output, log }: StdioOptions): Tran
   }
 
   function tooLarge(heading: MessageHeading, bytes: number): void {
-    log.warn('stdio.too_large', { bytes, limit: mostMessageBytes, answered: heading.id !== null });
+    log.warn('stdio.too_large', { bytes, limit: maxStdioMessageBytes, answered: heading.id !== null });
     if (heading.id !== null) refuse(heading, ProtocolErrorCode.InvalidRequest, messageTooLarge);
   }
 
@@ -102,7 +102,7 @@ export function createStdioTransport({ input, output, log }: StdioOptions): Tran
 }
 
 const messageTooLarge =
-  `A message over stdio may have at most ${formatBytes(mostMessageBytes)}, and this one had more. ` +
+  `A message over stdio may have at most ${formatBytes(maxStdioMessageBytes)}, and this one had more. ` +
   'Send less at once; send files with request_upload, or read_client_file with via: "upload".';
 
 export interface LinesOptions {

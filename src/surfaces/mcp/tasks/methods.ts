@@ -13,9 +13,9 @@ import {
 import { z } from 'zod';
 import type { Caller } from '../../../core/identity.ts';
 import { wrapHandler } from '../handlers.ts';
-import { missingScopeError, readEnvelope } from '../refused-calls.ts';
+import { createNoScopeError, readEnvelope } from '../refused-calls.ts';
 import type { Tool } from '../../../core/offer/tool.ts';
-import type { AnswerRequest } from '../answered-requests.ts';
+import type { AnswerCounted } from '../answered-requests.ts';
 import { createUndeclaredError, declaresTasks, findTool, tasksExtension } from './task.ts';
 import type { Tasks } from './tasks.ts';
 
@@ -23,7 +23,7 @@ export interface TaskMethodsOptions {
   readonly tasks: Promise<Tasks>;
   /** The tools of this server: their scopes are those of their tasks. */
   readonly tools: readonly Pick<Tool, 'name' | 'group'>[];
-  readonly answer: AnswerRequest;
+  readonly answer: AnswerCounted;
 }
 
 const maxShownId = 60;
@@ -53,7 +53,7 @@ export function offerTasks(mcpServer: McpServer, { tasks, tools, answer }: TaskM
       return answer(request, context, async ({ caller, mayUse }) => {
         const known = await tasks;
         const { group } = findTool(tools, await known.find(caller, taskId)) ?? {};
-        if (group !== undefined && !mayUse(group)) throw missingScopeError(group);
+        if (group !== undefined && !mayUse(group)) throw createNoScopeError(group);
         return act(known, caller, taskId, context);
       });
     });

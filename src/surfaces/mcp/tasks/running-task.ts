@@ -5,7 +5,7 @@
 import type { CallToolResult, InputRequest } from '@modelcontextprotocol/server';
 import { WorkcrateError } from '../../../platform/errors.ts';
 import type { Answers } from '../asking.ts';
-import { stoppingError, type Question } from '../../../core/offer/tool.ts';
+import { createStoppingError, type Question } from '../../../core/offer/tool.ts';
 import {
   isOver,
   readLastLine,
@@ -144,7 +144,7 @@ const noAnswerError = (askMs: number): WorkcrateError =>
   );
 
 function toEndedError(reason: EndReason | null): WorkcrateError {
-  if (reason === 'stopping') return stoppingError(undefined);
+  if (reason === 'stopping') return createStoppingError(undefined);
   return new WorkcrateError('cancelled', 'The task was cancelled.');
 }
 
