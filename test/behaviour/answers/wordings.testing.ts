@@ -192,9 +192,6 @@ const tools: Readonly<Record<string, Wordings>> = {
     language: { words: { python: /python in/, node: /node in/, bash: /bash in/ } },
     created_at: { form: toSecond },
   },
-  index_status: {
-    'semantic.stale = true': 'an endpoint that failed for some crates; `semantic/endpoint.test.ts` has one',
-  },
   list_sessions: {
     'sessions[].elsewhere': toldIfTrue(/on another server/),
     'sessions[].created_at': { form: toSecond },
@@ -377,6 +374,9 @@ export const cannotBeShown: Readonly<Record<string, Readonly<Record<string, stri
     'scripts[].packages[]': 'the same',
     'scripts[].language = node': 'the same',
     'scripts[].language = bash': 'the same',
+  },
+  index_status: {
+    'semantic.stale = true': 'an endpoint that failed for some crates; `semantic/endpoint.test.ts` has one',
   },
   list_sessions: {
     'sessions[].elsewhere = true': 'another server on the same database',
