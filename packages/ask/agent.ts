@@ -7,9 +7,9 @@ import type { ModelMessage } from 'ai';
 import { isWorkcrateError, formatBytes, quoteName } from 'workcrate/toolkit';
 import { createAskModel } from './ask-model.ts';
 import { AgentError, type FailureClass } from './failure.ts';
-import { createLinkCollection, type FoundLink } from './links.ts';
+import { createLinkCollection, type LinkInText } from './links.ts';
 import { describeMalformed, noRecovery, recoverFrom, warmUp, writeRetryNote } from './malformed.ts';
-import type { Endpoint, ModelAnswer, ModelCall, Tokens } from './model.ts';
+import type { ModelEndpoint, ModelAnswer, ModelCall, Tokens } from './model.ts';
 import type { ModelPackages } from './packages.ts';
 import type { SentFile } from './send-file.ts';
 import { isLostServer, toModelText, type AgentServer } from './server.ts';
@@ -19,13 +19,13 @@ export { sendFile, type SentFile } from './send-file.ts';
 export { connectServer, type AgentServer } from './server.ts';
 export { loadModelPackages } from './packages.ts';
 export { makeOwnFolder, saveLinks, type SavedLink } from './save-links.ts';
-export type { FoundLink } from './links.ts';
+export type { LinkInText } from './links.ts';
 
 export interface AgentOptions {
   readonly request: string;
   readonly files: readonly SentFile[];
   readonly packages: ModelPackages;
-  readonly endpoint: Endpoint;
+  readonly endpoint: ModelEndpoint;
   readonly server: AgentServer;
   /** Which of its tools the model sees for this request. */
   readonly chooseTools: (tools: readonly Tool[]) => readonly Tool[];
@@ -70,7 +70,7 @@ export interface AgentResult {
   readonly failure: AgentFailure | null;
   readonly steps: readonly StepRecord[];
   readonly tokens: Tokens;
-  readonly links: readonly FoundLink[];
+  readonly links: readonly LinkInText[];
 }
 
 export interface AgentFailure {

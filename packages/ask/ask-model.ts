@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Tool } from '@modelcontextprotocol/client';
 import type { LanguageModel, ModelMessage } from 'ai';
 import { AgentError, failureRules, toAgentError, type FailureClass } from './failure.ts';
-import { askOnce, createModel, type Endpoint, type ModelAnswer } from './model.ts';
+import { askOnce, createModel, type ModelEndpoint, type ModelAnswer } from './model.ts';
 import type { ModelPackages } from './packages.ts';
 import { toToolSet } from './tools.ts';
 
@@ -19,7 +19,7 @@ export interface StepRequest {
 
 export interface AskerOptions {
   readonly packages: ModelPackages;
-  readonly endpoint: Endpoint;
+  readonly endpoint: ModelEndpoint;
   readonly tools: readonly Tool[];
   /** The first pause before asking again; each further one is twice as long. */
   readonly firstPauseMs: number;

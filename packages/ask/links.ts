@@ -4,7 +4,7 @@
  */
 import type { CallToolResult } from '@modelcontextprotocol/client';
 
-export interface FoundLink {
+export interface LinkInText {
   readonly url: string;
   readonly filename: string | null;
 }
@@ -15,14 +15,14 @@ const maxUrlLength = 2000;
 
 /** Links by their URL, each once, in the order in which they came. */
 export function createLinkCollection() {
-  const found = new Map<string, FoundLink>();
+  const found = new Map<string, LinkInText>();
   const add = (url: unknown, name: unknown): void => {
     if (typeof url !== 'string' || !isHttpUrl(url) || (found.size >= maxLinks && !found.has(url))) return;
     const filename = typeof name === 'string' && name !== '' ? name : (found.get(url)?.filename ?? null);
     found.set(url, { url, filename });
   };
   return {
-    list: (): FoundLink[] => [...found.values()],
+    list: (): LinkInText[] => [...found.values()],
     addFrom({ content = [], structuredContent }: Partial<CallToolResult>): void {
       addFromValue(structuredContent, add);
       for (const block of content) {

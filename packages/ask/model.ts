@@ -7,7 +7,7 @@ import { fetchBounded, FetchError, type FetchAnswer } from 'workcrate/toolkit';
 import { AgentError } from './failure.ts';
 import type { ModelPackages } from './packages.ts';
 
-export interface Endpoint {
+export interface ModelEndpoint {
   readonly url: string;
   readonly model: string;
   readonly key: string | null;
@@ -55,7 +55,7 @@ const maxAnswerBytes = 16 * 1024 ** 2;
 /** However steadily it talks. */
 const maxAnswerMs = 15 * 60_000;
 
-export const createModel = ({ provider }: ModelPackages, endpoint: Endpoint): LanguageModel =>
+export const createModel = ({ provider }: ModelPackages, endpoint: ModelEndpoint): LanguageModel =>
   provider
     .createOpenAICompatible({
       name: 'endpoint',

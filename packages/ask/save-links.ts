@@ -13,10 +13,10 @@ import {
   FetchError,
   quoteName,
 } from 'workcrate/toolkit';
-import type { FoundLink } from './links.ts';
+import type { LinkInText } from './links.ts';
 
 export interface SavedLink {
-  readonly link: FoundLink;
+  readonly link: LinkInText;
   /** Null where it could not be fetched. */
   readonly path: string | null;
 }
@@ -49,7 +49,7 @@ export async function makeOwnFolder(): Promise<string> {
 
 /** Fetches each link in turn. One that fails does not keep the others from being saved. */
 export async function saveLinks(
-  links: readonly FoundLink[],
+  links: readonly LinkInText[],
   folder: string,
   signal: AbortSignal,
 ): Promise<SavedLink[]> {
@@ -58,7 +58,7 @@ export async function saveLinks(
   return saved;
 }
 
-async function saveLink({ url, filename }: FoundLink, folder: string, signal: AbortSignal) {
+async function saveLink({ url, filename }: LinkInText, folder: string, signal: AbortSignal) {
   try {
     return await fetchBounded(url, { signal }, policy, async ({ status, chunks }) => {
       if (status !== 200) return null;

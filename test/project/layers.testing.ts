@@ -62,7 +62,7 @@ export const doors: Readonly<Record<string, Doors>> = {
     all: 'executions describe-run extension run-program',
     only: {
       'features/apps': 'answer schema',
-      'features/packing': 'schema',
+      'features/packing': 'schema sessions/sessions',
       'features/client-files': 'input-files tools',
       'features/code-mode': 'fields questions',
       'features/guard': 'fields',

@@ -70,7 +70,7 @@ const endedShape = z.object({
     .describe('Of a run that goes on, the output_from to go on with; stdout has all of its output so far'),
 });
 
-export type EndedRun = z.output<typeof endedShape>;
+export type EndedRunAnswer = z.output<typeof endedShape>;
 
 /** What all tools that run code answer with. */
 export const makeEndedShape = ({ answer }: RunRecord): typeof endedShape =>

@@ -19,12 +19,16 @@ export interface Program {
   readonly maxOutput: number;
 }
 
-export interface ProgramEnd extends RunEnd {
+export interface SandboxProgramEnd extends RunEnd {
   readonly stdout: string;
 }
 
 /** In the folders of its caller. `sandbox_unavailable` where the language does not run. */
-export type RunProgram = (caller: Caller, program: Program, signal: AbortSignal) => Promise<ProgramEnd>;
+export type RunProgram = (
+  caller: Caller,
+  program: Program,
+  signal: AbortSignal,
+) => Promise<SandboxProgramEnd>;
 
 const maxProgramMs = 20_000;
 

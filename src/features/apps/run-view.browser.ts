@@ -1,6 +1,6 @@
 /** The view of a run: how it ended, what it printed (as it comes), its figures, and the files that it changed. */
 import { make } from '../../platform/html/elements.browser.ts';
-import type { EndedRun } from '../../core/runs/answer.ts';
+import type { EndedRunAnswer } from '../../core/runs/answer.ts';
 import {
   describeState,
   describeUnenforced,
@@ -44,7 +44,7 @@ const maxLiveCharacters = 200_000;
 const isTableName = /\.(?:csv|tsv|tab)$/i;
 
 /** The answer of a call that runs code, or of one that asks for a run. */
-type UnprovenRun = Unproven<EndedRun & RunWithOutput>;
+type UnprovenRun = Unproven<EndedRunAnswer & RunWithOutput>;
 
 /** What the call asked for, since an answer may leave it out. */
 let calledCode = '';
@@ -121,7 +121,7 @@ function makeOutput(run: UnprovenRun, results: readonly Untrusted[]): (HTMLEleme
 }
 
 function makeWholeOutput({ full_stdout }: UnprovenRun): HTMLElement {
-  const { downloadUrl }: Unproven<EndedRun['full_stdout']> = toObject(full_stdout);
+  const { downloadUrl }: Unproven<EndedRunAnswer['full_stdout']> = toObject(full_stdout);
   const open = makeButton('Open all of it', () => host.openLink(downloadUrl));
   return make(
     'p',
@@ -175,10 +175,10 @@ const readPictures = (content: unknown): HTMLElement[] =>
     .map(({ mimeType, data }) => makePicture(`data:${toText(mimeType)};base64,${toText(data)}`, 'Figure'))
     .filter((picture) => picture !== null);
 
-type ChangedFiles = Pick<EndedRun['artifacts'], 'created' | 'modified' | 'deleted'>;
+type ChangedFiles = Pick<EndedRunAnswer['artifacts'], 'created' | 'modified' | 'deleted'>;
 
 function readChanges({ artifacts }: UnprovenRun): ChangedFiles {
-  const { created, modified, deleted }: Unproven<EndedRun['artifacts']> = toObject(artifacts);
+  const { created, modified, deleted }: Unproven<EndedRunAnswer['artifacts']> = toObject(artifacts);
   const toPaths = (list: unknown): string[] => toList(list).map(toText);
   return { created: toPaths(created), modified: toPaths(modified), deleted: toPaths(deleted) };
 }

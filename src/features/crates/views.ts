@@ -7,17 +7,17 @@ import { collectBytes } from '../../platform/streams.ts';
 import { isWorkcrateError, WorkcrateError } from '../../platform/errors.ts';
 import { formatBytes } from '../../platform/text/text.ts';
 import type { Crates } from './crates.ts';
-import type { Provenance } from './provenance/provenance.ts';
+import type { CrateProvenance } from './provenance/provenance.ts';
 import { inlinePictures } from './preview-pictures.ts';
 import { hideFolders } from './tools/redact-folders.ts';
 
 export { isActionType } from './provenance/provenance.ts';
-export type { Provenance, ProvenanceAction, ProvenanceThing } from './provenance/provenance.ts';
+export type { CrateProvenance, ProvenanceAction, ProvenanceThing } from './provenance/provenance.ts';
 
 export interface CrateViews {
   /** The bytes of the crate's preview page; null where it has none. */
   readPreview(caller: Caller, crateId: string, signal: AbortSignal): Promise<Buffer | null>;
-  readProvenance(caller: Caller, crateId: string, signal: AbortSignal): Promise<Provenance>;
+  readProvenance(caller: Caller, crateId: string, signal: AbortSignal): Promise<CrateProvenance>;
 }
 
 /** Where RO-Crate puts the page for people. */

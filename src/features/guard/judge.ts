@@ -38,7 +38,7 @@ const judgeAnswer = z.object({
   redact: z.array(z.string().min(1).max(100_000)).max(1000).optional(),
 });
 
-export type JudgeAnswer = z.output<typeof judgeAnswer>;
+export type EndpointVerdict = z.output<typeof judgeAnswer>;
 
 /** Larger questions are not asked, and so the call fails. */
 const maxQuestionBytes = 4 * 1024 ** 2;
@@ -49,7 +49,7 @@ export async function askJudge(
   { url, timeout_ms: timeoutMs, headers }: JudgeSettings,
   question: JudgeQuestion,
   signal?: AbortSignal,
-): Promise<JudgeAnswer> {
+): Promise<EndpointVerdict> {
   const body = JSON.stringify(question);
   const bytes = Buffer.byteLength(body);
   if (bytes > maxQuestionBytes)
@@ -75,7 +75,7 @@ export async function askJudge(
   return parseAnswer(read.text, question.when);
 }
 
-function parseAnswer(text: string, when: JudgedTime): JudgeAnswer {
+function parseAnswer(text: string, when: JudgedTime): EndpointVerdict {
   let value: unknown;
   try {
     value = JSON.parse(text);

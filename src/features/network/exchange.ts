@@ -11,7 +11,7 @@ import { callbackify } from 'node:util';
 import type { HostAndPort } from '../../platform/net/host-names.ts';
 import { toResponseHeaders, type BodyFraming } from './headers.ts';
 import { watchProgress, type EgressLimits } from './limits.ts';
-import { pieceUnits, pump, type Pace } from './pace.ts';
+import { pieceUnits, pump, type TrafficPace } from './pace.ts';
 import { Refusal, refuseSlow, reportFailure } from './refusal.ts';
 
 export interface Exchange {
@@ -25,7 +25,7 @@ export interface Exchange {
   /** Whether the client waits for a word before it sends the body. */
   readonly expectsContinue: boolean;
   /** Of small pieces. */
-  readonly pace: Pace;
+  readonly pace: TrafficPace;
   readonly connection: EgressConnection;
 }
 

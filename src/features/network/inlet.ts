@@ -5,13 +5,13 @@
 import { Socket, type OnReadOpts } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
-import { findWait, pieceUnits, type Pace } from './pace.ts';
+import { findWait, pieceUnits, type TrafficPace } from './pace.ts';
 
 export interface Inlet {
   /** For the socket, when it is made. */
   readonly onread: OnReadOpts;
   /** From now on everything that the socket receives goes there, and its end; until then nothing is read. */
-  pump(from: Socket, to: Duplex, pace: Pace): void;
+  pump(from: Socket, to: Duplex, pace: TrafficPace): void;
 }
 
 /** More than streams read at once, and still in the processor's cache when it is written. */
@@ -41,7 +41,7 @@ export function createInlet(): Inlet {
 }
 
 /** Whether the next piece may come at once; otherwise `resume` is called when it may. */
-function createTake(to: Duplex, pace: Pace, resume: () => void): (chunk: Buffer) => boolean {
+function createTake(to: Duplex, pace: TrafficPace, resume: () => void): (chunk: Buffer) => boolean {
   // Of other streams nobody knows when they are done with the bytes that they were given.
   const mustCopy = !(to instanceof Socket) || to instanceof TLSSocket;
   return (chunk) => {

@@ -5,10 +5,13 @@
 import type { Readable, Writable } from 'node:stream';
 
 /** Counts some units of work, and says how many milliseconds the next one has to wait. */
-export type Pace = (units?: number) => number;
+export type TrafficPace = (units?: number) => number;
 
 /** So many units in a second; after a rest, all those of one second at once. */
-export function limitPace(unitsPerSecond: number, clock: () => number = () => performance.now()): Pace {
+export function limitPace(
+  unitsPerSecond: number,
+  clock: () => number = () => performance.now(),
+): TrafficPace {
   const unitMs = 1000 / unitsPerSecond;
   let free = -Infinity;
   return (units = 1) => {
@@ -26,7 +29,7 @@ const minWaitMs = 5;
 export const pieceUnits = { parsed: 1, read: 10 } as const;
 
 /** How long to wait after a piece of data, in milliseconds; mostly not at all. */
-export function findWait(pace: Pace, units: number, bytes: number): number {
+export function findWait(pace: TrafficPace, units: number, bytes: number): number {
   if (bytes >= smallBytes) return 0;
   const waitMs = pace(units);
   return waitMs < minWaitMs ? 0 : waitMs;
@@ -36,7 +39,7 @@ export function findWait(pace: Pace, units: number, bytes: number): number {
  * Sends everything from one stream to another, with backpressure, and its end. Small pieces that come together go on
  * together, and wait where there are too many of them. Errors are for others to see.
  */
-export function pump(from: Readable, to: Writable, pace: Pace, units: number): void {
+export function pump(from: Readable, to: Writable, pace: TrafficPace, units: number): void {
   let isCorked = false;
   const uncork = (): void => {
     isCorked = false;

@@ -8,7 +8,7 @@ import { toAddressLiteral } from '../../platform/net/addresses.ts';
 import type { HostAndPort } from '../../platform/net/host-names.ts';
 import { findHostFault, type HostRules } from '../../platform/net/host-rules.ts';
 import type { EgressLimits } from './limits.ts';
-import { limitPace, type Pace } from './pace.ts';
+import { limitPace, type TrafficPace } from './pace.ts';
 import { refuseAddress, refuseHost, refuseMany, refusePort, type Refusal } from './refusal.ts';
 import { createUsageRecord, type UsageRecord } from './usage.ts';
 
@@ -25,8 +25,8 @@ export class EgressRun {
   readonly grant: EgressGrant;
   readonly usage: UsageRecord = createUsageRecord();
   /** Of requests and connections, and of small pieces of data. */
-  readonly beginnings: Pace;
-  readonly pieces: Pace;
+  readonly beginnings: TrafficPace;
+  readonly pieces: TrafficPace;
   readonly #limits: EgressLimits;
   readonly #log: Log;
   readonly #streams = new Set<Duplex>();

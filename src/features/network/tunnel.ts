@@ -9,7 +9,7 @@ import type { HostAndPort } from '../../platform/net/host-names.ts';
 import { readClientHello, type ClientHello } from './client-hello.ts';
 import type { Inlet } from './inlet.ts';
 import { watchProgress, type EgressLimits } from './limits.ts';
-import { pieceUnits, pump, type Pace } from './pace.ts';
+import { pieceUnits, pump, type TrafficPace } from './pace.ts';
 import { Refusal, refuseSlow, refuseTls, reportFailure, toRawAnswer } from './refusal.ts';
 
 /**
@@ -86,7 +86,7 @@ export function joinTunnel(
   upstream: Socket,
   inlet: Inlet,
   first: Buffer,
-  pace: Pace,
+  pace: TrafficPace,
   { idleMs }: EgressLimits,
 ): void {
   const watch = watchProgress(

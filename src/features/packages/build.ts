@@ -13,7 +13,7 @@ import { escapeControls } from '../../platform/text/text.ts';
 import { inspectEnvironment, type InspectedEnvironment } from './check.ts';
 import { parseReport, toInstallError } from './failures.ts';
 import type { PackageSpec } from './names.ts';
-import { listPlainHosts, splitNpmCredentials, type Registry } from './registries.ts';
+import { listPlainHosts, splitNpmCredentials, type PackageRegistry } from './registries.ts';
 import { getEnvironmentFolder, type InstalledPackage, type PackagePlace } from './store.ts';
 
 /** Gives a run a way out to these hosts and no others; closed when it is over. */
@@ -34,7 +34,7 @@ export interface BuildRequest {
   readonly keep: readonly InstalledPackage[];
   /** Versions that the operator has chosen, also for what other packages need. */
   readonly pins: readonly (readonly [name: string, version: string])[];
-  readonly registry: Registry;
+  readonly registry: PackageRegistry;
   /** Of Python, such as `3.11`. */
   readonly version: string;
   readonly signal: AbortSignal;

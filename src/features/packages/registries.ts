@@ -8,7 +8,7 @@ import { WorkcrateError } from '../../platform/errors.ts';
 import { askNpm, askPip, unknownIndexes } from './configured.ts';
 import type { MayUseUrl } from './names.ts';
 
-export interface Registry {
+export interface PackageRegistry {
   /** With the credentials that they may have. The first is the registry itself, the others are further indexes of pip. */
   readonly urls: readonly string[];
   /** All that an install may reach. */
@@ -30,15 +30,15 @@ export interface RegistryOptions {
 
 export interface Registries {
   /** Asks the machine once, at the first use. */
-  find(language: PackageLanguage): Promise<Registry>;
+  find(language: PackageLanguage): Promise<PackageRegistry>;
   /** Whether a package may be had from this URL: only from hosts that an install may reach anyway. */
-  allowUrl(registry: Registry): MayUseUrl;
+  allowUrl(registry: PackageRegistry): MayUseUrl;
 }
 
 export function createRegistries(options: RegistryOptions): Registries {
   const further = options.hosts.map(parseHost);
-  const known = new Map<PackageLanguage, Promise<Registry>>();
-  const find = async (language: PackageLanguage): Promise<Registry> => {
+  const known = new Map<PackageLanguage, Promise<PackageRegistry>>();
+  const find = async (language: PackageLanguage): Promise<PackageRegistry> => {
     const { urls, fileHosts } =
       language === 'python' ? await findIndexes(options) : await findNpmRegistry(options);
     if (urls.length === 0) throw unknownRegistryError(language);
@@ -98,7 +98,7 @@ const parseHost = (text: string): HostAndPort =>
   toHostAndPort(/:\d+$/.test(text) ? `http://${text}` : `https://${text}`);
 
 /** The hosts that are spoken to without TLS, which pip has to be told. */
-export const listPlainHosts = ({ urls }: Registry): string[] =>
+export const listPlainHosts = ({ urls }: PackageRegistry): string[] =>
   urls.filter((url) => url.startsWith('http:')).map((url) => new URL(url).host);
 
 /** npm takes credentials from a file only: a user and a password, or without a user a token. */

@@ -3,6 +3,7 @@
  * provide is known to whoever replays.
  */
 import type { Executions } from '../../core/runs/executions.ts';
+import type { ProvidedInput } from '../../core/runs/sessions/sessions.ts';
 import type { KeptReader } from '../provenance/provenance.ts';
 import { digestWhileReading } from '../../core/files/files.ts';
 import type { Caller } from '../../core/identity.ts';
@@ -11,17 +12,6 @@ import type { Workspaces } from '../../core/workspaces/workspaces.ts';
 import { fileChangedWhilePackingError } from '../crates/contents/archive.ts';
 import { createKeptBytes, findUnchangedFile } from './recorded-bytes.ts';
 import { hashReplayFile, writeReplayInput } from './replay-workspace.ts';
-
-export interface ProvidedInput {
-  /** As the code names it, inside. */
-  readonly path: string;
-  /** Where the run had it, which may be another folder. */
-  readonly from: string;
-  readonly size: number;
-  readonly sha256: string;
-  /** The run that made it, where that is known. */
-  readonly madeBy: string | null;
-}
 
 /** Null once the file is there, or where a step before has made it; else why there are no bytes of it, as a clause. */
 export function createInputProvider({

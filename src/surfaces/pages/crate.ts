@@ -1,5 +1,5 @@
 /** One crate: what it is, how it was made, its own preview page, and its files. */
-import type { Provenance, ProvenanceThing } from '../../features/crates/views.ts';
+import type { CrateProvenance, ProvenanceThing } from '../../features/crates/views.ts';
 import { html, nothing, type Html } from '../../platform/html/html.ts';
 import { formatBytes } from '../../platform/text/text.ts';
 import { renderAction, renderShortTime } from './frame.ts';
@@ -7,7 +7,7 @@ import { toSearchAddress } from './found-crates.ts';
 import type { GraphAction, GraphThing } from './graph-layout.ts';
 import { renderGraph } from './graph.ts';
 
-export interface ShownCrate {
+export interface CrateOnPage {
   readonly crate_id: string;
   readonly title: string;
   readonly description: string;
@@ -45,11 +45,11 @@ export interface FileWish {
 export const filesOnPage = 100;
 
 export interface CratePage {
-  readonly crate: ShownCrate;
+  readonly crate: CrateOnPage;
   readonly listing: CrateListing;
   readonly wish: FileWish;
   /** A sentence in its place where it cannot be read; null where the crate names no action. */
-  readonly provenance: Provenance | string | null;
+  readonly provenance: CrateProvenance | string | null;
   readonly hasPreview: boolean;
   readonly mayCheck: boolean;
   readonly token: string;
@@ -72,7 +72,7 @@ export function renderCrate(page: CratePage): Html {
     ${hasPreview ? renderPreview(crate) : nothing} ${renderFiles(page)} ${renderIssues(crate)}`;
 }
 
-function renderFacts(crate: ShownCrate): Html {
+function renderFacts(crate: CrateOnPage): Html {
   const { license, authors, keywords, date_published, bytes } = crate;
   const year = date_published?.slice(0, 4);
   const licence = license?.name ?? license?.id ?? '';
@@ -121,13 +121,13 @@ function renderLinks(name: string, values: readonly string[]): Html | null {
 
 const maxTypes = 8;
 
-const describeTypes = ({ types }: ShownCrate): string =>
+const describeTypes = ({ types }: CrateOnPage): string =>
   types
     .slice(0, maxTypes)
     .map(({ type, count }) => `${count} ${type}`)
     .join(', ') + (types.length > maxTypes ? ' and more' : '');
 
-function renderProvenance(crateId: string, provenance: Provenance | string): Html {
+function renderProvenance(crateId: string, provenance: CrateProvenance | string): Html {
   if (typeof provenance === 'string')
     return html`<h2>How it was made</h2>
       <p class="muted">${provenance}</p>`;
@@ -158,7 +158,7 @@ const toFilesAddress = (address: string, query: Readonly<Record<string, string>>
   `${address}?${new URLSearchParams(query).toString()}#files`;
 
 /** Its scripts do not run and it fetches nothing: a sandbox, and a policy of its own. */
-const renderPreview = ({ crate_id, title }: ShownCrate): Html =>
+const renderPreview = ({ crate_id, title }: CrateOnPage): Html =>
   html`<h2>Its own page</h2>
     <div class="preview framed">
       <iframe
@@ -227,7 +227,7 @@ function renderFilePaging(
   </nav>`;
 }
 
-function renderIssues({ issues }: ShownCrate): Html | '' {
+function renderIssues({ issues }: CrateOnPage): Html | '' {
   if (issues.length === 0) return nothing;
   return html`<details class="odd">
     <summary>What is odd about its metadata (${issues.length})</summary>

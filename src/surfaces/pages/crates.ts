@@ -4,7 +4,7 @@ import { isActionType, previewPath, type CrateViews } from '../../features/crate
 import { asWorkcrateError, publicMessage } from '../../platform/errors.ts';
 import { toStoredPageResponse } from '../../platform/html/response.ts';
 import { renderCheck } from './crate-check.ts';
-import { filesOnPage, renderCrate, type CrateListing, type CratePage, type ShownCrate } from './crate.ts';
+import { filesOnPage, renderCrate, type CrateListing, type CratePage, type CrateOnPage } from './crate.ts';
 import { cratesOnPage, facetTitles, renderSearch, type CrateWish } from './found-crates.ts';
 import { type Visitor, toOwnPath, type Routing } from './routing.ts';
 
@@ -103,7 +103,7 @@ async function readCrate(
   id: string,
   wish: CratePage['wish'],
 ): Promise<Omit<CratePage, 'token'>> {
-  const crate: ShownCrate = await tools.call(visitor, 'get_crate', { crate_id: id });
+  const crate: CrateOnPage = await tools.call(visitor, 'get_crate', { crate_id: id });
   const list = (limit: number, offset: number, glob: string): Promise<CrateListing> =>
     tools.call(visitor, 'list_crate_files', {
       crate_id: id,

@@ -24,7 +24,7 @@ export interface GraphAction {
   readonly failed: boolean;
 }
 
-export type GraphNode = PlacedBox &
+export type DrawnNode = PlacedBox &
   (
     | { readonly kind: 'action'; readonly action: GraphAction }
     | { readonly kind: 'thing'; readonly thing: GraphThing }
@@ -40,14 +40,14 @@ interface PlacedBox {
 }
 
 interface GraphEdge {
-  readonly from: GraphNode;
-  readonly to: GraphNode;
+  readonly from: DrawnNode;
+  readonly to: DrawnNode;
   /** Whether it leads back to an earlier layer, since the graph has a cycle. */
   isBack: boolean;
 }
 
 export interface GraphLayout {
-  readonly nodes: readonly GraphNode[];
+  readonly nodes: readonly DrawnNode[];
   readonly edges: readonly GraphEdge[];
   readonly width: number;
   readonly height: number;
@@ -81,19 +81,19 @@ const noPlace = { layer: 0, x: 0, y: 0 };
 const measureAction = ({ instruments, facts }: GraphAction): number =>
   24 + lineHeight * (1 + instruments.length + facts.length);
 
-function connectNodes(actions: readonly GraphAction[]): { nodes: GraphNode[]; edges: GraphEdge[] } {
-  const nodes: GraphNode[] = [];
+function connectNodes(actions: readonly GraphAction[]): { nodes: DrawnNode[]; edges: GraphEdge[] } {
+  const nodes: DrawnNode[] = [];
   const edges: GraphEdge[] = [];
-  const things = new Map<string, GraphNode>();
+  const things = new Map<string, DrawnNode>();
   const uses = countUses(actions);
   const most = Math.min(maxThingsOfSide, Math.floor((maxNodes / Math.max(1, actions.length) - 1) / 2));
-  const add = (node: GraphNode): GraphNode => (nodes.push(node), node);
-  const addThing = (thing: GraphThing): GraphNode => {
+  const add = (node: DrawnNode): DrawnNode => (nodes.push(node), node);
+  const addThing = (thing: GraphThing): DrawnNode => {
     const known = things.get(thing.id) ?? add({ kind: 'thing', thing, ...thingSize, ...noPlace });
     things.set(thing.id, known);
     return known;
   };
-  const addSide = (side: readonly GraphThing[], count: number): GraphNode[] => {
+  const addSide = (side: readonly GraphThing[], count: number): DrawnNode[] => {
     // What two actions share comes first: it is what connects them.
     const inOrder = side.toSorted((one, other) => uses.get(other.id)! - uses.get(one.id)!);
     const some = inOrder.slice(0, count > most ? most - 1 : most);
@@ -119,12 +119,12 @@ function countUses(actions: readonly GraphAction[]): Map<string, number> {
   return uses;
 }
 
-type Outgoing = ReadonlyMap<GraphNode, readonly GraphEdge[]>;
+type Outgoing = ReadonlyMap<DrawnNode, readonly GraphEdge[]>;
 
 /** A walk into the depth: an edge to a node that the walk has not left yet closes a cycle. */
-function markBackEdges(nodes: readonly GraphNode[], outgoing: Outgoing): void {
-  const state = new Map<GraphNode, 'open' | 'done'>();
-  const visit = (node: GraphNode): void => {
+function markBackEdges(nodes: readonly DrawnNode[], outgoing: Outgoing): void {
+  const state = new Map<DrawnNode, 'open' | 'done'>();
+  const visit = (node: DrawnNode): void => {
     state.set(node, 'open');
     for (const edge of outgoing.get(node) ?? []) {
       const of = state.get(edge.to);
@@ -137,7 +137,7 @@ function markBackEdges(nodes: readonly GraphNode[], outgoing: Outgoing): void {
 }
 
 /** By the longest way to each; then what nothing made moves next to what uses it first. */
-function assignLayers(nodes: readonly GraphNode[], edges: readonly GraphEdge[]): void {
+function assignLayers(nodes: readonly DrawnNode[], edges: readonly GraphEdge[]): void {
   const forward = edges.filter(({ isBack }) => !isBack);
   for (let changed = true, round = 0; changed && round <= nodes.length; round++) {
     changed = false;
@@ -156,16 +156,16 @@ function assignLayers(nodes: readonly GraphNode[], edges: readonly GraphEdge[]):
 const sweeps = 4;
 
 /** By the mean place of the neighbours, back and forth, so that few edges cross. */
-function orderLayers(nodes: readonly GraphNode[], edges: readonly GraphEdge[]): GraphNode[][] {
+function orderLayers(nodes: readonly DrawnNode[], edges: readonly GraphEdge[]): DrawnNode[][] {
   const count = Math.max(-1, ...nodes.map(({ layer }) => layer)) + 1;
   const layers = Array.from({ length: count }, (_, layer) => nodes.filter((node) => node.layer === layer));
-  const neighbours = new Map<GraphNode, GraphNode[]>(nodes.map((node) => [node, []]));
+  const neighbours = new Map<DrawnNode, DrawnNode[]>(nodes.map((node) => [node, []]));
   for (const { from, to } of edges) {
     neighbours.get(from)!.push(to);
     neighbours.get(to)!.push(from);
   }
-  const place = new Map<GraphNode, number>();
-  const number = (layer: readonly GraphNode[]): void =>
+  const place = new Map<DrawnNode, number>();
+  const number = (layer: readonly DrawnNode[]): void =>
     layer.forEach((node, at) => place.set(node, at - layer.length / 2));
   for (const layer of layers) number(layer);
   for (let sweep = 0; sweep < sweeps; sweep++)
@@ -178,14 +178,14 @@ function orderLayers(nodes: readonly GraphNode[], edges: readonly GraphEdge[]): 
   return layers;
 }
 
-const rank = ({ kind }: GraphNode): number => Number(kind === 'more');
+const rank = ({ kind }: DrawnNode): number => Number(kind === 'more');
 
-const meanOf = (neighbours: readonly GraphNode[], place: ReadonlyMap<GraphNode, number>): number =>
+const meanOf = (neighbours: readonly DrawnNode[], place: ReadonlyMap<DrawnNode, number>): number =>
   neighbours.reduce((sum, node) => sum + place.get(node)!, 0) / Math.max(1, neighbours.length);
 
 /** Columns side by side, each in the middle of the height. */
-function placeNodes(layers: readonly GraphNode[][]): { width: number; height: number } {
-  const measure = (layer: readonly GraphNode[]): number =>
+function placeNodes(layers: readonly DrawnNode[][]): { width: number; height: number } {
+  const measure = (layer: readonly DrawnNode[]): number =>
     layer.reduce((sum, node) => sum + node.height + rowGap, -rowGap);
   const height = Math.max(0, ...layers.map(measure));
   let x = margin;

@@ -3,7 +3,7 @@
  * text of others, and are escaped and cut; the same facts are below it as a list, for those who do not see it.
  */
 import { html, nothing, type Html } from '../../platform/html/html.ts';
-import { layOutGraph, maxNodes, type GraphAction, type GraphNode, type GraphThing } from './graph-layout.ts';
+import { layOutGraph, maxNodes, type GraphAction, type DrawnNode, type GraphThing } from './graph-layout.ts';
 
 /** What is shown of a crate or a run; `total` counts actions that are not given here too. */
 export interface ShownGraph {
@@ -73,7 +73,7 @@ function renderEdge({ from, to, isBack }: ReturnType<typeof layOutGraph>['edges'
 }
 
 /** An SVG of its own: what is in it cannot reach beyond it. */
-function renderNode(node: GraphNode): Html {
+function renderNode(node: DrawnNode): Html {
   const { x, y, width, height, kind } = node;
   return html`<svg x="${x}" y="${y}" width="${width}" height="${height}">
     <g class="node ${kind}${kind === 'action' && node.action.failed ? ' broken' : ''}">
@@ -86,7 +86,7 @@ function renderNode(node: GraphNode): Html {
 /** How many letters fit; those of a name are bold. */
 const [thingUnits, nameUnits, actionUnits] = [20, 22, 27];
 
-function renderContent(node: GraphNode): Html {
+function renderContent(node: DrawnNode): Html {
   if (node.kind === 'more') return renderLine(`and ${node.count} more`, 25, thingUnits);
   if (node.kind === 'thing') return renderThing(node.thing, 25, thingUnits);
   const { name, instruments, facts, failed } = node.action;

@@ -20,7 +20,7 @@ export function readShownOutput({ output }: LiveRun): OutputPieces {
 }
 
 /** The events of one run until it ends or the browser goes away. */
-export async function* followRun(
+export async function* streamRun(
   executions: LiveExecutions,
   { caller }: Pick<Visitor, 'caller'>,
   { id, from }: { readonly id: string; readonly from: number },

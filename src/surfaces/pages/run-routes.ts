@@ -7,7 +7,7 @@ import type { Files } from '../../core/files/files.ts';
 import { copyScript, liveScript } from './frame.ts';
 import { answerEvents } from './events.ts';
 import type { Feeds } from './feed.ts';
-import { followRun, readShownOutput } from './live.ts';
+import { streamRun, readShownOutput } from './live.ts';
 import type { Visitor, Routing } from './routing.ts';
 import { answerMadeFile, type MadeFileSources } from './made-files.ts';
 import { renderPacked } from './packed.ts';
@@ -124,7 +124,7 @@ function addOneRunRoutes(
     try {
       // By the tool once: it decides who may see the run.
       await tools.call(visitor, 'get_execution', { execution_id: id });
-      return answerEvents(visitor, (signal) => followRun(executions, visitor, { id, from }, signal));
+      return answerEvents(visitor, (signal) => streamRun(executions, visitor, { id, from }, signal));
     } catch (cause) {
       return fail('/', cause);
     }

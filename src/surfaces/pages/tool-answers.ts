@@ -6,14 +6,14 @@ import type { fileListShape } from '../../core/files/tools.ts';
 import type { linkShape } from '../../core/links/link-result.ts';
 import type { linkStateShape } from '../../core/links/status-tools.ts';
 import type { requestedUploadShape } from '../../core/links/tools.ts';
-import type { EndedRun } from '../../core/runs/answer.ts';
+import type { EndedRunAnswer } from '../../core/runs/answer.ts';
 import type { pageShape, RunWithOutput } from '../../core/runs/schema.ts';
 import type { sessionOutcomeShape } from '../../core/runs/sessions/manage-tool.ts';
 import type { sessionListShape } from '../../core/runs/sessions/schema.ts';
 import type { packageListShape } from '../../features/packages/schema.ts';
 import type { BuiltDocument, CheckedCitations } from './built-document.ts';
 import type { CrateCheck } from './crate-check.ts';
-import type { CrateListing, ShownCrate } from './crate.ts';
+import type { CrateListing, CrateOnPage } from './crate.ts';
 import type { FoundCrates, IndexState } from './found-crates.ts';
 import type { PackedAnswer } from './packed.ts';
 
@@ -25,10 +25,10 @@ export interface ToolAnswers {
   close_session: unknown;
   delete_file: unknown;
   download_crate: Pick<Link, 'downloadUrl'>;
-  execute_bash: EndedRun;
-  execute_code: EndedRun;
+  execute_bash: EndedRunAnswer;
+  execute_code: EndedRunAnswer;
   get_artifact: Link;
-  get_crate: ShownCrate;
+  get_crate: CrateOnPage;
   get_execution: RunWithOutput;
   index_status: IndexState;
   /** Of many: with the id of one link it has the fields of that. */

@@ -5,7 +5,7 @@ import type { RunEnd } from '../../../ports/sandbox/sandbox.ts';
 import { formatDuration } from '../../../platform/text/text.ts';
 
 /** `closed` and `reset` were asked for; the rest happened. */
-export const endReasons = [
+export const sessionEndReasons = [
   'closed',
   'reset',
   'idle',
@@ -23,7 +23,7 @@ export const endReasons = [
 ] as const;
 
 export interface SessionEnd {
-  readonly reason: (typeof endReasons)[number];
+  readonly reason: (typeof sessionEndReasons)[number];
   /** A clause, without a full stop. */
   readonly text: string;
 }

@@ -68,7 +68,7 @@ export async function saveFolder(
     for (const [at, entry] of entries.entries()) {
       const copied = entry.isFolder
         ? 0
-        : await copyOut(context, source, entry.at, store, numbered(copy, at), maxBytes - bytes);
+        : await copyOut(context, source, entry.at, store, nameCopy(copy, at), maxBytes - bytes);
       // Kept in its place, since the copies go by it.
       saved.push(copied === null ? { ...entry, path: goneMark } : entry);
       if (copied === null) skipped++;
@@ -84,7 +84,7 @@ export async function saveFolder(
 /** No path begins with it. */
 const goneMark = '/';
 
-const numbered = (copy: Components, at: number): Components => joinComponents(copy, parseName(String(at)));
+const nameCopy = (copy: Components, at: number): Components => joinComponents(copy, parseName(String(at)));
 
 const toComponents = (path: string): Components =>
   path === '' ? rootPath : joinComponents(...path.split('/').map(parseName));
@@ -191,7 +191,7 @@ export async function stageFolder(context: SaveContext, saved: SavedFolder): Pro
   try {
     for (const [at, entry] of saved.entries.entries())
       if (isFile(entry))
-        await stageFile(place, store, numbered(saved.copy, at), numbered(staging, at), entry);
+        await stageFile(place, store, nameCopy(saved.copy, at), nameCopy(staging, at), entry);
   } catch (error) {
     await removeTree(path);
     throw error;
@@ -241,7 +241,7 @@ function applyFolder(place: Workspace, saved: SavedFolder, staging: Components, 
     }
   }
   for (const [at, entry] of saved.entries.entries())
-    if (isFile(entry)) home.rename(numbered(out, at), inside(entry.path));
+    if (isFile(entry)) home.rename(nameCopy(out, at), inside(entry.path));
 }
 
 /** Removes one copy. */

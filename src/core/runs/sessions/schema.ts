@@ -1,7 +1,7 @@
 /** A session in JSON, as the tools answer it. It reads no rows. */
 import { z } from 'zod';
 import { languages } from '../../../ports/sandbox/sandbox.ts';
-import { endReasons } from './ends.ts';
+import { sessionEndReasons } from './ends.ts';
 import type { ListedSession } from './sessions.ts';
 import type { SessionRecord } from './store.ts';
 
@@ -10,7 +10,7 @@ export interface SessionTerms {
   readonly idleMs: number;
 }
 
-const endShape = z.object({ reason: z.enum(endReasons), because: z.string(), at: z.string() });
+const endShape = z.object({ reason: z.enum(sessionEndReasons), because: z.string(), at: z.string() });
 
 export const sessionShape = z.object({
   session_id: z.string(),

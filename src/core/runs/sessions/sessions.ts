@@ -68,6 +68,7 @@ export interface ClosedSession extends SessionRecord {
 
 export type Sessions = ReturnType<typeof createSessions>;
 
+export type { ProvidedInput } from './replay.ts';
 export type { SessionOutline } from './outline.ts';
 
 const dayMs = 86_400_000;

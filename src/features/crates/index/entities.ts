@@ -4,7 +4,7 @@
  */
 import type { Entity } from '../crate.ts';
 import { foldCaseAndAccents } from '../text/words.ts';
-import { toStorable } from './texts.ts';
+import { toIndexable } from './texts.ts';
 
 /** An entity has the number of its document times this, plus its place in it. */
 export const entitiesPerDocument = 2 ** 24;
@@ -13,7 +13,7 @@ export const entitiesPerDocument = 2 ** 24;
 const maxFolded = 500;
 
 /** A value as it is compared: what looks the same is the same, and white space around it does not count. */
-const normalizeValue = (text: string): string => toStorable(text).normalize('NFC').trim();
+const normalizeValue = (text: string): string => toIndexable(text).normalize('NFC').trim();
 
 /** A value as a part of it is looked for. */
 export const foldValue = (value: string): string =>
@@ -68,7 +68,7 @@ export function describeShape(entities: readonly Entity[]): string {
   return JSON.stringify(sorted.toSorted(([one], [other]) => (one < other ? -1 : 1)));
 }
 
-export type Shape = readonly (readonly [type: string, properties: readonly string[]])[];
+export type EntityShape = readonly (readonly [type: string, properties: readonly string[]])[];
 
 /** Which entity of a crate refers to which, and their types. */
 export interface EntityGraph {

@@ -28,7 +28,7 @@ import {
   type LocalIndex,
 } from './local-index.ts';
 import { listChanges, readSequence, type CrateChange } from './rows.ts';
-import { computeSortKey, joinSemanticText, listFieldTexts, parsePublished, toStorable } from './texts.ts';
+import { computeSortKey, joinSemanticText, listFieldTexts, parsePublished, toIndexable } from './texts.ts';
 import type { CrateContent } from './texts.ts';
 
 export interface IndexFiller {
@@ -140,7 +140,7 @@ class DocumentWriter {
   }
 
   #encode(name: string, value: unknown): number {
-    const text = toStorable(typeof value === 'string' ? value : JSON.stringify(value));
+    const text = toIndexable(typeof value === 'string' ? value : JSON.stringify(value));
     const key = `${name} ${text}`;
     const known =
       this.#codes.get(key) ?? this.#read('SELECT code FROM coded WHERE name = ? AND value = ?', name, text);
@@ -230,7 +230,7 @@ class DocumentWriter {
     this.#seenValues.add(hash);
     const folded = foldValue(value);
     const sql = 'INSERT OR IGNORE INTO entity_values VALUES (?, ?, ?) RETURNING token';
-    if (this.#run(sql, hash, toStorable(property), folded) !== undefined)
+    if (this.#run(sql, hash, toIndexable(property), folded) !== undefined)
       this.#run('INSERT INTO parts (rowid, folded) VALUES (?, ?)', hash, folded);
   }
 }

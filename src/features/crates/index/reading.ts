@@ -9,7 +9,7 @@ import { facets } from '../query/facets.ts';
 import { textFields } from '../query/text-fields.ts';
 import type { Meaning } from './ranking.ts';
 import { createColumns, selectVisible, shapeColumn, type VisibleDocuments } from './columns.ts';
-import type { Shape } from './entities.ts';
+import type { EntityShape } from './entities.ts';
 import { searchByEntity, type EntityPage, type EntityRequest } from './entity-search.ts';
 import { getBehindIndexFile, indexBehindError, toLocalIndexError, type LocalIndex } from './local-index.ts';
 import { createPace, type Pace, type PaceLimits } from './pace.ts';
@@ -139,7 +139,7 @@ async function listEntityTypes(
   const properties = new Map<string, Map<string, number>>();
   for (const [code, count] of countCodes(columns.codes[shapeColumn]!, marks)) {
     await pace.breathe();
-    for (const [type, names] of JSON.parse(columns.text(code)) as Shape) {
+    for (const [type, names] of JSON.parse(columns.text(code)) as EntityShape) {
       types.set(type, (types.get(type) ?? 0) + count);
       const known = properties.get(type) ?? new Map<string, number>();
       properties.set(type, known);

@@ -162,7 +162,7 @@ export function snippetOf(texts: readonly string[], marked: Marked): string {
     const different = new Set(places.map(({ what }) => what)).size;
     if (different > best.different) best = { text, places, different };
   }
-  return shown(best.text, best.places);
+  return markPlaces(best.text, best.places);
 }
 
 function findMarked(text: string, { stems, prefixes }: Marked): Place[] {
@@ -186,7 +186,7 @@ function densest(places: readonly Place[]): Place[] {
   return best;
 }
 
-function shown(text: string, places: readonly Place[]): string {
+function markPlaces(text: string, places: readonly Place[]): string {
   const first = places[0]?.start ?? 0;
   const last = places.at(-1)?.end ?? 0;
   const spare = Math.max(0, around - (last - first));

@@ -11,7 +11,7 @@ import type { BrokenCrate, CrateKind, CrateLocation, CrateMetadata, ReadCrate } 
 import {
   parseShownTexts,
   selectShownTexts,
-  toStorable,
+  toIndexable,
   type CrateContent,
   type ShownCrate,
   type ShownTexts,
@@ -191,12 +191,12 @@ const toPlaceValues = (place: CrateLocation): SqlValue[] => [
 function toRow(crate: SummedUp, now: number): SqlValue[] {
   const { title, description } = crate.metadata;
   const shown = JSON.stringify(selectShownTexts(crate));
-  const texts = [crate.root, title, description, shown, crate.summary].map(toStorable);
+  const texts = [crate.root, title, description, shown, crate.summary].map(toIndexable);
   return [...toPlaceValues(crate.place), ...texts, packContent(crate), 'ok', null, null, now, rowVersion];
 }
 
 function toBrokenRow({ place, code, reason }: BrokenCrate, now: number): SqlValue[] {
-  const why = ['broken', code, toStorable(reason), now, rowVersion];
+  const why = ['broken', code, toIndexable(reason), now, rowVersion];
   return [...toPlaceValues(place), '', '', '', '{}', '{}', null, ...why];
 }
 
@@ -250,7 +250,7 @@ async function noteSource(
        started_at = COALESCE(excluded.started_at, crate_sources.started_at), ended_at = excluded.ended_at`,
     source,
     state,
-    reason === null ? null : toStorable(reason),
+    reason === null ? null : toIndexable(reason),
     isStart ? now : null,
     isStart ? null : now,
   );

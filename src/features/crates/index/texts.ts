@@ -7,7 +7,7 @@ import { textFields, type TextField } from '../query/text-fields.ts';
 export type CrateContent = Pick<ReadCrate, 'place' | 'metadata' | 'files'>;
 
 /** PostgreSQL takes no NUL, and no database keeps half a character. */
-export const toStorable = (text: string): string => text.replaceAll('\0', '\ufffd').toWellFormed();
+export const toIndexable = (text: string): string => text.replaceAll('\0', '\ufffd').toWellFormed();
 
 /** The texts of a crate by field, in the order of the fields. */
 export function listFieldTexts({ metadata, files }: CrateContent): (readonly string[])[] {

@@ -29,7 +29,7 @@ export interface ProvenanceAction {
   readonly failed: boolean;
 }
 
-export interface Provenance {
+export interface CrateProvenance {
   /** The first of them, by the time at which they began. */
   readonly actions: readonly ProvenanceAction[];
   readonly actionCount: number;
@@ -50,7 +50,7 @@ const maxThings = 60;
 const maxPeople = 5;
 const maxName = 200;
 
-export function readProvenance({ entities }: Pick<CrateMetadata, 'entities'>): Provenance {
+export function readProvenance({ entities }: Pick<CrateMetadata, 'entities'>): CrateProvenance {
   const found = entities.filter(({ types }) => types.some(isActionType));
   const inOrder = found
     .map((entity) => ({ entity, start: findText(entity, 'startTime') ?? findText(entity, 'endTime') ?? '' }))

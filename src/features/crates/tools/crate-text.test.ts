@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CrateFileListing } from '../contents/contents.ts';
 import type { CrateSummary } from '../metadata/summary.ts';
-import { describeCrate, describeFiles } from './crate-text.ts';
+import { describeCrate, describeCrateFiles } from './crate-text.ts';
 
 const summary: CrateSummary = {
   crate_id: `crate_${'7a'.repeat(12)}`,
@@ -69,21 +69,21 @@ const listing = (paths: readonly string[], more: Partial<CrateFileListing> = {})
 });
 
 test('files are listed a line each, and what is left out is counted', () => {
-  const { text, isAll } = describeFiles(listing(['a.txt', 'b\nc'], { unsafe: 1 }), 0);
+  const { text, isAll } = describeCrateFiles(listing(['a.txt', 'b\nc'], { unsafe: 1 }), 0);
   assert.equal(isAll, true);
   assert.equal(
     text,
     '2 files, each after its bytes:\n7 a.txt\n7 "b\\nc"\n1 entry not listed: their names lead outside the crate or are invalid',
   );
-  assert.equal(describeFiles(listing([]), 0).text, '0 files');
+  assert.equal(describeCrateFiles(listing([]), 0).text, '0 files');
 });
 
 test('the next call goes on after the last file that the text shows, though the page has more', () => {
   const paths = Array.from({ length: 200 }, (_, at) => `${at}.csv`);
-  const { text, isAll } = describeFiles(listing(paths, { total: 300, next: 230 }), 30);
+  const { text, isAll } = describeCrateFiles(listing(paths, { total: 300, next: 230 }), 30);
   assert.equal(isAll, false);
   assert.match(text, /^300 files, 31 to 80 shown[^]*\n7 49\.csv\nand 220 more: call again with offset 80$/);
-  const long = describeFiles(listing(paths.map((path) => 'x'.repeat(4000) + path)), 0).text;
+  const long = describeCrateFiles(listing(paths.map((path) => 'x'.repeat(4000) + path)), 0).text;
   assert.ok(long.length < 20_000);
   assert.match(long, /^200 files, 1 to 3 shown[^]*\nand 197 more: call again with offset 3$/);
 });

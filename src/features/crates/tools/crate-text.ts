@@ -97,7 +97,10 @@ const maxFilesInText = 50;
 const maxListingCharacters = 16_000;
 
 /** The files on a page that the text shows: fewer where their names are long. */
-export function describeFiles(listing: CrateFileListing, offset: number): { text: string; isAll: boolean } {
+export function describeCrateFiles(
+  listing: CrateFileListing,
+  offset: number,
+): { text: string; isAll: boolean } {
   const { total, files, unsafe } = listing;
   const lines: string[] = [];
   let characters = 0;

@@ -19,7 +19,7 @@ import {
 } from '../../../core/offer/tool.ts';
 import { formatBytes, quoteName } from '../../../platform/text/text.ts';
 import { maxInlineTextBytes } from '../contents/inline-text.ts';
-import { describeFiles } from './crate-text.ts';
+import { describeCrateFiles } from './crate-text.ts';
 import type { CratesRoom, CrateTerms } from './room.ts';
 import {
   crateIdSchema,
@@ -90,7 +90,7 @@ function declareListCrateFilesTool(terms: CrateTerms) {
     async handle(room: CratesRoom, { crate_id, glob = null, limit, offset, link_all }, { caller, signal }) {
       const listing = await room.crates.inside.list(caller, crate_id, { glob, limit, offset }, signal);
       const structured = toListingAnswer(crate_id, listing);
-      const { text, isAll } = describeFiles(listing, offset);
+      const { text, isAll } = describeCrateFiles(listing, offset);
       // Whoever asks for a later page has the link already.
       if (isAll || offset > 0 || !link_all) return { text, structured };
       const whole = await shareWholeList(room, crate_id, glob, { caller, signal });

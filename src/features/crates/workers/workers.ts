@@ -28,7 +28,7 @@ import {
 } from '../semantic/semantic.ts';
 import type { CrateLocation } from '../crate.ts';
 import { readMetadata } from '../metadata/metadata.ts';
-import { readProvenance, type Provenance } from '../provenance/provenance.ts';
+import { readProvenance, type CrateProvenance } from '../provenance/provenance.ts';
 import {
   computeCrateId,
   demandSource,
@@ -170,7 +170,7 @@ function createMetadataCalls(watched: () => Promise<readonly IndexedSource[]>) {
     async readProvenance(
       { viewer, place }: { viewer: string; place: CrateLocation },
       { signal }: CallContext,
-    ): Promise<Provenance> {
+    ): Promise<CrateProvenance> {
       const source = demandSource(await watched(), place.source);
       return readings.run({ user: viewer, signal }, async () => {
         await using container = await openCrateContainer(source, place, { signal });

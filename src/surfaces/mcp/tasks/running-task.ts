@@ -16,7 +16,7 @@ import {
 } from './task.ts';
 
 /** Why a task is ended from outside. */
-export type EndReason = 'cancelled' | 'removed' | 'stopping';
+export type TaskEndReason = 'cancelled' | 'removed' | 'stopping';
 
 export interface RunningTaskOptions {
   readonly task: Task;
@@ -42,7 +42,7 @@ export function createRunningTask({ task: begun, end, now, askMs, changed }: Run
   let task = begun;
   let rounds = 0;
   let asked: AskedRound | null = null;
-  let reason: EndReason | null = null;
+  let reason: TaskEndReason | null = null;
 
   function change(fields: Partial<Task>, isDue: boolean): void {
     if (isOver(task.status)) return;
@@ -60,7 +60,7 @@ export function createRunningTask({ task: begun, end, now, askMs, changed }: Run
       return task;
     },
 
-    get endReason(): EndReason | null {
+    get endReason(): TaskEndReason | null {
       return reason;
     },
 
@@ -113,7 +113,7 @@ export function createRunningTask({ task: begun, end, now, askMs, changed }: Run
     },
 
     /** Ends the call, which then says so by its outcome. */
-    stop(why: EndReason): void {
+    stop(why: TaskEndReason): void {
       if (end.signal.aborted) return;
       reason = why;
       end.abort(toEndedError(why));
@@ -143,7 +143,7 @@ const noAnswerError = (askMs: number): WorkcrateError =>
     `The client did not answer within ${Math.round(askMs / 1000)} seconds.`,
   );
 
-function toEndedError(reason: EndReason | null): WorkcrateError {
+function toEndedError(reason: TaskEndReason | null): WorkcrateError {
   if (reason === 'stopping') return createStoppingError(undefined);
   return new WorkcrateError('cancelled', 'The task was cancelled.');
 }
