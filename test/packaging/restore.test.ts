@@ -291,7 +291,7 @@ it(
 
 /** Made anew by every start, or from the sources of crates: docs/guide/backup.md says so of each. */
 const leftOut =
-  /^(?:lock\.db|pid|url|surroundings\.json|ballast|last-backup|(?:crates|workcrate)\.db-(?:wal|shm)|crates\.db)$/;
+  /^(?:lock\.db|pid|url|surroundings\.json|ballast|last-backup|(?:crates|crates-index|workcrate)\.db-(?:wal|shm)|crates(?:-index)?\.db)$/;
 
 it(
   'whatever a server keeps in its data folder is in the guide and in the backup',
