@@ -9,19 +9,16 @@ async function pack(member: Member, title: string, shared = false): Promise<Reco
   return reply.data;
 }
 
-const note = /crates that only you can see.*mode hybrid or keyword/;
-
-it('by meaning, whoever has private crates alone is told why nothing is found, and others are not', async () => {
+it('a crate that only its owner may see is found by meaning by its owner alone', async () => {
   await using team = await startTeam({ crateInterval: 0 });
   const [ada, bob] = [await team.join('ada1'), await team.join('bob1')];
   await pack(ada, 'Glaciers of Norway');
   await ada.call('sync_index');
-  const search = (member: Member, mode: string) => member.call('search_index', { query: 'glaciers', mode });
-  const semantic = await search(ada, 'semantic');
-  assert.equal(semantic.data.total, 0);
-  assert.match(semantic.text, note);
-  assert.equal((await search(ada, 'hybrid')).data.total, 1);
-  assert.doesNotMatch((await search(bob, 'semantic')).text, note);
+  for (const mode of ['semantic', 'hybrid']) {
+    const countFound = async (member: Member): Promise<unknown> =>
+      (await member.call('search_index', { query: 'glaciers', mode })).data.total;
+    assert.deepEqual([await countFound(ada), await countFound(bob)], [1, 0], mode);
+  }
 });
 
 it('users see neither the path of a crate on the server nor an id that means nothing', async () => {
