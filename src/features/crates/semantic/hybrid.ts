@@ -44,9 +44,8 @@ export async function rankByBoth(search: HybridSearch): Promise<Ranked[]> {
   if (byWords.length === 0) return keepNear(byMeaning, spread);
   const moved = moveTowardsBest(space, vector, byWords);
   const byBoth = space.findNearest(moved, rankingDepth, allowed);
-  const found = new Set(
-    [...byWords, ...keepNear(byBoth, spread, () => false, minMovedCosine)].map(({ document }) => document),
-  );
+  // Near to the query itself: what is near to the first hits alone may have no more than its author in common with them.
+  const found = new Set([...byWords, ...keepNear(byMeaning, spread)].map(({ document }) => document));
   return fuseRankings(
     { ranked: await rerankByFeedback(search), weight: 1 },
     {
