@@ -59,12 +59,12 @@ it('several who claim space get together no more than one alone', async () => {
   const { freeBytes, reserveBytes } = await measureFreeSpace(tmpdir());
   const most = Math.floor((freeBytes - reserveBytes) * 0.8);
   const both = await Promise.all([claimSpace(tmpdir(), most), claimSpace(tmpdir(), most)]);
-  assert.deepEqual(
-    both.map((claim) => claim === null),
-    [false, true],
-  );
-  both[0]![Symbol.dispose]();
-  both[0]![Symbol.dispose]();
+  // Either may be the first whose disk is measured.
+  const [claim, ...more] = both.filter((each) => each !== null);
+  assert.ok(claim !== undefined, 'one of them gets it');
+  assert.equal(more.length, 0);
+  claim[Symbol.dispose]();
+  claim[Symbol.dispose]();
   const next = await claimSpace(tmpdir(), most);
   assert.ok(next !== null, 'what is disposed of is free again');
   assert.equal(await claimSpace(tmpdir(), most), null, 'and disposing twice frees nothing more');
